@@ -1,0 +1,44 @@
+"""What can go wrong, named by what the run does about it.
+
+    TokenmillError
+    ├── ConfigError   the user's mistake: found before work starts; exit code 2
+    ├── InputError    a file is wrong in itself: it is listed as failed, the rest goes on; exit 3
+    ├── ShardError    a file of the run directory is not what its receipt says
+    └── LedgerError   documents or bytes do not add up: a bug of ours; the run fails
+
+`OSError` stays what it is: a flaky disk or network, and the only thing worth retrying.
+"""
+
+
+class TokenmillError(Exception):
+    """Anything this package reports on purpose; its message is one line."""
+
+
+class ConfigError(TokenmillError, ValueError):
+    """The recipe, plan or command is wrong; nothing has been written yet."""
+
+
+class InputError(TokenmillError):
+    """An input file cannot be read as what it claims to be; trying again will not help.
+
+    cause: the name it is counted under in the ledger, as "truncated_gzip".
+    """
+
+    def __init__(self, message: str, *, cause: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+    def __reduce__(self) -> tuple[object, ...]:  # keyword-only `cause` does not survive pickling
+        return _input_error, (str(self), self.cause)
+
+
+class ShardError(TokenmillError):
+    """A shard of the run directory cannot be used as it is."""
+
+
+class LedgerError(TokenmillError):
+    """Documents or bytes went missing or were counted twice."""
+
+
+def _input_error(message: str, cause: str) -> InputError:
+    return InputError(message, cause=cause)

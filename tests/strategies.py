@@ -1,0 +1,38 @@
+"""Hypothesis strategies for corpora: documents as text columns, slices included."""
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from pipelines.schema import DOCUMENT, doc_ids
+
+WORDS = ["the", "a", "cat", "dog", "naïve", "東京", "🙂", "x" * 40, "İstanbul", "ΣΊΣΥΦΟΣ", "it's"]
+words = st.sampled_from(WORDS)
+documents = st.one_of(
+    st.text(max_size=60),
+    st.lists(words, max_size=30).map(" ".join),
+    st.lists(words, max_size=30).map("\n".join),
+    st.sampled_from(["", " ", "\n\n", "one", "\x0b\x0c", "a\u00a0b", "\x1c\x1d\x85"]),
+)
+
+
+@st.composite
+def text_columns(draw, docs=documents, max_docs=8):
+    """A string or large_string column, sometimes a slice of a longer one."""
+    made = draw(st.lists(docs, max_size=max_docs))
+    column = pa.array(made, draw(st.sampled_from([pa.string(), pa.large_string()])))
+    start = draw(st.integers(0, len(made)))
+    return column.slice(start, draw(st.integers(0, len(made) - start)))
+
+
+def document_batch(texts, ordinal=0):
+    """A batch of schema DOCUMENT; ids "0", "1", …"""
+    n = len(texts)
+    return pa.record_batch(
+        [
+            pa.array(doc_ids(ordinal, 0, n)),
+            pa.array([str(i) for i in range(n)]),
+            pa.nulls(n, pa.string()),
+            pa.array(list(texts), pa.large_string()),
+        ],
+        schema=DOCUMENT,
+    )
