@@ -1,0 +1,72 @@
+"""Which columns hold a document's text, id and address."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from pipelines.errors import InputError
+from pipelines.shard import Input
+
+# The names met in published corpora, the likeliest first.
+TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
+ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
+URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
+SHOWN = 20
+
+
+class Columns(NamedTuple):
+    text: str
+    id: str | None
+    url: str | None
+
+    @property
+    def named(self) -> list[str]:
+        """Names of the columns to read, each once."""
+        return list(dict.fromkeys(c for c in self if c is not None))
+
+
+class Piece(NamedTuple):
+    """A shard's part of a file, as `SourceShard` describes it."""
+
+    columns: Columns
+    start: int
+    stop: int | None
+    bytes: int
+    first_row: int = 0
+
+
+def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
+    """The columns the recipe names, else those with common names, in any case of letters.
+
+    Raises:
+        InputError: no column can be the text, or one named in the recipe is not there
+            (cause "missing_column").
+    """
+    text = _find(names, "text", wanted.text, TEXT, path)
+    if text is None:
+        raise _missing(names, "text", None, path)
+    return Columns(
+        text, _find(names, "id", wanted.id, ID, path), _find(names, "url", wanted.url, URL, path)
+    )
+
+
+def _find(
+    names: Collection[str], role: str, wanted: str | None, common: tuple[str, ...], path: str
+) -> str | None:
+    if wanted is not None:
+        if wanted not in names:
+            raise _missing(names, role, wanted, path)
+        return wanted
+    lowered: dict[str, str] = {}
+    for name in names:
+        lowered.setdefault(name.lower(), name)
+    return next((lowered[c] if c not in names else c for c in common if c in lowered), None)
+
+
+def _missing(names: Collection[str], role: str, wanted: str | None, path: str) -> InputError:
+    found = ", ".join(list(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    what = f"no column {wanted!r}" if wanted is not None else f"no {role} column"
+    return InputError(
+        f"{path}: {what} among: {found or 'none'};"
+        f" name the {role} column in the recipe, as {{path: …, {role}: NAME}}",
+        cause="missing_column",
+    )

@@ -1,0 +1,281 @@
+"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from pipelines.errors import InputError
+from pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
+from pipelines.read.columns import Columns, Piece, find_columns
+from pipelines.read.limits import BATCH_DOCS, Limits
+from pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
+from pipelines.read.stream import BLOCK_BYTES, expansion_ratio, read_blocks
+from pipelines.shard import Input, SourceShard
+from pipelines.store import InputFile
+
+BOM = b"\xef\xbb\xbf"
+# How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
+SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
+SHOWN_ERROR = 200
+
+
+def cut_jsonl(
+    file: InputFile, wanted: Input, *, compression: str | None, shard_bytes: int, limits: Limits
+) -> list[Piece]:
+    """Find the columns, and cut into equal ranges of at most about `shard_bytes`.
+
+    How long a compressed file is only reading it would tell: its length is estimated from
+    its first MiB, and the last shard is open-ended.
+
+    Raises:
+        InputError: not JSON Lines ("invalid_json"), or without a text column ("missing_column").
+    """
+    columns = _sniff(file.path, wanted, compression, limits)
+    size = file.bytes
+    if compression is not None:
+        size = math.ceil(size * expansion_ratio(file.path, compression, limits))
+    n = max(1, -(-size // shard_bytes))
+    starts = [i * size // n for i in range(n)]
+    return [
+        Piece(columns, a, None if b == size else b, bytes=b - a)
+        for a, b in pairwise([*starts, size])
+    ]
+
+
+def read_jsonl(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
+    """Yield the documents of a shard; blank lines are no documents."""
+    blocks = read_blocks(
+        shard.paths[0], shard.compression, start=first_byte(shard.start), limits=limits
+    )
+    row = 0
+    found = read_lines(
+        blocks, start=shard.start, stop=shard.stop, max_bytes=limits.max_document_bytes
+    )
+    for item in found:
+        if isinstance(item, LostLine):
+            yield failed_batch(shard.ordinal, [_lost(shard, row, item)])
+            row += 1
+            continue
+        for group in _split(item):
+            parsed = parse(group, shard)
+            batch = make_batch(
+                shard.ordinal,
+                row + parsed.rows,
+                ids=parsed.ids,
+                urls=parsed.urls,
+                texts=parsed.texts,
+                failures=parsed.failures(shard, group, row),
+            )
+            if batch.rows:  # not only blank lines
+                yield batch
+                row += batch.rows
+
+
+class Parsed(NamedTuple):
+    """What the lines of a group say.
+
+    rows: (n_docs,) int64, number of each document among the lines that are not blank.
+    bad: (row, index of the line, reason, message) of each line that is no document.
+    """
+
+    rows: np.ndarray[Any, np.dtype[np.int64]]
+    ids: pa.Array
+    urls: pa.Array | None
+    texts: pa.Array
+    bad: list[tuple[int, int, str, str]]
+
+    def failures(self, shard: SourceShard, group: LineGroup, first_row: int) -> list[Failure]:
+        if not self.bad:
+            return []
+        offsets = group.offsets
+        return [
+            Failure(
+                first_row + row,
+                f"{shard.names[0]}#{offsets[i]}",
+                reason,
+                f"{shard.paths[0]} byte {offsets[i]}: {message}",
+            )
+            for row, i, reason, message in self.bad
+        ]
+
+
+def parse(group: LineGroup, shard: SourceShard) -> Parsed:
+    """Parse lines of JSON: all at once if all are good, else one by one to name the bad ones."""
+    lines = group.lines
+    if group.offset == 0 and lines[0].startswith(BOM):
+        group = LineGroup(len(BOM), [lines[0][len(BOM) :], *lines[1:]])
+        lines = group.lines
+    try:
+        objects = [orjson.loads(line) for line in lines]
+        texts = text_array([o[shard.text] for o in objects])
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return _parse_each(group, shard)
+    rows = np.arange(len(objects), dtype=np.int64)
+    return _columns(rows, objects, texts, [], group=group, good=range(len(lines)), shard=shard)
+
+
+def _parse_each(group: LineGroup, shard: SourceShard) -> Parsed:
+    objects, good, rows, bad = [], [], [], []
+    row = 0
+    for i, line in enumerate(group.lines):
+        if not line.strip():
+            continue
+        value, reason, message = _parse_one(line, shard.text)
+        if reason:
+            bad.append((row, i, reason, message))
+        else:
+            objects.append(value)
+            good.append(i)
+            rows.append(row)
+        row += 1
+    texts = text_array([o[shard.text] for o in objects])
+    numbers = np.array(rows, np.int64)
+    return _columns(numbers, objects, texts, bad, group=group, good=good, shard=shard)
+
+
+def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:
+    """The object of a line, or why it is no document: (object, reason, message)."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as e:
+        return {}, _what_is_wrong(line), str(e)[:SHOWN_ERROR]
+    if not isinstance(value, dict):
+        return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
+    if value.get(text) is None:
+        return {}, "missing_text", f"{text!r} is {'null' if text in value else 'not there'}"
+    if not isinstance(value[text], str):
+        return {}, "text_not_string", f"{text!r} is {_json_type(value[text])}"
+    return value, "", ""
+
+
+def _what_is_wrong(line: bytes) -> str:
+    """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return "invalid_utf8"
+    try:
+        value = json.loads(
+            line, parse_constant=_refuse
+        )  # takes lone surrogates, as orjson does not
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "invalid_utf8"
+    except (ValueError, RecursionError):
+        return "invalid_json"
+    return "invalid_json"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _columns(
+    rows: np.ndarray[Any, np.dtype[np.int64]],
+    objects: Sequence[dict[str, Any]],
+    texts: pa.Array,
+    bad: list[tuple[int, int, str, str]],
+    *,
+    group: LineGroup,
+    good: Sequence[int],
+    shard: SourceShard,
+) -> Parsed:
+    ids: list[Any] = [o.get(shard.id) for o in objects] if shard.id else [None] * len(objects)
+    if None in ids or shard.id is None:
+        offsets, name = group.offsets, shard.names[0]
+        ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
+    if any(type(v) is not str for v in ids):
+        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
+    urls = None
+    if shard.url:
+        values = (o.get(shard.url) for o in objects)
+        urls = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
+    return Parsed(rows, pa.array(ids, pa.string()), urls, texts, bad)
+
+
+def _as_string(value: Any, line: bytes, column: str | None) -> str:
+    """An id as a string; numbers as they are written, those over 64 bits too."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and column is not None:
+        value = json.loads(line, parse_float=str)[column]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _split(group: LineGroup) -> Iterator[LineGroup]:
+    """Groups of at most `BATCH_DOCS` lines."""
+    if len(group.lines) <= BATCH_DOCS:
+        yield group
+        return
+    offset = group.offset
+    for i in range(0, len(group.lines), BATCH_DOCS):
+        part = LineGroup(offset, group.lines[i : i + BATCH_DOCS])
+        yield part
+        offset += sum(map(len, part.lines)) + len(part.lines)
+
+
+def _lost(shard: SourceShard, row: int, line: LostLine) -> Failure:
+    return Failure(
+        row,
+        f"{shard.names[0]}#{line.offset}",
+        line.cause,
+        f"{shard.paths[0]} byte {line.offset}: {line.message}",
+        line.bytes if line.cause == "too_large" else 0,
+    )
+
+
+def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) -> Columns:
+    """The columns by the keys of the first objects; an empty file has whatever it should have."""
+    keys: dict[str, None] = {}
+    problems: list[tuple[str, str]] = []  # (cause, message) of each line that is no object
+    objects = 0
+    for line in islice(_first_lines(path, compression, limits), SNIFF_LINES):
+        if isinstance(line, LostLine):
+            problems.append((line.cause, f"byte {line.offset}: {line.message}"))
+            continue
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError as e:
+            problems.append(("invalid_json", str(e)[:SHOWN_ERROR]))
+            continue
+        if isinstance(value, dict):
+            objects += 1
+            keys.update(dict.fromkeys(value))
+        else:
+            problems.append(("invalid_json", f"a line is {_json_type(value)}"))
+    if objects:
+        return find_columns(keys, wanted, path)
+    if problems:
+        raise _not_jsonl(path, problems[0])
+    return Columns(wanted.text or "text", wanted.id, wanted.url)
+
+
+def _first_lines(path: str, compression: str | None, limits: Limits) -> Iterator[bytes | LostLine]:
+    blocks = islice(read_blocks(path, compression, limits=limits), SNIFF_BYTES // BLOCK_BYTES)
+    for item in read_lines(blocks, start=0, stop=None, max_bytes=limits.max_document_bytes):
+        if isinstance(item, LostLine):
+            yield item
+        else:
+            yield from (line.removeprefix(BOM) for line in item.lines if line.strip())
+
+
+def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
+    cause, message = problem
+    if cause != "invalid_json":
+        return InputError(f"{path}: {message}", cause=cause)
+    return InputError(
+        f"{path}: no line is a JSON object ({message}); one object a line is needed,"
+        " a single array can be converted with `jq -c '.[]'`",
+        cause=cause,
+    )
+
+
+def _json_type(value: Any) -> str:
+    names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "a number")

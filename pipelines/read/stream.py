@@ -1,0 +1,187 @@
+"""The bytes of a file from some place on, decompressed as they come.
+
+Memory stays at a few blocks whatever the file claims: a gzip or zstd bomb comes out in
+blocks like any other file.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import zstandard
+from isal import isal_zlib
+
+from pipelines.read.limits import Limits
+from pipelines.store import is_outage, open_input, translated
+
+BLOCK_BYTES = 4 * 1024**2  # on an object store each is a request
+# What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
+GZIP_PIECE_BYTES = 16 * 1024
+GZIP_OUT_BYTES = 1024**2
+# zstandard returns all that a piece decompresses to; 4 bytes can stand for a block of
+# 128 KiB, so 2 KiB make 64 MiB at most. Smaller pieces cost speed (1 KiB: 15 %).
+ZSTD_PIECE_BYTES = 2 * 1024
+GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
+_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
+RATIO_SAMPLE_BYTES = 1024**2
+RATIO_OUT_BYTES = 1024**3
+
+
+class DamagedError(Exception):
+    """The file breaks off or breaks down here; what came before is good.
+
+    cause: one of `FILE_CAUSES`.
+    """
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+def read_blocks(
+    path: str, compression: str | None, *, start: int = 0, limits: Limits
+) -> Iterator[bytes]:
+    """Blocks of about `BLOCK_BYTES` of the uncompressed file, from byte `start` on.
+
+    Raises:
+        DamagedError: after the last good byte was yielded.
+        InputError, OSError: as `open_input`.
+    """
+    with open_input(path) as file:
+        if compression is None:
+            file.seek(start)
+            yield from _raw(file, path)
+            return
+        yield from _gathered(_decompressed(file, path, compression, limits), start)
+
+
+def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
+    """Uncompressed bytes per compressed byte, measured on the first MiB of the file."""
+    taken = made = 0
+
+    def sample(blocks: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal taken
+        for block in blocks:
+            piece = block[: RATIO_SAMPLE_BYTES - taken]
+            taken += len(piece)
+            yield piece
+            if taken >= RATIO_SAMPLE_BYTES:
+                return
+
+    with open_input(path) as file:
+        try:
+            for out in _DECOMPRESS[compression](sample(_raw(file, path)), limits):
+                made += len(out)
+                if made > RATIO_OUT_BYTES:
+                    break
+        except DamagedError:
+            pass  # the sample breaks off by design; the reader reports what is really broken
+    return made / taken if taken else 1.0
+
+
+def _decompressed(
+    file: pa.NativeFile, path: str, compression: str, limits: Limits
+) -> Iterator[bytes]:
+    return _DECOMPRESS[compression](_raw(file, path), limits)
+
+
+def _raw(file: pa.NativeFile, path: str) -> Iterator[bytes]:
+    while True:
+        try:
+            block = file.read(BLOCK_BYTES)
+        except OSError as e:
+            raise (translated(e, path) if is_outage(e) else e) from None
+        if not block:
+            return
+        yield block
+
+
+def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
+
+
+def _gathered(pieces: Iterator[bytes], start: int) -> Iterator[bytes]:
+    """Blocks of `BLOCK_BYTES` of a stream of pieces, without its first `start` bytes."""
+    held: list[bytes] = []
+    size = 0
+    skip = start
+    try:
+        for piece in pieces:
+            if skip >= len(piece):
+                skip -= len(piece)
+                continue
+            held.append(piece[skip:] if skip else piece)
+            size += len(held[-1])
+            skip = 0
+            if size >= BLOCK_BYTES:
+                yield b"".join(held)
+                held, size = [], 0
+    except DamagedError:
+        if held:
+            yield b"".join(held)
+        raise
+    if held:
+        yield b"".join(held)
+
+
+def _gunzipped(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """Members one after the other; zero bytes between and after them are padding (gzip(1))."""
+    member: Any = None
+    try:
+        for data in _pieces(blocks, GZIP_PIECE_BYTES):
+            while data := data if member else data.lstrip(b"\0"):
+                member = member or isal_zlib.decompressobj(GZIP_WBITS)
+                yield from _inflated(member, data)
+                if not member.eof:
+                    break
+                data, member = member.unused_data, None
+        if member is not None:
+            yield from _inflated(member, b"")
+    except _GZIP_ERROR as e:
+        raise DamagedError("damaged_gzip", str(e)) from None
+    if member is not None and not member.eof:
+        raise DamagedError("truncated_gzip", "the file ends inside a gzip member")
+
+
+def _inflated(member: Any, data: bytes) -> Iterator[bytes]:
+    """All that a gzip member makes of some bytes, in pieces of bounded size."""
+    while True:
+        out = member.decompress(data, GZIP_OUT_BYTES)
+        if out:
+            yield out
+        data = member.unconsumed_tail
+        if member.eof or (not data and len(out) < GZIP_OUT_BYTES):
+            return
+
+
+def _unzstded(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """Frames one after the other."""
+    context = zstandard.ZstdDecompressor(max_window_size=limits.max_window_bytes)
+    frame: Any = None
+    try:
+        for data in _pieces(blocks, ZSTD_PIECE_BYTES):
+            while data:
+                frame = context.decompressobj() if frame is None else frame
+                out = frame.decompress(data)
+                if out:
+                    yield out
+                if not frame.eof:
+                    break
+                data, frame = frame.unused_data, None
+    except zstandard.ZstdError as e:
+        message = " ".join(str(e).split())
+        if "too much memory" in message:
+            raise DamagedError(
+                "window_too_large",
+                f"its zstd window is over {limits.max_window_bytes} bytes;"
+                " raise limits.max_window_bytes",
+            ) from None
+        raise DamagedError("damaged_zstd", message) from None
+    if frame is not None:
+        raise DamagedError("truncated_zstd", "the file ends inside a zstd frame")
+
+
+_DECOMPRESS: dict[str, Callable[[Iterator[bytes], Limits], Iterator[bytes]]] = {
+    "gzip": _gunzipped,
+    "zstd": _unzstded,
+}

@@ -1,0 +1,138 @@
+"""Input, shard and plan: what is to be read, in which pieces, in which order.
+
+    Input (recipe)  --plan_inputs-->  Plan: SourceShard, SourceShard, …  --read_shard-->  batches
+
+Shards are numbered by input, then by path, then by place in the file, so that document
+ids are ordered as the input is. They depend on the inputs and the recipe alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from pipelines.config import Config
+from pipelines.store import InputFile
+
+ShardFormat = Literal["jsonl", "parquet", "arrow", "text"]
+
+
+class Input(Config):
+    """One source of documents.
+
+    path: file, folder or pattern, local or s3:// (see `pipelines.store`).
+    source: name of the source in every report; the stem of the path if not given.
+    format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
+        stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
+        document, whatever its name.
+    split: of a saved dataset with several; all of them, in order, if not given.
+    text, id, url: names of the columns; common names are looked for if not given.
+    weight: how often to repeat the source; only 1.0 so far.
+    """
+
+    path: str = Field(min_length=1)
+    source: str | None = None
+    format: Literal["jsonl", "parquet", "arrow", "text", "dataset"] | None = None
+    split: str | None = None
+    text: str | None = None
+    id: str | None = None
+    url: str | None = None
+    weight: float = 1.0
+
+    @field_validator("weight")
+    @classmethod
+    def _only_once(cls, weight: float) -> float:
+        if weight != 1.0:
+            raise ValueError("repeating or thinning a source is not supported yet; leave it at 1.0")
+        return weight
+
+    @property
+    def source_name(self) -> str:
+        """`source`, else the last part of the path that is not a pattern, without suffixes.
+
+        >>> Input(path="s3://bucket/crawl-2024/*.jsonl.zst").source_name
+        'crawl-2024'
+        >>> Input(path="data/books.jsonl.gz").source_name
+        'books'
+        """
+        if self.source is not None:
+            return self.source
+        parts = [p for p in self.path.replace("\\", "/").split("/") if p and p != "~"]
+        named = [p for p in parts if not any(c in p for c in "*?[")]
+        last = named[-1] if named else "input"
+        return last.split(".")[0] or last
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceShard:
+    """A piece of one input file, or several tiny text files.
+
+    key: "00017-of-00256".  ordinal: 17, the upper half of its documents' ids.
+    input: index among the recipe's inputs.  source: that input's name.
+    paths, names: the files, and what they are called in documents' ids.
+    compression: None, "gzip" or "zstd".
+    start, stop: the shard owns what begins in [start, stop); None is the end of the file.
+        For "jsonl" lines by byte of the uncompressed file, for "arrow" record batches by
+        byte of the file, for "parquet" row groups by number.
+    first_row: number in the file of the shard's first row ("parquet", "arrow").
+    text, id, url: names of the columns; unused for "text".
+    bytes: uncompressed size, estimated where only reading would tell.
+    """
+
+    key: str
+    ordinal: int
+    input: int
+    source: str
+    format: ShardFormat
+    paths: tuple[str, ...]
+    names: tuple[str, ...]
+    compression: str | None = None
+    start: int = 0
+    stop: int | None = None
+    first_row: int = 0
+    text: str = "text"
+    id: str | None = None
+    url: str | None = None
+    bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `from_json` undoes it."""
+        return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "SourceShard":
+        return SourceShard(**{**data, "paths": tuple(data["paths"]), "names": tuple(data["names"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedInput:
+    """A file that cannot be cut into shards; the rest goes on.
+
+    cause: as in the ledger.  docs: how many it holds, None where that cannot be known.
+    """
+
+    path: str
+    input: int
+    source: str
+    cause: str
+    message: str
+    bytes: int
+    docs: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All the work of reading.
+
+    files: what the inputs were when planned, failed ones included.
+    skipped: paths found in a folder whose names tell no format; nothing reads them.
+    """
+
+    shards: tuple[SourceShard, ...]
+    failed: tuple[FailedInput, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    skipped: tuple[str, ...] = field(default=())

@@ -1,0 +1,84 @@
+"""Laws of all readers: every document once, in order, whatever the shards."""
+
+import datasets
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.pipelines.read.corpus import (
+    WRITERS,
+    read_all,
+    write_dictionaries,
+    write_jsonl,
+    write_saved,
+    write_texts,
+)
+
+documents = st.lists(
+    st.one_of(
+        st.text(max_size=40), st.sampled_from(["", "\n", "\r\n", "a\u2028b", "\0", "é" * 300])
+    ),
+    max_size=12,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet_datasets():
+    datasets.disable_progress_bars()
+    yield
+    datasets.enable_progress_bars()
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda w: w.__name__.removeprefix("write_"))
+@given(texts=documents, shard_bytes=st.integers(1, 2000))
+@example(texts=[], shard_bytes=1)
+@example(texts=["a"], shard_bytes=1)
+@settings(max_examples=60)
+def test_shards_share_out_the_documents_in_order(tmp_path_factory, write, texts, shard_bytes):
+    folder = tmp_path_factory.mktemp("corpus")
+    got = read_all(write(folder, texts), shard_bytes=shard_bytes)
+    assert got.texts == texts
+    assert got.failures == []
+    assert got.plan.failed == ()
+    assert len(set(got.ids)) == len(texts)
+
+
+@pytest.mark.parametrize("write", [write_saved, write_texts], ids=["saved", "texts"])
+@given(texts=documents, shard_bytes=st.integers(1, 2000))
+@settings(max_examples=15)
+def test_folders_share_out_the_documents_in_order(tmp_path_factory, write, texts, shard_bytes):
+    if not texts and write is write_texts:
+        return
+    folder = tmp_path_factory.mktemp("corpus")
+    texts = [t.removeprefix("\ufeff") for t in texts]
+    got = read_all(write(folder, texts), shard_bytes=shard_bytes)
+    assert got.texts == texts
+    assert got.failures == []
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda w: w.__name__.removeprefix("write_"))
+def test_ids_do_not_depend_on_the_shards(tmp_path, write):
+    texts = [f"document {i} " * (i % 7) for i in range(40)]
+    path = write(tmp_path, texts)
+    whole, cut = read_all(path), read_all(path, shard_bytes=100)
+    assert whole.ids == cut.ids
+    assert len(whole.plan.shards) == 1
+    if write.__name__ != "write_dictionaries":
+        assert len(cut.plan.shards) > 4
+
+
+def test_many_documents_come_in_several_batches(tmp_path):
+    texts = [str(i) for i in range(20_000)]
+    for write in (write_jsonl, write_dictionaries, write_saved):
+        assert read_all(write(tmp_path, texts)).texts == texts
+
+
+def test_real_corpora_read_whole(shared_data):
+    got = read_all(shared_data / "text", shard_bytes=256_000)
+    assert len(got.texts) == 701 + 1227 + 1000 + 2
+    assert got.failures == []
+    assert len(got.plan.shards) >= 30
+    boolq = read_all(shared_data / "bench" / "boolq_arrow", text="passage")
+    arc = read_all(shared_data / "bench" / "ai2_arc_arrow", text="question")
+    assert (len(boolq.texts), len(arc.texts)) == (3270, 299 + 570)
+    assert arc.ids[0].startswith("Mercury_")

@@ -1,0 +1,197 @@
+"""Parquet and Arrow: damage, nulls, odd types and large values."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.plan import plan_inputs
+from pipelines.read import messages as ipc
+from pipelines.read.limits import Limits
+from pipelines.read.readers import read_shard
+from pipelines.shard import Input
+from tests.pipelines.read.corpus import read_all, write_arrow_file, write_arrow_stream
+
+TEXTS = [f"text number {i}" for i in range(100)]
+
+
+def write(path, table):
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=10)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=10)
+    return path
+
+
+both = pytest.mark.parametrize("name", ["d.parquet", "d.arrow"])
+
+
+@both
+def test_nulls_and_large_values_fail_alone(tmp_path, name):
+    path = write(tmp_path / name, pa.table({"text": ["a", None, "x" * 50, "b"]}))
+    got = read_all(path, limits=Limits(max_document_bytes=49))
+    assert got.texts == ["a", "b"]
+    assert got.reasons == ["missing_text", "too_large"]
+    assert [f["text_bytes"] for f in got.failures] == [0, 50]
+    assert got.failures[0]["detail"] == f"{path} row 1: 'text' is null"
+    assert got.ids + [f["id"] for f in got.failures] == [f"{name}#{i}" for i in (0, 3, 1, 2)]
+
+
+@both
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.large_string()])
+def test_every_type_of_text_is_read(tmp_path, name, kind):
+    texts = ["é", "", "東京"]
+    path = write(tmp_path / name, pa.table({"text": pa.array(texts).cast(kind)}))
+    assert read_all(path).texts == texts
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_views_are_read(tmp_path, kind):
+    texts = ["é", "", "a text of more than twelve bytes"]
+    views = pa.array(texts, pa.string_view()).cast(kind)
+    assert read_all(write(tmp_path / "d.arrow", pa.table({"text": views}))).texts == texts
+
+
+@both
+def test_bytes_that_are_not_utf8_fail_alone(tmp_path, name):
+    values = [b"good", b"\xff\xfe", b"\xed\xa0\x80", b"fine"]
+    as_binary = pa.array(values)
+    for column in (as_binary, as_binary.view(pa.string()), as_binary.view(pa.string()).slice(1)):
+        got = read_all(write(tmp_path / name, pa.table({"text": column})))
+        assert got.texts == ["good", "fine"][-len(column) // 2 :][4 - len(column) :]
+        assert got.reasons == ["invalid_utf8"] * 2
+        assert "byte 0 of the text" in got.failures[0]["detail"]
+
+
+@both
+def test_ids_of_any_type_become_strings(tmp_path, name):
+    for ids, shown in [
+        ([1, 2**62], ["1", str(2**62)]),
+        (["a", None], ["a", f"{name}#1"]),
+        ([{"x": 1}, {"x": 2}], ["{'x': 1}", "{'x': 2}"]),
+        ([b"a", b"\xff"], ["a", "\ufffd"]),
+    ]:
+        path = write(tmp_path / name, pa.table({"id": ids, "text": ["s", "t"]}))
+        assert read_all(path).ids == shown
+
+
+@both
+def test_a_column_that_is_no_text_is_listed(tmp_path, name):
+    path = write(tmp_path / name, pa.table({"text": [1, 2]}))
+    (failed,) = read_all(path).plan.failed
+    assert failed.cause == "text_not_string"
+    assert "column 'text' is int64, not text" in failed.message
+    path = write(tmp_path / name, pa.table({"a": ["x", "y"]}))
+    (failed,) = read_all(path).plan.failed
+    assert failed.cause == "missing_column"
+    assert failed.docs == (2 if name == "d.parquet" else None)
+
+
+@both
+def test_no_rows_are_no_documents(tmp_path, name):
+    path = write(tmp_path / name, pa.table({"text": pa.array([], pa.string())}))
+    got = read_all(path)
+    assert (got.texts, got.failures, got.plan.failed) == ([], [], ())
+
+
+@pytest.mark.parametrize("size", [0, 3, 100, -9])
+def test_a_parquet_file_cut_short_is_listed(tmp_path, size):
+    path = write(tmp_path / "d.parquet", pa.table({"text": TEXTS}))
+    path.write_bytes(path.read_bytes()[:size])
+    (failed,) = read_all(path).plan.failed
+    assert failed.cause == "damaged_parquet"
+    assert failed.message.startswith(f"{path}: not a whole Parquet file (")
+    assert "\n" not in failed.message
+
+
+def test_a_damaged_page_ends_its_shard_only(tmp_path):
+    path = tmp_path / "d.parquet"
+    pq.write_table(
+        pa.table({"text": TEXTS}),
+        path,
+        row_group_size=10,
+        compression=None,
+        write_page_checksum=True,
+    )
+    data = bytearray(path.read_bytes())
+    data[data.index(b"text number 35")] ^= 1
+    path.write_bytes(data)
+    got = read_all(path, shard_bytes=1)
+    assert got.texts == TEXTS[:30] + TEXTS[40:]
+    assert got.reasons == ["damaged_parquet"]
+    assert f"{path} row 30: " in got.failures[0]["detail"]
+    assert read_all(path).texts == TEXTS[:30]
+
+
+@pytest.mark.parametrize("write_it", [write_arrow_file, write_arrow_stream])
+def test_an_arrow_file_cut_short_is_read_up_to_the_cut(tmp_path, write_it):
+    path = write_it(tmp_path, TEXTS)
+    whole = path.read_bytes()
+    for size in range(len(whole) - 1, 600, -1001):
+        path.write_bytes(whole[:size])
+        for shard_bytes in (1, 1 << 30):
+            got = read_all(path, shard_bytes=shard_bytes)
+            assert got.texts == TEXTS[: len(got.texts)]
+            if got.texts != TEXTS:
+                assert len(got.failures) == 1
+                assert got.reasons[0] in {"truncated_arrow", "damaged_arrow"}
+                assert TEXTS[len(got.texts) - 1] in got.texts[-1:] or not got.texts
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"ARROW1", b"ARROW1\0\0", b"hello world, no arrow here", bytes(99)]
+)
+def test_what_is_not_arrow_is_listed(tmp_path, data):
+    (tmp_path / "d.arrow").write_bytes(data)
+    assert [f.cause for f in read_all(tmp_path / "d.arrow").plan.failed] == ["damaged_arrow"]
+
+
+def test_flipped_bytes_neither_crash_nor_repeat_a_document(tmp_path):
+    path = write(tmp_path / "d.arrow", pa.table({"text": TEXTS}))
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 13):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x41
+        path.write_bytes(damaged)
+        got = read_all(path, shard_bytes=1000)  # checks ids and batches
+        assert got.texts.count(TEXTS[50]) <= 1
+
+
+@pytest.mark.parametrize("write_it", [write_arrow_file, write_arrow_stream])
+def test_headers_tell_what_pyarrow_reads(tmp_path, write_it):
+    path = write_it(tmp_path, TEXTS)
+    with pa.OSFile(str(path)) as file:
+        start = ipc.stream_start(file)
+        found = [m for m in ipc.messages(file, start) if m.kind == ipc.BATCH]
+        file.seek(start)
+        batches = list(pa.ipc.open_stream(file))
+    assert [m.rows for m in found] == [b.num_rows for b in batches]
+    assert [m.stop for m in found[:-1]] == [m.start for m in found[1:]]
+
+
+def test_an_arrow_file_cut_between_batches_still_lacks_its_footer(tmp_path):
+    path = write(tmp_path / "d.arrow", pa.table({"text": TEXTS}))
+    whole = path.read_bytes()
+    with pa.OSFile(str(path)) as file:
+        third = list(ipc.messages(file, ipc.stream_start(file)))[3]
+    path.write_bytes(whole[: third.stop])
+    for shard_bytes in (1, 1 << 30):
+        got = read_all(path, shard_bytes=shard_bytes)
+        assert got.texts == TEXTS[:30]
+        assert got.reasons == ["truncated_arrow"]
+
+
+@both
+def test_batches_of_long_texts_are_bounded_by_bytes(tmp_path, name):
+    texts = [f"{i} " * (250_000 // len(f"{i} ")) for i in range(100)]
+    table = pa.table({"text": texts})
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    (shard,) = plan_inputs([Input(path=str(path))], 1 << 30).shards
+    docs = [b.documents.num_rows for b in read_shard(shard, limits=Limits())]
+    assert sum(docs) == 100
+    assert all(30 <= n <= 34 for n in docs[:-1])

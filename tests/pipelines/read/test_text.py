@@ -1,0 +1,60 @@
+"""Text files: one document each."""
+
+import gzip
+
+import pytest
+
+from pipelines.read.limits import Limits
+from tests.pipelines.read.corpus import read_all, read_plan
+
+
+def write(folder, files):
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def test_tiny_files_share_shards_and_keep_their_paths_as_ids(tmp_path):
+    names = [f"{a}/{b}.md" for a in "abc" for b in range(5)]
+    got = read_all(write(tmp_path, {n: n.encode() for n in names}), shard_bytes=20)
+    assert got.ids == got.texts == names
+    assert [len(s.paths) for s in got.plan.shards] == [3, 3, 3, 3, 3]
+
+
+def test_a_file_that_is_not_utf8_fails_alone(tmp_path):
+    files = {"a.txt": b"a", "b.txt": b"\xef\xbb\xbfab\xff", "c.txt": b"\xef\xbb\xbfc", "d.txt": b""}
+    got = read_all(write(tmp_path, files))
+    assert got.texts == ["a", "c", ""]
+    (failure,) = got.failures
+    assert (failure["reason"], failure["id"], failure["text_bytes"]) == ("invalid_utf8", "b.txt", 6)
+    assert failure["detail"] == f"{tmp_path}/b.txt byte 5: invalid start byte"
+
+
+def test_a_large_file_fails_alone(tmp_path):
+    got = read_all(
+        write(tmp_path, {"a.txt": b"x" * 11, "b.txt": b"x" * 10}),
+        limits=Limits(max_document_bytes=10),
+    )
+    assert (got.texts, got.reasons) == (["x" * 10], ["too_large"])
+
+
+def test_compressed_text_is_read_and_damage_named(tmp_path):
+    packed = gzip.compress(b"hello")
+    got = read_all(write(tmp_path, {"a.txt.gz": packed, "b.txt.gz": packed[:-4]}))
+    assert (got.texts, got.reasons) == (["hello"], ["truncated_gzip"])
+
+
+def test_any_name_is_text_if_the_recipe_says_so(tmp_path):
+    write(tmp_path, {"LICENSE": b"l", "x.py": b"p", "y.txt": b"t"})
+    assert read_all(tmp_path, format="text").texts == ["l", "p", "t"]
+    assert read_all(tmp_path).texts == ["t"]
+
+
+@pytest.mark.parametrize("gone", ["a.txt", "b.txt"])
+def test_a_file_that_went_away_after_planning_fails_alone(tmp_path, gone):
+    plan = read_all(write(tmp_path, {"a.txt": b"a", "b.txt": b"b"})).plan
+    (tmp_path / gone).unlink()
+    got = read_plan(plan)
+    assert got.reasons == ["not_found"]
+    assert len(got.texts) == 1
