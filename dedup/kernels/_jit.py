@@ -22,6 +22,7 @@ U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
 F = TypeVar("F", bound=Callable[..., Any])

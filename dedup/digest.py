@@ -1,0 +1,69 @@
+"""Digests of content, for exact duplicates."""
+
+import hashlib
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import xxhash
+
+from dedup.arrays import read_only
+from dedup.arrow_text import text_buffers
+from dedup.kernels import digest as kernels
+from dedup.partition import partition
+
+Method = Literal["md5", "xxh3"]
+
+
+def digests(text: pa.Array, method: Method) -> npt.NDArray[np.uint64]:
+    """Digest the UTF-8 bytes of each document.
+
+    Args:
+        text: (n_docs,) string or large_string, no nulls.
+        method: "md5", or "xxh3" (its 128 bits), which is many times faster and safe
+            against chance but not against an adversary.
+
+    Returns:
+        (n_docs, 2) uint64: the 16 bytes of the digest in their order, so that
+        `digests(...)[i].tobytes().hex()` is what md5sum or xxh128sum print.
+
+    Raises:
+        ValueError: `method` is unknown, or `text` has nulls.
+        TypeError: `text` is not text.
+    """
+    if method not in get_args(Method):
+        raise ValueError(f"digest method must be 'md5' or 'xxh3', got {method!r}")
+    digest = _md5 if method == "md5" else xxhash.xxh3_128_digest
+    data, offsets = text_buffers(text)
+    joined = b"".join(digest(data.data[s:e]) for s, e in pairwise(offsets.tolist()))
+    return np.frombuffer(joined, np.uint64).reshape(-1, 2)
+
+
+def _md5(data: memoryview) -> bytes:
+    return hashlib.md5(data, usedforsecurity=False).digest()
+
+
+def first_occurrence(digests: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Find the first document with the same digest.
+
+    Args:
+        digests: (n_docs, 2), as `digests` makes them.
+
+    Returns:
+        (n_docs,) int64, the lowest row number with the digest of the row: "keep the first of
+        each" is `first == np.arange(n_docs)`. Memory besides: 4 bytes a row.
+    """
+    parts = partition(digests[:, 0])
+    largest = int(np.diff(parts.starts).max())
+    out = np.empty(len(digests), np.int64)
+    kernels.first_occurrence(
+        read_only(digests),
+        parts.starts,
+        parts.rows,
+        np.empty(parts.table_size, np.int32),
+        np.empty((largest, 2), np.uint64),
+        out,
+    )
+    return out

@@ -1,0 +1,214 @@
+"""From UTF-8 text to one 64-bit hash per lower-cased word, in one pass over the bytes."""
+
+import numpy as np
+
+from dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+
+# Any odd multipliers with well-spread bits will do; these are 2**64 / golden ratio and the
+# second multiplier of SplitMix64. The seed is the first 64 bits of pi's fraction.
+WORD_SEED = np.uint64(0x243F6A8885A308D3)
+WORD_FOLD = np.uint64(0x9E3779B97F4A7C15)
+WORD_FINAL = np.uint64(0x94D049BB133111EB)
+
+# What `low` says of a byte below 0x80 is its lower case, if it is part of a word. Else:
+NON_ASCII = 0xFE
+SEPARATOR = 0xFF
+
+CASED = np.uint8(8)  # as in dedup.unicode; a kernel's constants live in its own file
+IGNORABLE = np.uint8(16)
+CAPITAL_I_WITH_DOT = np.uint32(0x130)
+CAPITAL_SIGMA = np.uint32(0x3A3)
+FINAL_SIGMA = np.uint32(0x3C2)
+COMBINING_DOT_ABOVE = np.uint32(0x307)
+SPACE = np.uint32(0x20)
+
+# Unsigned indices: a signed one is tested for being negative at each use, 3 times slower here.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
+SEVEN = np.uint64(7)
+EIGHT = np.uint64(8)
+U64_32 = np.uint64(32)
+U64_63 = np.uint64(63)
+U64_256 = np.uint64(256)
+ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+@inlined
+def fold(h: np.uint64, chunk: np.uint64) -> np.uint64:
+    """Take eight more bytes of a word, the first in the lowest place, into its hash."""
+    h = (h ^ chunk) * WORD_FOLD
+    return h ^ (h >> U64_32)
+
+
+@inlined
+def eight_bytes(chunks: U64, i: np.uint64) -> np.uint64:
+    """Bytes i to i + 7, the first in the lowest place, out of two neighbours."""
+    shift = (i & SEVEN) << THREE
+    at = i >> THREE
+    low = np.uint64(chunks[at] >> shift)
+    return low | np.uint64(chunks[at + ONE] << ONE << (U64_63 - shift))
+
+
+@inlined
+def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
+    """The code point at byte `i`, and how many bytes it has.
+
+    Text is UTF-8, as Arrow requires; where it is not, a space of one byte: never a read
+    beyond `end`, never a code point beyond the tables.
+    """
+    lead = np.uint32(data[i])
+    if lead < 0x80:
+        return lead, ONE
+    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
+    if lead < 0xC0 or i + size > end:
+        return SPACE, ONE
+    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
+    for j in range(i + ONE, i + size):
+        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
+    if cp > 0x10FFFF:
+        return SPACE, ONE
+    return cp, size
+
+
+@inlined
+def encode(cp: np.uint32, out: U8, k: np.uint64) -> np.uint64:
+    """Write a code point's UTF-8 at `out[k]`; where the next one goes."""
+    if cp < 0x80:
+        out[k] = cp
+        return k + ONE
+    size = np.uint64(2 + int(cp >= 0x800) + int(cp >= 0x10000))
+    last = k + size - ONE
+    while last > k:
+        out[last] = 0x80 | (cp & np.uint32(0x3F))
+        cp >>= np.uint32(6)
+        last -= ONE
+    out[k] = np.uint32((0xF00 >> int(size)) & 0xFF) | cp
+    return k + size
+
+
+@inlined
+def place(pages: U16, cp: np.uint32) -> np.uint64:
+    """Where the tables of dedup.unicode hold a code point."""
+    return np.uint64(pages[cp >> np.uint32(8)]) * U64_256 + np.uint64(cp & np.uint32(255))
+
+
+@inlined
+def sigma_is_final(
+    data: U8, start: np.int64, i: np.uint64, end: np.uint64, pages: U16, flags: U8
+) -> bool:
+    """Whether the capital sigma at `i` ends a word, as `str.lower()` has it.
+
+    So it does if, case-ignorable characters apart, a cased one stands before and none after.
+    """
+    flag = IGNORABLE
+    j = np.int64(i)
+    while j > start and flag & IGNORABLE:
+        j -= 1
+        while j > start and (data[j] & 0xC0) == 0x80:
+            j -= 1
+        cp, _ = decode(data, np.uint64(j), end)
+        flag = flags[place(pages, cp)]
+    if not flag & CASED:
+        return False
+    flag = IGNORABLE
+    after = i + TWO
+    while after < end and flag & IGNORABLE:
+        cp, size = decode(data, after, end)
+        flag = flags[place(pages, cp)]
+        after += size
+    return not flag & CASED
+
+
+@kernel
+def split_words(
+    data: U8,
+    offsets: I64,
+    low: U8,
+    is_word: U8,
+    pages: U16,
+    flags: U8,
+    lower_delta: U32,
+    letters: U8,
+    ends: I64,
+    doc_words: I64,
+) -> None:
+    """Lower-case each document and gather its words, the maximal runs of word characters.
+
+    low: (256,) lower case of an ASCII byte that is a word character, else NON_ASCII, SEPARATOR.
+    is_word: (256,) by flags, 1 if a character that has them is a word character. A character
+        and its lower case agree on this, but for CAPITAL_I_WITH_DOT.
+    pages, flags, lower_delta: the tables of dedup.unicode.
+    letters: the words' bytes, one word after the other; 3 for 2 bytes of text, and one more.
+    ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
+    doc_words: (n_docs + 1,), where in `ends` each document's words end; `doc_words[0]` is 0.
+
+    ASCII goes without a branch per byte: a byte and an end are always written, and stay
+    where the counters move on. A branch at each end of a word halves the speed.
+    """
+    dot_is_word = is_word[flags[place(pages, COMBINING_DOT_ABOVE)]]
+    k = ZERO
+    n = ZERO
+    doc_words[0] = 0
+    for d in range(offsets.shape[0] - 1):
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
+        in_word = ZERO
+        while i < end:
+            byte = low[data[i]]
+            if byte != NON_ASCII:
+                was_in_word = in_word
+                in_word = np.uint64(byte != SEPARATOR)
+                letters[k] = byte
+                ends[n] = k
+                k += in_word
+                n += was_in_word & (ONE - in_word)
+                i += ONE
+                continue
+            cp, size = decode(data, i, end)
+            at = place(pages, cp)
+            if is_word[flags[at]]:
+                lower = np.uint32(cp + lower_delta[at])
+                if cp == CAPITAL_SIGMA and sigma_is_final(data, offsets[d], i, end, pages, flags):
+                    lower = FINAL_SIGMA
+                k = encode(lower, letters, k)
+                in_word = ONE
+                if cp == CAPITAL_I_WITH_DOT:
+                    if dot_is_word:
+                        k = encode(COMBINING_DOT_ABOVE, letters, k)
+                    else:
+                        ends[n] = k
+                        n += ONE
+                        in_word = ZERO
+            else:
+                ends[n] = k
+                n += in_word
+                in_word = ZERO
+            i += size
+        ends[n] = k
+        n += in_word
+        doc_words[d + 1] = n
+
+
+@kernel
+def hash_words(letters: U64, ends: I64, hashes: U64) -> None:
+    """Hash each word of `split_words`.
+
+    letters: its letters, seen as little-endian uint64; one element beyond the last word's.
+    ends, hashes: (n_words,).
+    """
+    start = ZERO
+    for n in range(ends.shape[0]):
+        end = np.uint64(ends[n])
+        n_bytes = end - start
+        h = WORD_SEED
+        while start + EIGHT <= end:
+            h = fold(h, eight_bytes(letters, start))
+            start += EIGHT
+        if start < end:
+            surplus = (start + EIGHT - end) << THREE
+            h = fold(h, eight_bytes(letters, start) & (ALL_BITS >> surplus))
+        h = (h ^ n_bytes) * WORD_FINAL
+        hashes[n] = h ^ (h >> U64_32)
+        start = end

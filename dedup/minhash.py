@@ -1,0 +1,149 @@
+"""MinHash signatures (Broder 1997) of documents, as datasketch 2 computes them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import datasketch
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.arrays import read_only
+from dedup.arrow_text import TextBuffers, text_buffers
+from dedup.kernels import minhash as kernels
+from dedup.shingle import BLOCK_BYTES, Words, check_shingles, shingle_hash, shingles_of
+
+EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinHash:
+    """How signatures are made; two signatures compare only if these are equal.
+
+    num_perm: permutations, and so uint32 slots per signature. The estimate of
+        Jaccard similarity J has standard error sqrt(J * (1 - J) / num_perm).
+    seed: draws the permutations; the same on every worker.
+    ngram: consecutive words in a shingle.
+    words: what a word is, see `dedup.shingle`.
+    """
+
+    num_perm: int = 112
+    seed: int = 1
+    ngram: int = 5
+    words: Words = "unicode"
+
+    def __post_init__(self) -> None:
+        if self.num_perm < 1:
+            raise ValueError(f"num_perm must be at least 1, got {self.num_perm}")
+        if not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed}")
+        check_shingles(self.ngram, self.words)
+
+
+def signatures(text: pa.Array, config: MinHash) -> npt.NDArray[np.uint32]:
+    """Sign every document.
+
+    Args:
+        text: (n_docs,) string or large_string, no nulls.
+        config: how.
+
+    Returns:
+        (n_docs, num_perm) uint32; slot p is the least value of `a[p] * h + b[p]`
+        mod 2**32 over the document's premixed shingle hashes h. `EMPTY` in every
+        slot means the document has no shingles.
+
+    Raises:
+        TypeError: `text` is not text.
+        ValueError: `text` has nulls.
+
+    Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
+    """
+    data, offsets = text_buffers(text)
+    a, b = permutations(config)
+    out = np.full((len(text), config.num_perm), EMPTY)
+    for start, stop in _blocks(offsets):
+        block = TextBuffers(data, offsets[start : stop + 1])
+        found = shingles_of(block, ngram=config.ngram, words=config.words)
+        kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
+    return out
+
+
+def _blocks(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of whole documents, of BLOCK_BYTES of text or one document more."""
+    start, n_docs = 0, len(offsets) - 1
+    while start < n_docs:
+        stop = min(int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES)), n_docs)
+        yield start, stop
+        start = stop
+
+
+def permutations(config: MinHash) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Draw the (num_perm,) `a` and `b` of the affine maps; odd `a` makes each a bijection.
+
+    The order of the draws is that of datasketch 2.0 (MIT), without which signatures would differ.
+    """
+    rng = np.random.RandomState(config.seed)
+    a = rng.randint(0, 1 << 31, config.num_perm, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    b = rng.randint(0, 1 << 32, config.num_perm, dtype=np.uint32)
+    return a, b
+
+
+def similarity(x: npt.NDArray[np.uint32], y: npt.NDArray[np.uint32]) -> float:
+    """Estimate the Jaccard similarity of two documents from their (num_perm,) signatures.
+
+    Two documents without shingles come out at 1.0, as datasketch has it.
+    """
+    return float(np.mean(x == y))
+
+
+def pair_similarity(
+    signatures: npt.NDArray[np.uint32],
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float32]:
+    """Estimate the Jaccard similarity of many pairs of documents.
+
+    Args:
+        signatures: (n_docs, num_perm).
+        left: (n_pairs,) row numbers.
+        right: (n_pairs,) row numbers.
+
+    Returns:
+        (n_pairs,) float32, `similarity(signatures[left[i]], signatures[right[i]])`.
+
+    Raises:
+        ValueError: `left` and `right` differ in length.
+        IndexError: a row number is not a row of `signatures`.
+    """
+    if len(left) != len(right):
+        raise ValueError(f"left has {len(left)} rows and right {len(right)}; they are pairs")
+    for side in (left, right):
+        if len(side) and not 0 <= int(side.min()) <= int(side.max()) < len(signatures):
+            raise IndexError(
+                f"pairs name rows {side.min()} to {side.max()}, there are {len(signatures)} rows"
+            )
+    out = np.empty(len(left), np.float32)
+    x, y = (read_only(side.astype(np.int64, copy=False)) for side in (left, right))
+    kernels.pair_similarity(read_only(signatures), x, y, out)
+    return out
+
+
+def to_datasketch(signature: npt.NDArray[np.uint32], config: MinHash) -> datasketch.MinHash:
+    """Hand out one (num_perm,) signature as datasketch's object, to query a MinHashLSH with.
+
+    It can be updated with more shingles as well, in the form `shingle_hash` takes.
+
+    Raises:
+        ValueError: the signature has not `config.num_perm` slots.
+    """
+    if signature.shape != (config.num_perm,):
+        raise ValueError(
+            f"a signature of shape {signature.shape} does not fit num_perm={config.num_perm}"
+        )
+    return datasketch.MinHash(
+        num_perm=config.num_perm,
+        seed=config.seed,
+        hashfunc=shingle_hash,
+        hashvalues=signature.astype(np.uint32),
+        scheme="affine32",
+    )

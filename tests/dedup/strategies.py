@@ -1,0 +1,30 @@
+"""Documents that are hard to lower-case and to split."""
+
+from hypothesis import strategies as st
+
+from dedup.unicode import flags_of, interpreter_flags, lower_of
+from tests.strategies import documents, words
+
+
+def known_alike(char):
+    """Whether the interpreter and the frozen tables agree on a character; always, in Unicode 14."""
+    return interpreter_flags(char) == flags_of(ord(char)) and ord(char.lower()[0]) == lower_of(
+        ord(char)
+    )
+
+
+# final sigma and what it looks past, both dotted i, lower case of more or fewer bytes,
+# spaces of every kind, digits and marks that are and are not \w
+TRICKY = (
+    "AaΣ\u03c3ςİ\u0131ẞßK\u023a\u212a\u0345\u0307\u00ad'.:^`·_09²½٣東🙂\U00010400"
+    " \t\n\x1c\x1f\x00\x85\u00a0\u2003\u3000"
+)
+characters = st.one_of(
+    st.sampled_from(TRICKY), st.characters(exclude_categories=["Cs"]).filter(known_alike)
+)
+hard_documents = st.one_of(
+    documents.filter(lambda text: all(map(known_alike, text))),
+    st.text(st.sampled_from(TRICKY), max_size=60),
+    st.text(characters, max_size=60),
+    st.lists(st.one_of(words, st.text(characters, max_size=20)), max_size=12).map(" ".join),
+)

@@ -1,0 +1,76 @@
+"""Clusters are connected components, named by their first document."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup.cluster import clusters, merge_edges
+from tests.reference import cluster as reference
+
+
+@st.composite
+def graphs(draw):
+    n_docs = draw(st.integers(1, 40))
+    row = st.integers(0, n_docs - 1)
+    return n_docs, draw(st.lists(st.tuples(row, row), max_size=50))
+
+
+def as_array(edges):
+    return np.array(edges, np.int64).reshape(-1, 2)
+
+
+@given(graphs(), st.randoms())
+def test_labels_are_the_reference_whatever_the_order_of_edges(graph, random):
+    n_docs, edges = graph
+    expected = reference.clusters(n_docs, edges)
+    assert clusters(n_docs, as_array(edges)).tolist() == expected
+    random.shuffle(edges)
+    turned = [edge if random.random() < 0.5 else edge[::-1] for edge in edges]
+    assert clusters(n_docs, as_array(turned)).tolist() == expected
+
+
+@given(graphs())
+def test_one_document_of_each_cluster_is_its_own_label(graph):
+    n_docs, edges = graph
+    labels = clusters(n_docs, as_array(edges))
+    kept = np.flatnonzero(labels == np.arange(n_docs))
+    assert kept.tolist() == sorted(set(labels.tolist()))
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_long_chain_is_one_cluster_in_reasonable_time(step):
+    """From its end, the chain is a tree as deep as it is long: walked 500,000 times, but once."""
+    n = 500_000
+    chain = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)[::step]
+    end_again = np.stack([np.zeros(n, np.int64), np.full(n, n - 1)], axis=1)
+    assert not clusters(n, np.concatenate([chain, end_again])).any()
+
+
+def test_no_edges_no_clusters():
+    assert clusters(3, as_array([])).tolist() == [0, 1, 2]
+    assert clusters(0, as_array([])).tolist() == []
+
+
+def test_a_row_out_of_range_is_refused():
+    with pytest.raises(IndexError) as error:
+        clusters(3, as_array([(0, 3)]))
+    assert str(error.value) == "edges name rows 0 to 3, there are 3 rows"
+
+
+pairs = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 6))
+
+
+@given(st.lists(st.lists(pairs, max_size=20), max_size=5))
+def test_merged_edges_are_the_set_of_pairs_in_order(bands):
+    expected = sorted({(min(p), max(p)) for band in bands for p in band})
+    got = merge_edges(as_array(band) for band in bands)
+    assert got.dtype == np.int64
+    assert got.shape == (len(expected), 2)
+    assert list(map(tuple, got.tolist())) == expected
+
+
+@pytest.mark.parametrize("row", [-1, 1 << 32])
+def test_edges_of_anything_but_row_numbers_are_refused(row):
+    with pytest.raises(ValueError, match="do not fit 32 bits; number the rows of a run from 0"):
+        merge_edges([as_array([(0, row)])])

@@ -1,0 +1,184 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import dedup.overlap
+from dedup.ngram_index import NgramIndex, saved_extra
+from dedup.overlap import scan
+from tests.reference import overlap as reference
+from tests.strategies import text_columns
+
+words = st.sampled_from(
+    ["a", "B", "c,", "“D”", "é", "É", "Σ", "ς", "İ", "--", "x\u0301", "東京", "Ж", "1"]
+)
+spaces = st.sampled_from([" ", "\n", "\u00a0", "\r\n", "\x1c", " -- ", "\u3000"])
+LEAK = "Natalia sold clips to 48 of her friends in April, then she sold"  # 13 words
+CLEAN = " ".join(f"w{i}" for i in range(2000))
+
+
+@st.composite
+def sentences(draw, max_words=30):
+    return "".join(w + draw(spaces) for w in draw(st.lists(words, max_size=max_words)))
+
+
+@st.composite
+def corpora(draw):
+    """Documents with items planted in them, in other capitals and punctuation, and the items."""
+    texts = draw(st.lists(sentences(), min_size=1, max_size=6))
+    ids = draw(st.lists(st.integers(0, 3), min_size=len(texts), max_size=len(texts)))
+    planted = st.sampled_from(texts).map(lambda t: t.upper().replace("C,", "c!\n"))
+    parts = st.one_of(sentences(), planted, st.sampled_from(texts))
+    docs = draw(text_columns(st.lists(parts, max_size=4).map(" ".join), max_docs=4))
+    return docs, texts, ids, draw(st.integers(1, 14))
+
+
+def index_of(texts, ids=None, ngram=13):
+    return NgramIndex.build(
+        pa.array(texts, pa.string()),
+        np.arange(len(texts)) if ids is None else np.array(ids),
+        ngram=ngram,
+    )
+
+
+def spans_of(overlaps):
+    return list(zip(*(column.tolist() for column in overlaps[:5]), strict=True))
+
+
+@given(corpora())
+@example((pa.array(["É x Σ Ж\u00a0İ Ⴀ 𐐀"]), ["é", "ς", "ж", "i", "ⴀ", "𐐨"], list(range(6)), 1))
+@example((pa.array([LEAK, "x " + LEAK.upper()]), [LEAK, LEAK], [5, 2], 13))
+def test_spans_equal_the_reference(corpus):
+    docs, texts, ids, ngram = corpus
+    index = index_of(texts, ids, ngram)
+    got = scan(docs, index)
+    spans, doc_ngrams = reference.overlaps(docs.to_pylist(), texts, ids, ngram)
+    assert spans_of(got) == spans
+    assert got.doc_ngrams.tolist() == doc_ngrams
+    assert index.untestable.tolist() == reference.item_index(texts, ids, ngram)[1]
+
+
+@pytest.mark.parametrize("ngram", [1, 2, 7, 8, 13, 14])
+def test_a_full_buffer_loses_and_doubles_no_window(ngram, monkeypatch):
+    monkeypatch.setattr(dedup.overlap, "BUFFER_WORDS", 16)
+    monkeypatch.setattr(dedup.overlap, "FIRST_HITS", 1)
+    some = [f"w{i}" for i in range(100)]
+    text = " ".join(some)
+    got = scan(pa.array([text]), index_of([text], ngram=ngram))
+    assert got.doc_ngrams.tolist() == [101 - ngram]
+    assert set(zip(got.starts.tolist(), got.ends.tolist(), strict=True)) == (
+        {(0, len(text))} if ngram > 1 else {(w.start, w.end) for w in reference.gram_words(text)}
+    )
+    nines = [" ".join(some[i : i + 9]) for i in range(92)]
+    got = scan(pa.array([text]), index_of(nines, ngram=ngram))
+    assert got.doc_ngrams.tolist() == [92 if ngram > 9 else 101 - ngram]
+
+
+@given(text_columns())
+def test_words_end_where_the_reference_says(docs):
+    texts = [t for t in docs.to_pylist() if reference.gram_words(t)]
+    got = scan(docs, index_of(texts, ngram=1))
+    assert spans_of(got) == reference.overlaps(docs.to_pylist(), texts, range(len(texts)), 1)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001d400\u0345",
+        "\U0010ffff",
+        "\U0001f642 ok",
+        "a\u2019b",
+        "$1,000 | ^x^",
+        "\u0130I\u0131",
+        "\x00\x01",
+    ],
+)
+def test_every_plane_of_unicode_is_read_like_the_reference(text):
+    got = scan(pa.array([text]), index_of([text], ngram=1))
+    assert spans_of(got) == reference.overlaps([text], [text], [0], 1)[0]
+
+
+def test_thirteen_words_are_a_leak_and_twelve_are_not():
+    index = index_of([f"before this {LEAK} half as many clips in May"])
+    words = LEAK.split()
+    thirteen, twelve = f"{CLEAN} {LEAK} {CLEAN}", f"{CLEAN} {' '.join(words[:12])} {CLEAN}"
+    got = scan(pa.array([thirteen, twelve]), index)
+    assert got.docs.tolist() == [0]
+    assert got.doc_ngrams.tolist() == [1, 0]
+    assert thirteen.encode()[got.starts[0] : got.ends[0]].decode() == LEAK
+
+
+def test_a_clean_document_passes():
+    got = scan(pa.array([CLEAN]), index_of([LEAK, "some other item " * 20]))
+    assert got.doc_ngrams.tolist() == [0]
+    assert len(got.docs) == 0
+
+
+def test_case_punctuation_and_line_breaks_do_not_hide_a_leak():
+    hidden = '"NATALIA" (sold)\nclips — to $48 of\u00a0her friends; in **April**, then:\tshe sold.'
+    got = scan(pa.array([hidden]), index_of([LEAK]))
+    found = hidden.encode()[got.starts[0] : got.ends[0]].decode()
+    assert found == hidden[1:-1]
+
+
+def test_a_shared_ngram_names_every_item():
+    got = scan(
+        pa.array([LEAK]), index_of([f"one {LEAK}", f"{LEAK} two", "no such thing"], [7, 3, 5])
+    )
+    assert spans_of(got) == [(0, 3, 0, len(LEAK), 1), (0, 7, 0, len(LEAK), 1)]
+    assert got.doc_ngrams.tolist() == [1]
+
+
+def test_an_item_shorter_than_the_ngram_is_matched_whole_or_named_untestable():
+    nine, seven = "one two three four five six seven eight nine", "a b c d e f g"
+    index = index_of([nine, seven, seven, nine], [0, 1, 2, 2])
+    assert index.untestable.tolist() == [1]
+    got = scan(pa.array([f"zero {nine} ten", f"zero {nine[4:]}", seven]), index)
+    assert spans_of(got) == [(0, 0, 5, 49, 1), (0, 2, 5, 49, 1)]
+
+
+def test_spans_that_share_no_word_stay_apart():
+    got = scan(pa.array(["a b c d x a b c"]), index_of(["a b c d"], ngram=2))
+    assert spans_of(got) == [(0, 0, 0, 7, 3), (0, 0, 10, 15, 2)]
+
+
+def test_no_items_and_no_documents():
+    empty = index_of([])
+    assert len(scan(pa.array(["a b c"]), empty).docs) == 0
+    assert scan(pa.array([], pa.string()), index_of([LEAK])).doc_ngrams.tolist() == []
+
+
+def test_a_saved_index_finds_the_same(tmp_path):
+    index = index_of([LEAK, "one two three four five six seven eight", "short"])
+    index.save(tmp_path / "index.arrow", {"made from": "gsm8k"})
+    loaded = NgramIndex.load(tmp_path / "index.arrow", ngram=13)
+    docs = pa.array([LEAK, "one two three four five six seven eight", CLEAN])
+    assert spans_of(scan(docs, loaded)) == spans_of(scan(docs, index)) != []
+    assert loaded.untestable.tolist() == [2]
+    assert saved_extra(tmp_path / "index.arrow") == {"made from": "gsm8k"}
+
+
+def test_an_index_of_other_parameters_is_refused(tmp_path):
+    path = tmp_path / "index.arrow"
+    index_of([LEAK]).save(path)
+    with pytest.raises(ValueError, match="n-gram index of ngram '13', this run needs '8'") as e:
+        NgramIndex.load(path, ngram=8)
+    assert str(e.value) == (
+        f"{path}: n-gram index of ngram '13', this run needs '8'; delete it and build it again"
+    )
+
+
+def test_a_broken_index_is_refused(tmp_path):
+    path = tmp_path / "index.arrow"
+    index_of([LEAK]).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="not a saved n-gram index"):
+        NgramIndex.load(path, ngram=13)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="ngram must be 1 to 256 words, got 0"):
+        index_of([LEAK], ngram=0)
+    with pytest.raises(ValueError, match="2 item ids for 1 item texts"):
+        index_of([LEAK], [1, 2])
