@@ -1,10 +1,20 @@
 """What every part of a recipe or plan is: a frozen, strict Pydantic model."""
 
 from difflib import get_close_matches
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
+from sizing.units import parse_bytes
+
+
+def _bytes(value: Any) -> Any:
+    return parse_bytes(value) if isinstance(value, str) else value
+
+
+# a number of bytes, or text such as "256MB" or "4GiB"
+Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 
 
 class Config(BaseModel):

@@ -1,0 +1,273 @@
+"""Quantities as people write them: sizes, rates, counts.
+
+    kB MB GB TB PB EB        bytes, SI: powers of 1,000; storage is sold and printed so
+    KiB MiB GiB TiB PiB EiB  bytes, binary: powers of 1,024; memory is
+    kb Mb Gb Tb              bits; the case of the b decides, always
+    /s or ps                 per second: 3.2 GB/s, 400 Gb/s, 400Gbps
+
+Decided, where usage differs: `KB` is `kB`, 1,000 bytes; `GBps` is bytes as its capital B says.
+Refused, because a guess could be wrong by 8 or by 7 %: a prefix alone (`400 G`, `4Gi`), other
+cases (`mb`), a size where a rate is meant, and a size in bits.
+"""
+
+import re
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+BITS_PER_BYTE = 8
+
+SI = {"": 1, **{p: 1000**i for i, p in enumerate("kMGTPE", 1)}, "K": 1000}
+BINARY = {f"{p}i": 1024**i for i, p in enumerate("KMGTPE", 1)} | {"ki": 1024}
+COUNTS = {
+    **SI,
+    "B": 10**9,  # as in "an 8B model"
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "quadrillion": 10**15,
+}
+
+SIZES = "256kB, 15TB, 7.3TiB"
+BYTE_RATES = "3.2 GB/s, 4GiB/s, 400 Gb/s, 400Gbps"
+NUMBERS = "8e9, 8B, 15T, 8 billion"
+FLOP_RATES = "989 TFLOP/s, 989e12"
+
+# an exponent of two digits: 1e999999999 would keep the parser busy for hours
+_NUMBER = r"(?P<number>\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)\s*"
+_PREFIX = r"(?P<prefix>[kKMGTPE]i?|)"
+_PER_S = r"(?P<per_s>\s?/\s?s|ps)?"
+_QUANTITY = re.compile(_NUMBER + _PREFIX + r"(?P<letter>bytes?|bits?|B|b)" + _PER_S, re.ASCII)
+_PREFIX_ALONE = re.compile(_NUMBER + r"[kKMGTPE]i?" + _PER_S, re.ASCII)
+_COUNT = re.compile(_NUMBER + r"(?P<suffix>[A-Za-z]*)", re.ASCII)
+_FLOP_RATE = re.compile(_NUMBER + r"(?P<prefix>[MGTPE]?)(?:FLOP/s|FLOPS)", re.ASCII)
+
+
+class UnitError(ValueError):
+    """A quantity that cannot be read, or that could be read in two ways."""
+
+
+class _Quantity(NamedTuple):
+    amount: Fraction
+    of: Literal["bytes", "bits"]
+    per_s: bool
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes, rounded to the nearest byte.
+
+    Raises:
+        UnitError: not a size, or a size in bits, or a rate.
+
+    >>> parse_bytes("256kB"), parse_bytes("4 GiB"), parse_bytes("1.5TB")
+    (256000, 4294967296, 1500000000000)
+    """
+    found = _quantity(text, SIZES)
+    if found.per_s:
+        raise UnitError(f"{text!r} is a rate, a size has no '/s'; accepted: {SIZES}")
+    if found.of == "bits":
+        raise UnitError(
+            f"{text!r} is in bits, as its small b says; write bytes with a capital B;"
+            f" accepted: {SIZES}"
+        )
+    return round(found.amount)
+
+
+def parse_bytes_per_s(text: str) -> float:
+    """A rate in bytes/s; one written in bits/s is divided by 8.
+
+    Raises:
+        UnitError: not a rate, or neither bytes nor bits.
+
+    >>> parse_bytes_per_s("3.2 GB/s"), parse_bytes_per_s("400Gbps")
+    (3200000000.0, 50000000000.0)
+    """
+    found = _rate(text)
+    return float(found.amount / (BITS_PER_BYTE if found.of == "bits" else 1))
+
+
+def parse_bits_per_s(text: str) -> float:
+    """A rate in bits/s; one written in bytes/s is multiplied by 8.
+
+    Raises:
+        UnitError: not a rate, or neither bytes nor bits.
+
+    >>> parse_bits_per_s("400 Gb/s") == parse_bits_per_s("50 GB/s") == 400e9
+    True
+    """
+    found = _rate(text)
+    return float(found.amount * (1 if found.of == "bits" else BITS_PER_BYTE))
+
+
+def parse_count(text: str) -> float:
+    """A number of things: parameters, tokens, accelerators.
+
+    Raises:
+        UnitError: not a number, or an unknown suffix.
+
+    >>> parse_count("8B"), parse_count("15.6T"), parse_count("8e9"), parse_count("16_384")
+    (8000000000.0, 15600000000000.0, 8000000000.0, 16384.0)
+    """
+    match = _COUNT.fullmatch(text.strip())
+    if match is None or match["suffix"] not in COUNTS:
+        raise UnitError(f"{text!r} is not a count; accepted: {NUMBERS}")
+    return float(_number(match) * COUNTS[match["suffix"]])
+
+
+def parse_flops_per_s(text: str) -> float:
+    """A rate in FLOP/s, with its unit or as a plain number.
+
+    Raises:
+        UnitError: not such a rate.
+
+    >>> parse_flops_per_s("989 TFLOP/s"), parse_flops_per_s("989e12")
+    (989000000000000.0, 989000000000000.0)
+    """
+    match = _FLOP_RATE.fullmatch(text.strip())
+    if match is not None:
+        return float(_number(match) * SI[match["prefix"]])
+    plain = _COUNT.fullmatch(text.strip())
+    if plain is None or plain["suffix"]:
+        raise UnitError(f"{text!r} is not a rate in FLOP/s; accepted: {FLOP_RATES}")
+    return float(_number(plain))
+
+
+def format_bytes(n_bytes: float, *, digits: int = 3) -> str:
+    """SI, to `digits` significant digits: for storage.
+
+    >>> format_bytes(256_000), format_bytes(5.68e12), format_bytes(999_999), format_bytes(12)
+    ('256 kB', '5.68 TB', '1 MB', '12 B')
+    """
+    return _si(n_bytes, "B", digits)
+
+
+def format_memory(n_bytes: float, *, digits: int = 3) -> str:
+    """Binary, to `digits` significant digits: for memory.
+
+    >>> format_memory(4 * 1024**3), format_memory(1023), format_memory(1024**2 - 1)
+    ('4 GiB', '1023 B', '1 MiB')
+    """
+    figure, units = float(n_bytes), iter(("", *(f"{p}i" for p in "KMGTPE")))
+    prefix = next(units)
+    # 1,023.9 KiB is 1 MiB at three digits: the border is where the figure would print as 1024
+    while figure >= 1023.5 and prefix != "Ei":
+        figure, prefix = figure / 1024, next(units)
+    return f"{_rounded(figure, max(digits, len(str(int(figure)))))} {prefix}B"
+
+
+def format_rate(bytes_per_s: float, *, digits: int = 3) -> str:
+    """Bytes per second, SI.
+
+    >>> format_rate(1.88e9)
+    '1.88 GB/s'
+    """
+    return _si(bytes_per_s, "B/s", digits)
+
+
+def format_bit_rate(bits_per_s: float, *, digits: int = 3) -> str:
+    """Bits per second, SI.
+
+    >>> format_bit_rate(400e9)
+    '400 Gb/s'
+    """
+    return _si(bits_per_s, "b/s", digits)
+
+
+def format_count(n: float, *, digits: int = 3) -> str:
+    """A whole number under a million in full, a larger one to `digits` significant digits.
+
+    >>> format_count(16_384), format_count(405e9), format_count(2.674e6), format_count(0.25)
+    ('16,384', '405 billion', '2.67 million', '0.25')
+    """
+    if float(n).is_integer() and n < 10**6:
+        return f"{int(n):,}"
+    figure, thousands = _mantissa(n, digits)
+    words = ("", " thousand", " million", " billion", " trillion", " quadrillion")
+    if thousands < 2:  # 12,346 rather than 12.3 thousand, for 12,345.6
+        whole_digits = len(str(int(abs(n))))
+        return f"{float(_rounded(n, max(digits, whole_digits))):,.10g}"
+    return _plain(figure, thousands, len(words) - 1) + words[min(thousands, len(words) - 1)]
+
+
+def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
+    """A value of a requirement or input, as its unit is read best.
+
+    >>> format_quantity(5.68e12, "bytes"), format_quantity(989e12, "FLOP/s")
+    ('5.68 TB', '989 TFLOP/s')
+    >>> format_quantity(67.1234, "days"), format_quantity(0.25, "days")
+    ('67.1 days', '6 hours')
+    >>> format_quantity(1, "epochs"), format_quantity(0.4, "fraction")
+    ('1 epoch', '0.4')
+    """
+    if unit == "bytes":
+        return format_bytes(value, digits=digits)
+    if unit == "bytes/s":
+        return format_rate(value, digits=digits)
+    if unit == "FLOP/s":
+        return _si(value, "FLOP/s", digits)
+    if unit in ("fraction", "ratio"):
+        return f"{value:.4g}"
+    for shorter, per_day in (("hours", 24), ("minutes", 60), ("seconds", 60)):
+        if unit in ("days", "hours", "minutes") and 0 < value < 1:
+            value, unit = value * per_day, shorter
+    is_one = value == 1 and len(unit) > 1
+    return f"{format_count(value, digits=digits)} {unit.removesuffix('s') if is_one else unit}"
+
+
+def _quantity(text: str, accepted: str) -> _Quantity:
+    """Read a number with a unit of bytes or bits, a rate or not.
+
+    Raises:
+        UnitError: no such quantity; says what is missing where that can be told.
+    """
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise UnitError(f"{text!r} {_complaint(text.strip())}; accepted: {accepted}")
+    scale = (SI | BINARY)[match["prefix"]]
+    of: Literal["bytes", "bits"] = "bytes" if match["letter"] in ("B", "byte", "bytes") else "bits"
+    return _Quantity(_number(match) * scale, of, match["per_s"] is not None)
+
+
+def _rate(text: str) -> _Quantity:
+    found = _quantity(text, BYTE_RATES)
+    if not found.per_s:
+        raise UnitError(f"{text!r} is a size, a rate ends in '/s'; accepted: {BYTE_RATES}")
+    return found
+
+
+def _complaint(text: str) -> str:
+    if _PREFIX_ALONE.fullmatch(text):
+        return "does not say whether it means bytes (B) or bits (b)"
+    if re.fullmatch(_NUMBER, text, re.ASCII):
+        return "has no unit"
+    if re.fullmatch(_QUANTITY.pattern, text, re.ASCII | re.IGNORECASE):
+        return "has a unit in the wrong case: MB is megabytes, Mb megabits"
+    if re.match(r"-\s*\d", text):
+        return "is negative"
+    return "is not a quantity of bytes or bits"
+
+
+def _number(match: re.Match[str]) -> Fraction:
+    return Fraction(match["number"].replace("_", ""))
+
+
+def _si(value: float, unit: str, digits: int) -> str:
+    prefixes = ("", "k", "M", "G", "T", "P", "E")
+    figure, thousands = _mantissa(value, digits)
+    return f"{_plain(figure, thousands, 6)} {prefixes[min(thousands, 6)]}{unit}"
+
+
+def _mantissa(value: float, digits: int) -> tuple[float, int]:
+    """`value` rounded, as a figure times a power >= 0 of 1,000; 999,999 is (1.0, 2)."""
+    text, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    thousands = max(0, int(exponent) // 3)
+    return float(f"{text}e{int(exponent) - 3 * thousands}"), thousands
+
+
+def _plain(figure: float, thousands: int, most: int) -> str:
+    """The figure in units of 1,000 to the power `most` at most, without an exponent."""
+    return f"{figure * 1000 ** max(0, thousands - most):.15g}"
+
+
+def _rounded(value: float, digits: int) -> str:
+    return f"{float(f'{value:.{digits - 1}e}'):.15g}"

@@ -1,0 +1,39 @@
+"""Sizing starts at once and its documentation tells the truth."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import sizing
+
+MODULES = sorted(m.name for m in pkgutil.iter_modules(sizing.__path__, "sizing."))
+HEAVY = {"numpy", "pyarrow", "prefect", "datasets", "numba", "pandas"}
+LOAD_ALL = "import sys, {}; print('\\n'.join(sys.modules))".format(", ".join(MODULES))
+
+
+def test_no_module_of_sizing_imports_what_is_slow_to_import():
+    run = subprocess.run(
+        [sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert {"sizing.sheet", "sizing.report", "pydantic"} <= loaded
+    assert not HEAVY & loaded
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_every_formula_has_a_doctest():
+    finder = doctest.DocTestFinder()
+    for name in ("training", "bandwidth", "checkpoint", "capacity"):
+        module = importlib.import_module(f"sizing.{name}")
+        formulas = [v for k, v in vars(module).items() if k.isupper() and hasattr(v, "function")]
+        assert formulas
+        for formula in formulas:
+            assert any(t.examples for t in finder.find(formula.function)), formula.function
