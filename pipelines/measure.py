@@ -44,8 +44,9 @@ def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: int) -> dict[str,
     spread = sum(s["token_file_bytes"] for s in shards if s["docs"])
     scale = stored_bytes / spread if spread else 0.0
     sources = sorted({s["source"] for s in shards})
-    made = {source: _measured([s for s in shards if s["source"] == source], scale)
-            for source in sources}
+    made = {
+        source: _measured([s for s in shards if s["source"] == source], scale) for source in sources
+    }
     return {**made, "total": _measured(shards, scale)}
 
 

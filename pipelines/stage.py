@@ -8,6 +8,7 @@ no orchestrator. Whatever needs more than one batch (duplicates to cluster) is n
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -81,6 +82,24 @@ def keep_where(
         bytes_removed=bytes_removed,
     )
     return StageResult(kept, removed, stats)
+
+
+def with_text(result: StageResult, text: pa.Array) -> StageResult:
+    """Put edited text in place of the kept documents' own, and account for the bytes.
+
+    text: (kept.num_rows,), string or large_string.
+    """
+    column = result.kept.schema.get_field_index("text")
+    kept = result.kept.set_column(
+        column, result.kept.schema.field(column), text.cast(result.kept["text"].type)
+    )
+    bytes_out = int(text_buffers(text).lengths.sum())
+    stats = replace(
+        result.stats,
+        bytes_out=bytes_out,
+        bytes_edited=result.stats.bytes_edited + result.stats.bytes_out - bytes_out,
+    )
+    return StageResult(kept, result.removed, stats)
 
 
 def removed_rows(

@@ -162,4 +162,3 @@ def _pieces(text: pa.Array) -> Iterator[pa.Array]:
         stop = max(stop, start + 1)
         yield text.slice(start, stop - start)
         start = stop
-

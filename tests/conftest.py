@@ -1,10 +1,12 @@
-"""Hypothesis profiles, and where the shared real data lies."""
+"""Hypothesis profiles, where the shared real data lies, and one Prefect server for all tests."""
 
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from flows.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline.
 settings.register_profile("dev", deadline=None, max_examples=100)
@@ -26,3 +28,17 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the real corpora in ../shared/data, which are not here")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The address of a Prefect API, started as `tokenmill` itself would start it.
+
+    `prefect` must not be imported before: it reads its settings when it is.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+        patch.delenv("PREFECT_API_URL", raising=False)
+        with embedded_server() as url:
+            assert os.environ["PREFECT_API_URL"] == url
+            yield url

@@ -49,6 +49,4 @@ def test_a_gap_between_two_stages_names_both():
     second = StageStats(docs_in=4, docs_out=4, bytes_in=40, bytes_out=40)
     with pytest.raises(LedgerError) as e:
         check_chain([("read", first), ("c4", second)], "shard 00001")
-    assert str(e.value) == (
-        "shard 00001: read let out 5 documents of 50 bytes, c4 took in 4 of 40"
-    )
+    assert str(e.value) == ("shard 00001: read let out 5 documents of 50 bytes, c4 took in 4 of 40")

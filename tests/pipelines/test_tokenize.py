@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 import tokenizers
 from hypothesis import given
-from hypothesis import strategies as st
 
 from pipelines import tokenize
 from pipelines.errors import ConfigError
@@ -53,9 +52,7 @@ def test_both_ends_and_neither(tokenizer_path):
 def test_a_control_token_written_in_text_is_text_unless_the_recipe_says_id(tokenizer_path):
     text = pa.array([f"a{END}b"])
     plain = load_engine(Tokenizer(path=str(tokenizer_path), eos=False))
-    asked = load_engine(
-        Tokenizer(path=str(tokenizer_path), eos=False, special_tokens_in_text="id")
-    )
+    asked = load_engine(Tokenizer(path=str(tokenizer_path), eos=False, special_tokens_in_text="id"))
     end = asked._tokenizer.token_to_id(END)
     assert end not in per_document(plain.encode(text))[0]
     assert end in per_document(asked.encode(text))[0]
@@ -123,8 +120,13 @@ def test_a_hub_id_offline_says_so(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["gpt2.json", "allenai_dolma2.json", "allenai_gpt-neox-olmo-dolma-v1_5.json",
-             "deepseek_tokenizer.json"],
+    "name",
+    [
+        "gpt2.json",
+        "allenai_dolma2.json",
+        "allenai_gpt-neox-olmo-dolma-v1_5.json",
+        "deepseek_tokenizer.json",
+    ],
 )
 def test_real_tokenizers(shared_data, name):
     path = shared_data / "tokenizers" / name

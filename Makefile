@@ -1,0 +1,43 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+# Nothing is assumed but Python >= 3.11 with venv, and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint bench peers wheel clean
+
+demo: $(INSTALLED) ## the main job on real text found on this machine
+	$(BIN)/tokenmill demo --out demo-run
+
+test: $(INSTALLED) ## every test but those of peers that need their own environment
+	$(BIN)/pytest -m "not peers" -q
+
+lint: $(INSTALLED) ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## speed by step, against datasketch in the same run
+	$(BIN)/python -m tests.bench.run
+
+peers: $(VENV)-peers/.installed ## verdicts against datatrove, in its own environment
+	$(VENV)-peers/bin/pytest -m peers -q
+
+wheel: $(INSTALLED)
+	$(BIN)/python -m build --outdir dist .
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("tokenmill needs Python 3.11 or newer, not %d.%d: make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(VENV)-peers/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' datatrove nltk
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-peers demo-run build dist *.egg-info

@@ -1,0 +1,111 @@
+"""The command line: one console script, each command one call into the library.
+
+Each command's module is imported when it is called, so that `--help` and the commands
+that need neither Prefect nor Arrow start at once.
+
+Exit codes: 0 done; 1 the answer is "no"; 2 the user's mistake, in one line; 3 some
+inputs or shards failed, the rest is complete.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+OK, NO, MISTAKE, PARTIAL = 0, 1, 2, 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the console script exits with what this returns."""
+    args = parser().parse_args(argv)
+    command = importlib.import_module(f"flows.commands.{args.command}")
+    try:
+        return int(command.run(args))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; the same command continues where this stopped\n")
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        return OK
+    except Exception as e:
+        if not is_mistake(e):
+            raise
+        sys.stderr.write(f"tokenmill {args.command}: {e}\n")
+        return MISTAKE
+
+
+def is_mistake(error: Exception) -> bool:
+    """Whether the message alone is what the user needs; by name, to import nothing for it."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return bool(names & {"ConfigError", "PlanError", "InputError", "UnitError"})
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, as `--help` shows it."""
+    top = argparse.ArgumentParser(
+        prog="tokenmill",
+        description="Turn raw text into training-ready Arrow, account for every document,"
+        " and say what storage to buy.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _demo(commands)
+    _prepare(commands)
+    _inspect(commands)
+    _size(commands)
+    return top
+
+
+def _command(commands, name: str, summary: str) -> argparse.ArgumentParser:
+    made = commands.add_parser(name, help=summary, description=summary)
+    made.add_argument(
+        "--json", action="store_true", help="print machine-readable output to stdout and no more"
+    )
+    return made
+
+
+def _demo(commands) -> None:
+    demo = _command(commands, "demo", "the whole job on real text found on this machine")
+    demo.add_argument("--out", default="tokenmill-demo", help="where to put it (%(default)s)")
+
+
+def _prepare(commands) -> None:
+    prepare = _command(commands, "prepare", "ingest, filter, deduplicate, tokenize to Arrow")
+    prepare.add_argument(
+        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+    )
+    prepare.add_argument(
+        "--out", required=True, help="run directory; the same command continues it"
+    )
+    prepare.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a setting of the recipe, as output.seq_len=2048; may be given again",
+    )
+    prepare.add_argument("--workers", type=int, help="shards worked on at a time")
+    prepare.add_argument(
+        "--dry-run", action="store_true", help="show inputs, shards, steps and disk; write nothing"
+    )
+
+
+def _inspect(commands) -> None:
+    inspect = _command(commands, "inspect", "look at documents, removals, duplicates side by side")
+    inspect.add_argument("run", help="run directory")
+    inspect.add_argument("--reason", help="list the documents removed or failed for this reason")
+    inspect.add_argument("--doc", type=int, metavar="DOC_ID", help="show one document and its fate")
+    inspect.add_argument(
+        "--documents", action="store_true", help="list documents of the dataset, decoded"
+    )
+    inspect.add_argument("--limit", type=int, default=10, help="rows to list (%(default)s)")
+
+
+def _size(commands) -> None:
+    size = _command(commands, "size", "what storage a corpus and a cluster ask for")
+    size.add_argument("plan", nargs="?", help="plan file; without one every default is assumed")
+    size.add_argument("--corpus", help="run directory, or a report.json, that was measured")
+    size.add_argument("--out", help="folder for requirements.md and requirements.json")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""`tokenmill demo`: the whole job on real text found on this machine."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from flows.commands.prepare import exit_code, prepare_with_progress, show_report
+from flows.show import as_json
+from pipelines.demo import VOCAB_SIZE, demo_recipe
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prepare the demo's corpus and show what came of it."""
+    folder = Path(args.out)
+    if not args.json and not (folder / "tokenizer.json").is_file():
+        sys.stderr.write(
+            f"no tokenizer named: training a {VOCAB_SIZE:,}-token byte-level BPE on the demo's own"
+            f" text, kept in {folder / 'tokenizer.json'}\n"
+        )
+    recipe = demo_recipe(folder)
+    report = prepare_with_progress(recipe, folder / "run", quiet=args.json)
+    if args.json:
+        as_json(report)
+        return exit_code(report)
+    show_report(report, folder / "run")
+    sys.stdout.write(
+        f"recipe   {folder.absolute() / 'recipe.yaml'}\n"
+        f"look in  tokenmill inspect {folder / 'run'} --reason near_duplicate\n"
+    )
+    return exit_code(report)

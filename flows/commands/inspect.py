@@ -1,0 +1,141 @@
+"""`tokenmill inspect`: documents, removals and their reasons, duplicates side by side."""
+
+import argparse
+import difflib
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from datasets import DatasetDict, load_from_disk
+from rich.columns import Columns
+from rich.panel import Panel
+from rich.text import Text
+
+from flows.cli import OK
+from flows.show import as_json, console, table
+from pipelines.errors import ConfigError
+from pipelines.inspect import Pair, beside, documents, open_run, removals
+from pipelines.summary import removed_by_reason
+
+EXCERPT = 100  # characters of a document in a list
+SHOWN = 2000  # characters of a document shown whole
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show what the arguments ask for; without any, the removals by reason."""
+    out = Path(args.run)
+    manifest = open_run(out)
+    if args.doc is not None:
+        _document(out, args.doc, as_data=args.json)
+    elif args.reason is not None:
+        _removals(out, args.reason, args.limit, as_data=args.json)
+    elif args.documents:
+        _documents(out, manifest, args.limit, as_data=args.json)
+    else:
+        _reasons(out, manifest, as_data=args.json)
+    return OK
+
+
+def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
+    report = manifest.get("report")
+    if report is None:
+        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    rows = removed_by_reason(report["ledger"])
+    if as_data:
+        names = ("stage", "outcome", "reason", "docs")
+        as_json([dict(zip(names, row, strict=True)) for row in rows])
+        return
+    show = console()
+    show.print(table("documents that left", ("stage", "outcome", "reason", ">docs"), rows))
+    kept = report["measurement"]["total"]["docs"]
+    show.print(f"\n{kept:,} documents reached the tokenizer")
+    show.print("--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates")
+
+
+def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
+    rows = removals(out, reason=reason, limit=limit).to_pylist()
+    if as_data:
+        as_json(rows)
+        return
+    columns = (">doc_id", "id", "stage", ">value", ">duplicate_of", ">similarity", "detail")
+    cells = [[row[c.removeprefix(">")] for c in columns] for row in rows]
+    for row in cells:  # ids are names, not quantities: no thousands separators
+        row[0], row[4] = str(row[0]), None if row[4] is None else str(row[4])
+    console().print(table(f"{reason}: the first {len(rows)}", columns, cells))
+
+
+def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
+    recipe = manifest["identity"]["recipe"]
+    tokenizer = tokenizers.Tokenizer.from_file(recipe["tokenizer"]["path"])
+    loaded = load_from_disk(str(out / "dataset"))
+    splits = loaded if isinstance(loaded, DatasetDict) else {"train": loaded}
+    rows = []
+    for split, dataset in splits.items():
+        for row in dataset.select(range(min(limit, len(dataset)))):
+            text = tokenizer.decode(row["input_ids"], skip_special_tokens=False)
+            rows.append({**row, "split": split, "tokens": len(row["input_ids"]), "text": text})
+            rows[-1].pop("input_ids")
+    if as_data:
+        as_json(rows)
+        return
+    cells = [
+        (str(r["doc_id"]), r["split"], r["tokens"], " ".join(r["text"].split())[:EXCERPT])
+        for r in rows
+    ]
+    console().print(
+        table("documents of the dataset", ("doc_id", "split", ">tokens", "text"), cells)
+    )
+
+
+def _document(out: Path, doc_id: int, *, as_data: bool) -> None:
+    if removals(out, doc_id=doc_id).num_rows:
+        pair = beside(out, doc_id)
+        as_json(pair._asdict()) if as_data else _show_pair(pair)
+        return
+    found = documents(out, [doc_id])
+    if doc_id not in found:
+        raise ConfigError(f"{out}: no document {doc_id} in this run")
+    if as_data:
+        as_json({"receipt": None, "kept": found[doc_id]})
+        return
+    show = console()
+    show.print(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})\n")
+    show.print(found[doc_id]["text"][:SHOWN])
+
+
+def _show_pair(pair: Pair) -> None:
+    show = console()
+    receipt = pair.receipt
+    show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
+    for name in ("value", "similarity", "detail"):
+        if receipt[name] is not None:
+            show.print(f"  {name}: {receipt[name]}")
+    if pair.kept is None:
+        show.print(f"\n{pair.removed['id']} ({pair.removed['source']})\n")
+        show.print(pair.removed["text"][:SHOWN])
+        return
+    if len(pair.chain) > 2:
+        show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")
+    left, right = _marked(pair.removed["text"], pair.kept["text"])
+    panels = [
+        Panel(left, title=Text(f"removed: {pair.removed['id']}"), width=show.width // 2 - 1),
+        Panel(right, title=Text(f"kept: {pair.kept['id']}"), width=show.width // 2 - 1),
+    ]
+    show.print(Columns(panels, padding=(0, 1)))
+
+
+def _marked(removed: str, kept: str) -> tuple[Text, Text]:
+    """Both texts with the lines that differ marked: - and +, red and green where colours show."""
+    left, right = Text(), Text()
+    old, new = removed[:SHOWN].splitlines(), kept[:SHOWN].splitlines()
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        for side, lines, sign, style in (
+            (left, old[i1:i2], "- ", "red"),
+            (right, new[j1:j2], "+ ", "green"),
+        ):
+            for line in lines:
+                same = tag == "equal"
+                side.append(("  " if same else sign) + line + "\n", None if same else style)
+    return left, right

@@ -1,0 +1,144 @@
+"""`tokenmill prepare`: a recipe in, a run directory out."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.cli import OK, PARTIAL
+from flows.progress import watching
+from flows.server import embedded_server
+from flows.show import as_json, console, table
+from pipelines.dry_run import dry_run
+from pipelines.errors import ConfigError
+from pipelines.prepare import plan_run
+from pipelines.recipe import Recipe, find_recipe, load_recipe
+from pipelines.summary import removed_by_reason
+from sizing.units import format_bytes
+
+MOST_FAILURES = 20
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prepare a corpus, or show what would be done."""
+    settings = dict(_setting(text) for text in args.set)
+    if args.workers is not None:
+        settings["run.workers"] = args.workers
+    recipe = load_recipe(find_recipe(args.recipe), settings)
+    out = Path(args.out)
+    if args.dry_run:
+        planned = dry_run(recipe, out)
+        as_json(planned) if args.json else show_plan(planned)
+        return OK
+    report = prepare_with_progress(recipe, out, quiet=args.json)
+    if args.json:
+        as_json(report)
+    else:
+        show_report(report, out)
+    return exit_code(report)
+
+
+def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str, Any]:
+    """Run the flow against the user's Prefect server, or against one of its own."""
+    plan_run(recipe)  # the user's mistakes are told before a server is started for them
+    with embedded_server(), watching(quiet=quiet):
+        from flows.prepare import run_prepare  # Prefect reads its settings when it is imported
+
+        return run_prepare(recipe, out)
+
+
+def exit_code(report: dict[str, Any]) -> int:
+    """3 where an input or a shard failed or was damaged, else 0."""
+    troubles = report["failed_inputs"], report["failed_shards"], report["damaged_shards"]
+    return PARTIAL if any(troubles) else OK
+
+
+def show_report(report: dict[str, Any], out: Path) -> None:
+    """Print what a run did, in the order a reader asks."""
+    show = console()
+    rows = [
+        (
+            row["stage"],
+            row["docs_in"],
+            sum(row["removed"].values()),
+            sum(row["failed"].values()),
+            row["docs_out"],
+            format_bytes(row["bytes_out"]),
+        )
+        for row in report["ledger"]
+    ]
+    columns = ("stage", ">docs in", ">removed", ">failed", ">docs out", ">text out")
+    show.print(table(f"{report['name']}: where the documents went", columns, rows))
+    reasons = removed_by_reason(report["ledger"])
+    if reasons:
+        show.print()
+        show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
+    show.print()
+    for line in headline(report):
+        show.print(line)
+    for line in troubles(report):
+        show.print(line)
+    show.print(f"dataset  {report['dataset']['path']}")
+    show.print(f"report   {out.absolute() / 'report.html'}")
+
+
+def headline(report: dict[str, Any]) -> list[str]:
+    """The figures that matter first, in sentences."""
+    total = report["measurement"]["total"]
+    lines = [f"{total['docs']:,} documents, {total['tokens']:,} tokens"]
+    if total["text_bytes_per_token"] is not None:
+        lines.append(f"text bytes per token    {_with_error(total, 'text_bytes_per_token')}")
+        lines.append(f"stored bytes per token  {_with_error(total, 'stored_bytes_per_token')}")
+    return lines
+
+
+def troubles(report: dict[str, Any]) -> list[str]:
+    """A line for each input or shard that failed."""
+    lines = [f"failed input: {f['message']}" for f in report["failed_inputs"]]
+    lines += [
+        f"failed shard {f['key']} ({f['step']}): {f['error']}" for f in report["failed_shards"]
+    ]
+    lines += [f"damaged shard {d['key']}: {d['message']}" for d in report["damaged_shards"]]
+    more = len(lines) - MOST_FAILURES
+    return lines[:MOST_FAILURES] + ([f"… and {more} more, see report.md"] if more > 0 else [])
+
+
+def show_plan(planned: dict[str, Any]) -> None:
+    """Print what a run would do."""
+    show = console()
+    files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
+    show.print(table(f"{len(planned['files'])} input files", ("path", ">bytes"), files))
+    for failed in planned["failed_inputs"]:
+        show.print(f"cannot be read: {failed['message']}")
+    show.print()
+    show.print(
+        f"shards   {planned['shards']:,} of about {format_bytes(planned['text_bytes'])} in all"
+    )
+    show.print(f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}")
+    show.print(f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}")
+    for name, size in planned["disk_needed_bytes"].items():
+        show.print(f"disk     {format_bytes(size)} for {name}")
+    total, free = planned["disk_needed_total_bytes"], planned["disk_free_bytes"]
+    verdict = "enough" if free >= total else "NOT ENOUGH"
+    show.print(f"         {format_bytes(total)} at most, {format_bytes(free)} free: {verdict}")
+    assumed = planned["assumptions"]
+    show.print(
+        f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
+        f" {assumed['bytes_per_doc']} bytes a document"
+    )
+
+
+def _with_error(total: dict[str, Any], name: str) -> str:
+    error = total[f"{name}_se"]
+    return f"{total[name]:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {text!r}: write KEY=VALUE, as output.seq_len=2048")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError as e:
+        raise ConfigError(f"--set {text!r}: the value is not YAML") from e

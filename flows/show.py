@@ -1,0 +1,51 @@
+"""What commands print: tables on stdout, in plain width where it is no terminal."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPED_WIDTH = 110
+
+
+def console() -> Console:
+    """Stdout; documents and ids are untrusted text, so markup in them is never obeyed."""
+    wide = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(markup=False, highlight=False, emoji=False, width=wide)
+
+
+def as_json(value: Any) -> None:
+    """Print a value as JSON, and nothing else."""
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """A table; columns whose name begins with ">" are numbers, set to the right."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        right = column.startswith(">")
+        made.add_column(
+            column.removeprefix(">"),
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=right,
+        )
+    for row in rows:
+        made.add_row(*[Text(_cell(value)) for value in row])
+    return made
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return str(value)

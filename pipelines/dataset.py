@@ -1,0 +1,180 @@
+"""The dataset that training reads: token shards laid out in order, in files of a stated size.
+
+Every file is one piece of work: which documents (or packed sequences) it holds follows
+from the token counts of the shards alone, so files can be written in any order.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import numpy as np
+import pyarrow as pa
+
+from pipelines.atomic import arrow_stream, parquet_file, write_json
+from pipelines.job import Done, Job
+from pipelines.ledger import StageStats
+from pipelines.receipt import digest_of
+from pipelines.schema import REMOVED
+from pipelines.sidecar import open_arrow
+from pipelines.stage import removed_rows
+from pipelines.token_shards import splits
+from pipelines.token_span import TokenShard, token_span
+
+
+class Layout(NamedTuple):
+    """How one split is cut into files.
+
+    tokens: of the whole split.  files: how many.  file_tokens: tokens a file begins after
+    the one before; a document belongs to the file in which its first token falls.
+    """
+
+    split: str
+    shards: tuple[TokenShard, ...]
+    tokens: int
+    files: int
+    file_tokens: int
+
+
+def layout(job: Job, split: str, shards: Sequence[TokenShard], width: int) -> Layout:
+    """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
+    out = job.recipe.output
+    tokens = sum(s.tokens for s in shards)
+    if out.seq_len is None:
+        file_tokens = max(out.shard_bytes // width, 1)
+        files = max(-(-tokens // file_tokens), 1)
+    else:
+        file_tokens = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
+        files = max(-(-(tokens // out.seq_len * out.seq_len) // file_tokens), 1)
+    return Layout(split, tuple(shards), tokens, files, file_tokens)
+
+
+def file_name(number: int, files: int) -> str:
+    return f"data-{number:05d}-of-{files:05d}.arrow"
+
+
+def split_folder(job: Job, split: str) -> Path:
+    """`dataset/` itself where there is one split, else a folder for each."""
+    return job.dataset if len(splits(job)) == 1 else job.dataset / split
+
+
+def write_file(job: Job, plan: Layout, number: int) -> Done:
+    """Write one file of the dataset."""
+    path = split_folder(job, plan.split) / file_name(number, plan.files)
+    start = number * plan.file_tokens
+    stop = plan.tokens if number == plan.files - 1 else start + plan.file_tokens
+    seq_len = job.recipe.output.seq_len
+    schema = dataset_schema(_id_type(job, plan), seq_len)
+    span = token_span(_paths(job, plan), start, stop, last=stop == plan.tokens)
+    rows = span.documents() if seq_len is None else span.sequences(seq_len)
+    count = 0
+    with arrow_stream(path, schema) as writer:
+        for columns in rows:
+            batch = pa.record_batch(columns, schema=schema)
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return Done(files=[path], facts={"rows": count})
+
+
+def dataset_schema(id_type: pa.DataType, seq_len: int | None) -> pa.Schema:
+    """Columns of the dataset.
+
+    One row a document: input_ids, doc_id, id, source. Packed: input_ids of `seq_len`, and
+    where the sequence begins: in document `doc_id`, `doc_offset` tokens from its start.
+    """
+    if seq_len is None:
+        return pa.schema(
+            [
+                pa.field("input_ids", pa.list_(id_type)),
+                pa.field("doc_id", pa.uint64()),
+                pa.field("id", pa.string()),
+                pa.field("source", pa.string()),
+            ]
+        )
+    return pa.schema(
+        [
+            pa.field("input_ids", pa.list_(id_type, seq_len)),
+            pa.field("doc_id", pa.uint64()),
+            pa.field("doc_offset", pa.int64()),
+        ]
+    )
+
+
+def write_state(job: Job, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
+    """Write what makes the files a dataset; it can be opened from this moment on, not before.
+
+    digests: of the files of each split, in order; they make the dataset's fingerprint.
+    """
+    paths = []
+    for plan, made in zip(plans, digests, strict=True):
+        folder = split_folder(job, plan.split)
+        schema = dataset_schema(_id_type(job, plan), job.recipe.output.seq_len)
+        state: dict[str, Any] = {
+            "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
+            "_fingerprint": digest_of(made)[:16],
+            "_format_columns": None,
+            "_format_kwargs": {},
+            "_format_type": None,
+            "_output_all_columns": False,
+            "_split": plan.split,
+        }
+        features = datasets.Features.from_arrow_schema(schema)
+        info = {
+            "citation": "",
+            "description": "",
+            "features": features.to_dict(),
+            "homepage": "",
+            "license": "",
+        }
+        write_json(folder / "dataset_info.json", info)
+        write_json(folder / "state.json", state)
+        paths += [folder / "dataset_info.json", folder / "state.json"]
+    if len(plans) > 1:
+        write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
+        paths.append(job.dataset / "dataset_dict.json")
+    if job.recipe.output.seq_len is None:
+        return Done(files=paths)
+    removed = job.out / "removed" / "packing.parquet"
+    with parquet_file(removed, REMOVED) as writer:
+        stats = _packed(job, plans, job.recipe.output.seq_len, writer.write_table)
+    return Done(files=[*paths, removed], stats=[("pack", stats)])
+
+
+def _packed(
+    job: Job, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
+) -> StageStats:
+    """The account of packing: the end of a split, shorter than a sequence, stays out.
+
+    A document that lies wholly in that end is removed for the reason `pack_tail`.
+    """
+    total = StageStats()
+    for plan in plans:
+        docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
+        end = plan.tokens // seq_len * seq_len
+        tail = token_span(_paths(job, plan), end, plan.tokens, last=True).begun()
+        lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
+        for batch in tail.to_batches():
+            sizes = np.asarray(batch["text_bytes"])
+            gone = removed_rows("pack", batch, ["pack_tail"] * batch.num_rows, text_bytes=sizes)
+            receipts(pa.Table.from_batches([gone]))
+        total += StageStats(
+            docs_in=docs,
+            docs_out=docs - lost,
+            removed={"pack_tail": lost} if lost else {},
+            bytes_in=text_bytes,
+            bytes_out=text_bytes - lost_bytes,
+            bytes_removed=lost_bytes,
+        )
+    return total
+
+
+def _paths(job: Job, plan: Layout) -> list[tuple[Path, TokenShard]]:
+    return [(job.tokens(plan.split, shard.key), shard) for shard in plan.shards]
+
+
+def _id_type(job: Job, plan: Layout) -> pa.DataType:
+    if not plan.shards:
+        return pa.uint16()
+    schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]
+    return schema.field("input_ids").type.value_type

@@ -1,0 +1,122 @@
+"""What the filters need to know of each byte of a text: the class of the character it is part of.
+
+    text column --> data    h  é     .  \n
+                    classes A  A  a  T  B      one byte a byte, so kernels need no Unicode
+
+Words are runs of bytes without SPACE, as `str.split()` has them; lines end at BREAK, as
+`str.splitlines()` has it, or at "\n" alone, as each rule says.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup import unicode
+from dedup.arrow_text import text_buffers
+from pipelines.filters.kernels.characters import class_of_bytes
+from pipelines.filters.kernels.words import count_words
+
+START = 1  # first byte of its character: as many as there are characters
+SPACE = 2  # str.isspace()
+BREAK = 4  # str.splitlines() ends a line here
+ALPHA = 8  # str.isalpha()
+SYMBOL = 16  # in datatrove's PUNCTUATION_SET: a word of nothing else is no word to Gopher's rules
+TERMINAL = 32  # in datatrove's TERMINAL_PUNCTUATION: ends a sentence in some script
+DECIMAL = 64  # str.isdecimal(), `\d` of `re`
+CLOSING = 128  # may stand between the end of a sentence and the space behind it
+
+LINE_BREAKS = "A-D 1C-1E 85 2028-2029"
+CLOSING_MARKS = "22 27 29 5D 7D BB 2019 201D"
+
+# Code points of datatrove 0.10, src/datatrove/utils/text.py. A test compares them.
+TERMINAL_MARKS = (
+    "21 2E 3F 589 61D-61F 6D4 700-702 7F9 837 839 83D-83E 964-965 104A-104B 1362 1367-1368 166E"
+    " 1735-1736 17D4-17D6 17D9-17DA 1803 1809 1944-1945 1AA8-1AAB 1B5A-1B5B 1B5E-1B5F 1B7D-1B7E"
+    " 1C3B-1C3C 1C7E-1C7F 203C-203D 2047-2049 2E2E 2E3C 2E53-2E54 3002 A4FF A60E-A60F A6F3 A6F7"
+    " A876-A877 A8CE-A8CF A92F A9C8-A9C9 AA5D-AA5F AAF0-AAF1 ABEB FE52 FE56-FE57 FF01 FF0E FF1F"
+    " FF61 10A56-10A57 10F55-10F59 10F86-10F89 11047-11048 110BE-110C1 11141-11143 111C5-111C6"
+    " 111CD 111DE-111DF 11238-11239 1123B-1123C 112A9 1144B-1144C 115C2-115C3 115C9-115D7"
+    " 11641-11642 1173C-1173E 11944 11946 11A42-11A43 11A9B-11A9C 11C41-11C42 11EF7-11EF8"
+    " 11F43-11F44 16A6E-16A6F 16AF5 16B37-16B38 16B44 16E98 1BC9F 1DA88"
+)
+SYMBOLS = TERMINAL_MARKS + (
+    " 0-8 B-1F 22-2D 2F 3A-3E 40 5B-60 7B-9F AB B4 BB 2013-2014 2019 201C-201E 2026 2236 2501 25BA"
+    " 3001 3008-300D 3010-3011 FF05 FF08-FF09 FF0C FF11 FF1A-FF1B FF5E"
+)
+
+# Where the ten digits of each script begin (Unicode 14, general category Nd).
+DECIMAL_ZEROS = (
+    "30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946"
+    " 19D0 1A80 1A90 1B50 1BB0 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 11066"
+    " 110F0 11136 111D0 112F0 11450 114D0 11650 116C0 11730 118E0 11950 11C50 11D50 11DA0 16A60"
+    " 16AC0 16B50 1D7CE 1D7D8 1D7E2 1D7EC 1D7F6 1E140 1E2F0 1E950 1FBF0"
+)
+
+
+class Characters(NamedTuple):
+    """A text column and the classes of its bytes; document `i` at `[offsets[i]:offsets[i + 1]]`.
+
+    data, classes: (n_bytes,) uint8.  offsets: (n_docs + 1,) int64, the first of them 0.
+    """
+
+    data: npt.NDArray[np.uint8]
+    classes: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+
+
+def characters(column: pa.Array) -> Characters:
+    """Look up the classes of a text column's bytes.
+
+    Raises:
+        TypeError, ValueError: as `text_buffers`.
+    """
+    text = text_buffers(column)
+    first, last = int(text.offsets[0]), int(text.offsets[-1])
+    data = text.data[first:last]
+    data.flags.writeable = False  # or kernels would be compiled twice: empty columns have no buffer
+    classes = np.empty(len(data), np.uint8)
+    class_of_bytes(data, class_table(), classes)
+    return Characters(data, classes, text.offsets - first)
+
+
+def word_counts(text: Characters) -> npt.NDArray[np.int64]:
+    """(n_docs,) int64, words as `str.split()` has them."""
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    count_words(text.classes, text.offsets, counts)
+    return counts
+
+
+@cache
+def class_table() -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8, the class bits of every code point, START included."""
+    t = unicode.tables()
+    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
+    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
+    table = np.full(unicode.N_CODE_POINTS, START, np.uint8)
+    table[flags & unicode.SPACE != 0] |= SPACE
+    table[flags & unicode.ALPHA != 0] |= ALPHA
+    for bit, ranges in (
+        (BREAK, LINE_BREAKS),
+        (SYMBOL, SYMBOLS),
+        (TERMINAL, TERMINAL_MARKS),
+        (CLOSING, CLOSING_MARKS),
+    ):
+        table[code_points(ranges)] |= bit
+    table[np.add.outer(code_points(DECIMAL_ZEROS), np.arange(10))] |= DECIMAL
+    return table
+
+
+def code_points(ranges: str) -> npt.NDArray[np.int64]:
+    """The code points of a list of hexadecimal ranges, ends included.
+
+    >>> code_points("9-B 20").tolist()
+    [9, 10, 11, 32]
+    """
+    points: list[int] = []
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        points.extend(range(int(first, 16), int(last or first, 16) + 1))
+    return np.array(points, np.int64)

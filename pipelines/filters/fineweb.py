@@ -1,0 +1,74 @@
+"""FineWeb's quality rules: lines that end like sentences, not like lists."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from pipelines.config import Config
+from pipelines.filters.characters import Characters, characters, word_counts
+from pipelines.filters.parts import newline_counts, part_facts
+from pipelines.filters.rules import Rule, above, below, decide, ratio
+from pipelines.stage import StageResult
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class FineWeb(Config):
+    r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
+
+    A document with no line but blank ones is removed as "empty". Other rules read lines between
+    "\n" that are not blank.
+
+    min_terminal_lines_ratio: share of lines whose last character ends a sentence in some script;
+        whitespace at the end of a line is such a last character, and ends none.
+    keep_no_terminal_lines: pass documents of which not one line does (datatrove's
+        `line_punct_exclude_zero`), as in languages written without such marks.
+    max_short_lines_ratio: share of lines of at most `short_line_chars` characters.
+    max_duplicate_line_chars_ratio: characters of lines equal to one before, out of all but "\n".
+    max_newlines_ratio: "\n" per word.
+    words: what a word is; "whitespace" is `str.split()`.
+
+    Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6 and appendix; read as datatrove
+    0.10's FineWebQualityFilter reads it. The paper gives three rules; the one for newlines is
+    datatrove's alone.
+    """
+
+    name: ClassVar[str] = "fineweb"
+
+    min_terminal_lines_ratio: Fraction | None = 0.12
+    keep_no_terminal_lines: bool = False
+    max_short_lines_ratio: Fraction | None = 0.67
+    short_line_chars: Annotated[int, Field(ge=0)] = 30
+    max_duplicate_line_chars_ratio: Fraction | None = 0.01
+    max_newlines_ratio: Annotated[float, Field(ge=0.0)] | None = 0.3
+    words: Literal["whitespace"] = "whitespace"
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        rules = self._rules(characters(batch["text"]), batch["text"])
+        return decide(self.name, batch, rules)
+
+    def _rules(self, text: Characters, column: pa.Array) -> list[Rule]:
+        n_newlines = newline_counts(text)
+        chars = np.asarray(pc.utf8_length(column), np.int64)
+        n_words = word_counts(text)
+        lines = part_facts(text, n_newlines, skip_blank=True, short_chars=self.short_line_chars)
+        terminal = ratio(lines.n_terminal, lines.n)
+        too_few = below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio)
+        if self.keep_no_terminal_lines:
+            too_few = too_few._replace(fails=too_few.fails & (terminal != 0))
+        return [
+            Rule("empty", np.full(len(column), np.nan), lines.n == 0),
+            too_few,
+            above(
+                "too_many_short_lines", ratio(lines.n_short, lines.n), self.max_short_lines_ratio
+            ),
+            above(
+                "duplicate_line_chars",
+                ratio(lines.repeated_chars, chars - n_newlines),
+                self.max_duplicate_line_chars_ratio,
+            ),
+            above("too_many_newlines", ratio(n_newlines, n_words), self.max_newlines_ratio),
+        ]

@@ -1,0 +1,127 @@
+"""Gopher's quality rules: is this prose, of a sensible length?"""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field, field_validator, model_validator
+
+from dedup.arrow_text import text_buffers
+from pipelines.config import Config
+from pipelines.filters.characters import Characters, characters
+from pipelines.filters.kernels import lines, words
+from pipelines.filters.rules import Rule, above, below, decide, ratio
+from pipelines.stage import StageResult
+
+Count = Annotated[int, Field(ge=0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class GopherQuality(Config):
+    """Keep documents that meet every rule; limits are included, `None` turns a rule off.
+
+    Content words are words with a character that is neither punctuation nor a control
+    character. A ratio over no words or no lines fails no rule.
+
+    min_words, max_words: content words.
+    min_avg_word_length, max_avg_word_length: mean characters of a content word.
+    max_symbol_word_ratio: "#" per word, and ellipses ("..." or U+2026) per word.
+    max_bullet_lines_ratio: share of lines that begin with U+2022 or "-".
+    max_ellipsis_lines_ratio: share of lines that end with an ellipsis.
+    min_alpha_words_ratio: share of words with a letter.
+    min_stop_words: different `stop_words` that occur as words, in exactly that case.
+    words: what a word is; "whitespace" is `str.split()`.
+
+    Lines are those of `str.splitlines()`.
+    Source: Rae et al. 2021, arXiv:2112.11446, section A1.1; read as datatrove 0.10's
+    GopherQualityFilter reads it, which the field runs. Where the paper leaves room: it does not
+    say that words of symbols are left out of the count and the mean, nor that "-" is a bullet,
+    and its list of stop words has no stated case.
+    """
+
+    name: ClassVar[str] = "gopher_quality"
+
+    min_words: Count | None = 50
+    max_words: Count | None = 100_000
+    min_avg_word_length: NotNegative | None = 3.0
+    max_avg_word_length: NotNegative | None = 10.0
+    max_symbol_word_ratio: NotNegative | None = 0.1
+    max_bullet_lines_ratio: Fraction | None = 0.9
+    max_ellipsis_lines_ratio: Fraction | None = 0.3
+    min_alpha_words_ratio: Fraction | None = 0.8
+    min_stop_words: Count | None = 2
+    stop_words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
+    words: Literal["whitespace"] = "whitespace"
+
+    @field_validator("stop_words")
+    @classmethod
+    def _each_a_word(cls, stop_words: tuple[str, ...]) -> tuple[str, ...]:
+        for word in stop_words:
+            if word.split() != [word]:
+                raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
+        return tuple(dict.fromkeys(stop_words))
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> "GopherQuality":
+        for least, most in (
+            ("min_words", "max_words"),
+            ("min_avg_word_length", "max_avg_word_length"),
+        ):
+            low, high = getattr(self, least), getattr(self, most)
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"{least} {low} is over {most} {high}; nothing would be kept")
+        if self.min_stop_words is not None and self.min_stop_words > len(self.stop_words):
+            raise ValueError(
+                f"min_stop_words {self.min_stop_words} is over the {len(self.stop_words)}"
+                " stop words there are; nothing would be kept"
+            )
+        return self
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        text = characters(batch["text"])
+        return decide(self.name, batch, self._rules(text))
+
+    def _rules(self, text: Characters) -> list[Rule]:
+        word, line = word_facts(text, self.stop_words), line_facts(text)
+        n_words, n_content = word[words.N_WORDS], word[words.N_CONTENT_WORDS]
+        n_lines = line[lines.N_LINES]
+        length = ratio(word[words.CONTENT_CHARS], n_content)
+        hashes = ratio(line[lines.N_HASHES], n_words)
+        ellipses = ratio(line[lines.N_ELLIPSES], n_words)
+        bullets = ratio(line[lines.N_BULLET_LINES], n_lines)
+        trailing = ratio(line[lines.N_ELLIPSIS_LINES], n_lines)
+        alpha = ratio(word[words.N_ALPHA_WORDS], n_words)
+        return [
+            below("too_few_words", n_content, self.min_words),
+            above("too_many_words", n_content, self.max_words),
+            below("words_too_short", length, self.min_avg_word_length),
+            above("words_too_long", length, self.max_avg_word_length),
+            above("too_many_hashes", hashes, self.max_symbol_word_ratio),
+            above("too_many_ellipses", ellipses, self.max_symbol_word_ratio),
+            above("too_many_bullet_lines", bullets, self.max_bullet_lines_ratio),
+            above("too_many_ellipsis_lines", trailing, self.max_ellipsis_lines_ratio),
+            below("too_few_alpha_words", alpha, self.min_alpha_words_ratio),
+            below("too_few_stop_words", word[words.N_STOP_WORDS], self.min_stop_words),
+        ]
+
+
+def word_facts(text: Characters, stop_words: tuple[str, ...]) -> npt.NDArray[np.float64]:
+    """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`."""
+    packed = text_buffers(pa.array(stop_words, pa.large_string()))
+    counts = np.empty((len(text.offsets) - 1, words.N_WORD_FACTS), np.int64)
+    seen = np.empty(len(stop_words), np.uint8)
+    lengths = np.zeros(256, np.uint64)
+    for word in stop_words:
+        encoded = word.encode()
+        lengths[encoded[0]] |= np.uint64(1 << min(len(encoded), 63))
+    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, seen, counts)
+    return counts.T.astype(np.float64)
+
+
+def line_facts(text: Characters) -> npt.NDArray[np.float64]:
+    """(N_LINE_FACTS, n_docs) float64: a row for each count of `kernels.lines`."""
+    counts = np.empty((len(text.offsets) - 1, lines.N_LINE_FACTS), np.int64)
+    lines.line_facts(*text, counts)
+    return counts.T.astype(np.float64)

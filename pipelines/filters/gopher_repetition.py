@@ -1,0 +1,147 @@
+"""Gopher's repetition rules: how much of a document says what it said before."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, field_validator
+
+from pipelines.config import Config
+from pipelines.filters.characters import Characters, characters, word_counts
+from pipelines.filters.kernels.ngrams import first_repetition
+from pipelines.filters.parts import newline_counts, part_facts
+from pipelines.filters.rules import Rule, above, first_failing, ratio
+from pipelines.stage import StageResult, keep_where
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
+
+
+class GopherRepetition(Config):
+    r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
+
+    A document of no characters is removed as "empty".
+
+    max_duplicate_paragraphs_ratio, max_duplicate_lines_ratio: share of paragraphs or lines that
+        equal one before.
+    max_duplicate_paragraph_chars_ratio, max_duplicate_line_chars_ratio: characters of those, out
+        of all characters of the document.
+    top_ngrams: (n, limit) pairs: characters of the most frequent n-gram, spaces between its words
+        included, times how often it occurs, out of all characters of the document. It may be
+        over 1: n-grams overlap.
+    duplicate_ngrams: (n, limit) pairs: characters of n-grams met before, each character once, out
+        of all characters of the document.
+    words: what a word is; "whitespace" is `str.split()`.
+
+    Paragraphs are what two or more "\n" separate in the text without the whitespace around it;
+    lines what one or more "\n" separate in the whole text, so that a "\n" at its start and one at
+    its end make two equal empty lines. Characters are code points.
+
+    Source: Rae et al. 2021, arXiv:2112.11446, table A1; read as datatrove 0.10's
+    GopherRepetitionFilter reads it, which the field runs. It departs from the paper, or fills it
+    in: paragraphs come before lines; n-grams of `duplicate_ngrams` are compared written without
+    spaces ("ab c" is "a bc"), and whoever is a duplicate hides those that begin inside it.
+    """
+
+    name: ClassVar[str] = "gopher_repetition"
+
+    max_duplicate_lines_ratio: Fraction | None = 0.30
+    max_duplicate_paragraphs_ratio: Fraction | None = 0.30
+    max_duplicate_line_chars_ratio: Fraction | None = 0.20
+    max_duplicate_paragraph_chars_ratio: Fraction | None = 0.20
+    top_ngrams: tuple[NGram, ...] | None = ((2, 0.20), (3, 0.18), (4, 0.16))
+    duplicate_ngrams: tuple[NGram, ...] | None = (
+        (5, 0.15),
+        (6, 0.14),
+        (7, 0.13),
+        (8, 0.12),
+        (9, 0.11),
+        (10, 0.10),
+    )
+    words: Literal["whitespace"] = "whitespace"
+
+    @field_validator("top_ngrams", "duplicate_ngrams")
+    @classmethod
+    def _each_size_once(cls, ngrams: tuple[NGram, ...] | None) -> tuple[NGram, ...] | None:
+        sizes = [n for n, _ in ngrams or ()]
+        twice = sorted({n for n in sizes if sizes.count(n) > 1})
+        if twice:
+            raise ValueError(f"n-gram size {twice[0]} stands twice; give each size one limit")
+        return ngrams
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        text = characters(batch["text"])
+        chars = np.asarray(pc.utf8_length(batch["text"]), np.int64)
+        rules = self._part_rules(text, batch["text"], chars)
+        verdicts, values = first_failing(rules, batch.num_rows)
+        self._judge_ngrams(text, chars, verdicts, values, first_place=len(rules) + 1)
+        reasons = [r.reason for r in rules] + self._ngram_reasons()
+        return keep_where(self.name, batch, verdicts, reasons, values=values)
+
+    def _part_rules(
+        self, text: Characters, column: pa.Array, chars: npt.NDArray[np.int64]
+    ) -> list[Rule]:
+        n_newlines = newline_counts(text)
+        para = part_facts(text, n_newlines, newlines=2, trim=True)
+        line = part_facts(text, n_newlines)
+        return [
+            Rule("empty", np.full(len(chars), np.nan), chars == 0),
+            above(
+                "duplicate_paragraphs",
+                ratio(para.n_repeated, para.n),
+                self.max_duplicate_paragraphs_ratio,
+            ),
+            above(
+                "duplicate_paragraph_chars",
+                ratio(para.repeated_chars, chars),
+                self.max_duplicate_paragraph_chars_ratio,
+            ),
+            above(
+                "duplicate_lines", ratio(line.n_repeated, line.n), self.max_duplicate_lines_ratio
+            ),
+            above(
+                "duplicate_line_chars",
+                ratio(line.repeated_chars, chars),
+                self.max_duplicate_line_chars_ratio,
+            ),
+        ]
+
+    def _ngram_reasons(self) -> list[str]:
+        return [f"top_{n}_gram" for n, _ in self.top_ngrams or ()] + [
+            f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()
+        ]
+
+    def _judge_ngrams(
+        self,
+        text: Characters,
+        chars: npt.NDArray[np.int64],
+        verdicts: npt.NDArray[np.uint8],
+        values: npt.NDArray[np.float64],
+        *,
+        first_place: int,
+    ) -> None:
+        """Let the n-gram rules decide on documents no rule has removed; in place."""
+        top, duplicate = self.top_ngrams or (), self.duplicate_ngrams or ()
+        sizes = np.array([n for n, _ in top + duplicate], np.int64)
+        limits = np.array([limit for _, limit in top + duplicate], np.float64)
+        most = int(word_counts(text).max(initial=0))
+        slots = 1 << max(1, (2 * most - 1).bit_length())
+        first_repetition(
+            *text,
+            chars,
+            sizes,
+            limits,
+            len(top),
+            first_place,
+            np.empty(most, np.uint64),  # words
+            np.empty(most + 2, np.uint64),  # sums
+            np.empty(most + 2, np.uint64),  # scale
+            np.empty(most + 2, np.int64),  # chars
+            np.empty(slots, np.uint64),  # keys
+            np.empty(slots, np.int32),  # counts
+            np.empty(slots, np.int32),  # firsts
+            verdicts,
+            values,
+        )

@@ -1,0 +1,54 @@
+"""Lines and paragraphs of documents: how many, and how many repeat one before."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.filters.characters import Characters
+from pipelines.filters.kernels import parts
+from pipelines.filters.kernels.words import count_byte
+
+
+class PartFacts(NamedTuple):
+    """Of each document, (n_docs,) float64.
+
+    n: its parts.  n_repeated: those equal to one before.  repeated_chars: characters of those.
+    n_terminal: those whose last character ends a sentence.  n_short: those that are short.
+    """
+
+    n: npt.NDArray[np.float64]
+    n_repeated: npt.NDArray[np.float64]
+    repeated_chars: npt.NDArray[np.float64]
+    n_terminal: npt.NDArray[np.float64]
+    n_short: npt.NDArray[np.float64]
+
+
+def newline_counts(text: Characters) -> npt.NDArray[np.int64]:
+    r"""(n_docs,) int64, how many "\n" each document has."""
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    count_byte(text.data, text.offsets, parts.LF, counts)
+    return counts
+
+
+def part_facts(
+    text: Characters,
+    n_newlines: npt.NDArray[np.int64],
+    *,
+    newlines: int = 1,
+    trim: bool = False,
+    skip_blank: bool = False,
+    short_chars: int = 0,
+) -> PartFacts:
+    r"""Split each document at runs of at least `newlines` "\n" and count the parts.
+
+    n_newlines: (n_docs,), in each document.
+    trim: split `text.strip()`.  skip_blank: leave out parts of nothing but whitespace.
+    short_chars: characters that a short part has at most.
+    """
+    n_docs = len(text.offsets) - 1
+    most_parts = int(n_newlines.max(initial=0)) + 1
+    table = np.empty(1 << (2 * most_parts - 1).bit_length(), np.uint64)
+    out = np.empty((n_docs, parts.N_PART_FACTS), np.int64)
+    parts.part_facts(*text, n_newlines, newlines, trim, skip_blank, short_chars, table, out)
+    return PartFacts(*out.T.astype(np.float64))

@@ -1,0 +1,123 @@
+"""Look into a run directory: documents, removals by reason, a duplicate beside what was kept."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipelines.errors import ConfigError
+from pipelines.manifest import read_manifest
+from pipelines.plan import plan_inputs
+from pipelines.read.readers import read_shard
+from pipelines.recipe import make_recipe
+from pipelines.schema import REMOVED, shard_and_row
+
+
+class Pair(NamedTuple):
+    """A removed document, its receipt, and the document kept in its place (None if none is named).
+
+    chain: ids from the removed document to the kept one, where the first named was removed too.
+    """
+
+    receipt: dict[str, Any]
+    removed: dict[str, Any]
+    kept: dict[str, Any] | None
+    chain: list[int]
+
+
+def open_run(out: Path) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = read_manifest(out)
+    if found is None:
+        raise ConfigError(
+            f"{out}: no run here (no manifest.json); name a directory that prepare made"
+        )
+    return found
+
+
+def removals(
+    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
+) -> pa.Table:
+    """Receipts (schema REMOVED) of documents that left, in order of their ids.
+
+    reason: only those removed or failed for it.  doc_id: only that document's.
+    """
+    wanted = None
+    if reason is not None:
+        wanted = pc.field("reason") == reason
+    if doc_id is not None:
+        this = pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
+        wanted = this if wanted is None else wanted & this
+    tables = []
+    have = 0
+    for path in sorted((out / "removed").glob("*.parquet")):
+        table = pq.read_table(path, filters=wanted, schema=REMOVED)
+        tables.append(table)
+        have += table.num_rows
+        if limit is not None and have >= limit and doc_id is None:
+            break
+    found = pa.concat_tables(tables) if tables else REMOVED.empty_table()
+    return found.slice(0, limit) if limit is not None else found
+
+
+def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
+    """Documents by id, as they were read (not as later stages edited them).
+
+    Intermediates are deleted at the end of a run, so the inputs are read again; ids are
+    only right while these are unchanged.
+
+    Raises:
+        ConfigError: an id is not of this run, or its input has changed or is gone.
+    """
+    manifest = open_run(out)
+    recipe = make_recipe(manifest["identity"]["recipe"], where=str(out / "manifest.json"))
+    plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
+    now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
+    if now != manifest["identity"]["inputs"]:
+        raise ConfigError(
+            f"{out}: the inputs have changed since the run; their documents cannot be shown"
+        )
+    shards = {s.ordinal: s for s in plan.shards}
+    found: dict[int, dict[str, Any]] = {}
+    for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
+        if ordinal not in shards:
+            raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards")
+        wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
+        for batch in read_shard(shards[ordinal], limits=recipe.limits):
+            rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
+            for row in rows.to_pylist():
+                found[row["doc_id"]] = {**row, "source": shards[ordinal].source}
+            if all(d in found for d in wanted.to_pylist()):
+                break
+    return found
+
+
+def beside(out: Path, doc_id: int) -> Pair:
+    """A removed document beside the one that was kept in its place.
+
+    Raises:
+        ConfigError: the document was not removed, or is not of this run.
+    """
+    chain, receipt = [doc_id], _receipt(out, doc_id)
+    if receipt is None:
+        raise ConfigError(f"{out}: document {doc_id} was not removed")
+    step: dict[str, Any] | None = receipt
+    while step is not None and step["duplicate_of"] is not None:
+        chain.append(step["duplicate_of"])
+        step = _receipt(out, step["duplicate_of"])
+    texts = documents(out, [doc_id, chain[-1]])
+    if doc_id not in texts:
+        raise ConfigError(f"{out}: document {doc_id} could not be read; see its receipt")
+    kept = texts.get(chain[-1]) if len(chain) > 1 else None
+    return Pair(receipt, texts[doc_id], kept, chain)
+
+
+def _receipt(out: Path, doc_id: int) -> dict[str, Any] | None:
+    rows = removals(out, doc_id=doc_id).to_pylist()
+    return rows[0] if rows else None

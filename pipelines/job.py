@@ -1,0 +1,139 @@
+"""A job: one recipe, one run directory, and the pieces of work it falls into.
+
+OUT/manifest.json      what this run is, and at its end what it did
+OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
+OUT/11-keys/…          sidecars: digests, signatures, band keys
+OUT/12-edges/…         verified pairs of near duplicates, a file for each band
+OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
+OUT/90-tokens/…        ids by input shard
+OUT/dataset/           what training reads
+OUT/removed/…          a row for every document that left
+OUT/receipts/…         proof of each piece of work
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines.ledger import StageStats
+from pipelines.receipt import Receipt, file_entry, save_receipt, valid_receipt
+from pipelines.recipe import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every piece of work is told.
+
+    out: the run directory, absolute.
+    identity: digest of all that decides the output: recipe, inputs, tokenizer, versions.
+    """
+
+    out: Path
+    recipe: Recipe
+    identity: str
+
+    def filtered(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}0-filtered" / f"part-{key}.arrow"
+
+    def keys(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}1-keys" / f"part-{key}.arrow"
+
+    def edges(self, pass_index: int, band: int) -> Path:
+        return self.out / f"{pass_index + 1}2-edges" / f"band-{band:02d}.arrow"
+
+    def duplicates(self, pass_index: int, step: str, key: str) -> Path:
+        number = {"exact": 3, "near": 4}[step]
+        return self.out / f"{pass_index + 1}{number}-{step}" / f"part-{key}.arrow"
+
+    def tokens(self, split: str, key: str) -> Path:
+        return self.out / "90-tokens" / split / f"part-{key}.arrow"
+
+    def index(self, stage: str) -> Path:
+        return self.out / "05-index" / f"{stage}.arrow"
+
+    def removed(self, pass_index: int, key: str) -> Path:
+        return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
+
+    def overlaps(self, key: str) -> Path:
+        return self.out / "overlaps" / f"part-{key}.parquet"
+
+    @property
+    def dataset(self) -> Path:
+        return self.out / "dataset"
+
+    @property
+    def manifest(self) -> Path:
+        return self.out / "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a piece of work hands back: the files it wrote, its account, and facts for later."""
+
+    files: Sequence[Path] = ()
+    stats: Sequence[tuple[str, StageStats]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """One piece of work: independent of its siblings, repeatable, proven by a receipt.
+
+    step, key: name it.  inputs: digest of all that it reads.
+    call, args: a module-level function and what it takes after the job, so that it pickles.
+    """
+
+    step: str
+    key: str
+    inputs: str
+    call: Callable[..., Done]
+    args: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a piece of work ended: its receipt, or what went wrong.
+
+    fresh: it was done now, not found done.
+    """
+
+    work: Work
+    receipt: Receipt | None = None
+    error: BaseException | None = None
+    fresh: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Works that may run at the same time, in any order; the next phase waits for all.
+
+    whole: the run cannot go on if one of them fails; else the failed ones are listed.
+    """
+
+    name: str
+    works: tuple[Work, ...]
+    whole: bool = False
+
+
+def do(job: Job, work: Work) -> Outcome:
+    """Do the work, unless a valid receipt shows it done."""
+    found = valid_receipt(job.out, work.step, work.key, work.inputs)
+    if found is not None:
+        return Outcome(work=work, receipt=found)
+    wall, cpu = time.perf_counter(), time.thread_time()
+    done = work.call(job, *work.args)
+    for name, stats in done.stats:
+        stats.check(f"{work.step} {work.key}, {name}")
+    receipt = Receipt(
+        step=work.step,
+        key=work.key,
+        inputs=work.inputs,
+        files=tuple(file_entry(job.out, path) for path in done.files),
+        stats=tuple(done.stats),
+        facts=done.facts,
+        seconds=(time.perf_counter() - wall, time.thread_time() - cpu),
+    )
+    save_receipt(job.out, receipt)
+    return Outcome(work=work, receipt=receipt, fresh=True)

@@ -1,0 +1,77 @@
+"""Key sidecars: per document its digest, signature and band keys, made as shards are filtered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from dedup.digest import digests
+from dedup.lsh import band_keys
+from dedup.minhash import signatures
+from pipelines.config import Config
+from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.sidecar import with_parameters
+
+
+def key_parameters(steps: Sequence[Config]) -> dict[str, Any]:
+    """The parameters a key sidecar is made with; a sidecar of others is refused."""
+    made: dict[str, Any] = {}
+    for step in steps:
+        if isinstance(step, ExactDedup):
+            made["exact"] = step.parameters()
+        elif isinstance(step, NearDedup):
+            made["near"] = step.parameters()
+    return made
+
+
+def key_schema(steps: Sequence[Config]) -> pa.Schema:
+    """Columns of a key sidecar: doc_id, and what each corpus-wide step needs.
+
+    digest: 16 bytes as two uint64.  signature: num_perm uint32.  band_00, …: uint64, 0 for
+    a document without shingles.
+    """
+    fields = [pa.field("doc_id", pa.uint64())]
+    for step in steps:
+        if isinstance(step, ExactDedup):
+            fields.append(pa.field("digest", pa.list_(pa.uint64(), 2)))
+        elif isinstance(step, NearDedup):
+            fields.append(pa.field("signature", pa.list_(pa.uint32(), step.num_perm)))
+            fields += [pa.field(band_column(b), pa.uint64()) for b in range(step.lsh().bands)]
+    return with_parameters(pa.schema(fields), key_parameters(steps))
+
+
+def band_column(band: int) -> str:
+    return f"band_{band:03d}"
+
+
+def document_keys(
+    documents: pa.RecordBatch, steps: Sequence[Config], schema: pa.Schema, *, source: str
+) -> pa.RecordBatch:
+    """The key sidecar's rows for a batch of documents."""
+    columns: list[pa.Array] = [documents["doc_id"]]
+    for step in steps:
+        if isinstance(step, ExactDedup):
+            pairs = digests(documents["text"], step.digest)
+            columns.append(_fixed_size_list(pairs))
+        elif isinstance(step, NearDedup):
+            signed = signatures(documents["text"], step.minhash())
+            keys = band_keys(signed, step.lsh())
+            if step.scope == "source":
+                keys = _within_source(keys, source)
+            columns.append(_fixed_size_list(signed))
+            columns += [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _within_source(keys: Any, source: str) -> Any:
+    """Band keys that only meet keys of the same source; 0, no key, stays 0."""
+    salt = np.uint64(xxhash.xxh3_64_intdigest(source.encode()))
+    salted = keys ^ salt
+    return np.where(keys == 0, keys, np.where(salted == 0, salt, salted))
+
+
+def _fixed_size_list(matrix: Any) -> pa.Array:
+    flat = pa.array(np.ascontiguousarray(matrix).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1])

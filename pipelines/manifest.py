@@ -1,0 +1,164 @@
+"""The manifest: what a run directory is, written first; and what was done in it, written last.
+
+A run directory belongs to one recipe over one set of inputs. Coming back with another
+is refused with the difference shown, so that old and new files never mix.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from pipelines.atomic import sweep_partials, write_json
+from pipelines.decontaminate import Decontaminate
+from pipelines.errors import ConfigError
+from pipelines.job import Job
+from pipelines.normalize import NORMALIZE_VERSION
+from pipelines.receipt import digest_of
+from pipelines.recipe import Recipe
+from pipelines.schema import SCHEMA_VERSION
+from pipelines.shard import Plan
+from pipelines.store import InputFile, expand
+from pipelines.tokenize import load_engine
+
+RUNNING, COMPLETE = "running", "complete"
+SHOWN = 3  # differences listed in a refusal
+OUTPUT_VERSION = "1"  # raise it when the same recipe and input make other output bytes
+
+
+def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
+    engine = load_engine(recipe.tokenizer, recipe.output.dtype)
+    return {
+        "recipe": recipe.identity(),
+        "inputs": {f.path: [f.bytes, str(f.version)] for f in plan.files},
+        "tokenizer": engine.digest,
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
+        "versions": {
+            "output": OUTPUT_VERSION,
+            "schema": SCHEMA_VERSION,
+            "normalize": str(NORMALIZE_VERSION),
+            "tokenizers": tokenizers.__version__,
+        },
+    }
+
+
+def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
+    for step in recipe.steps:
+        if isinstance(step, Decontaminate):
+            for benchmark in step.benchmarks:
+                yield from expand(benchmark.path)
+
+
+def open_job(out: Path, recipe: Recipe, plan: Plan) -> Job:
+    """Begin a run in `out`, or continue the one that is there.
+
+    Raises:
+        ConfigError: `out` holds a run of another recipe or other inputs, or other files,
+            or cannot be written.
+    """
+    out = out.absolute()
+    identity = run_identity(recipe, plan)
+    digest = digest_of([json.dumps(identity, sort_keys=True)])
+    job = Job(out=out, recipe=recipe, identity=digest)
+    found = read_manifest(out)
+    if found is not None:
+        differences = list(_differences(found["identity"], identity))
+        if differences:
+            raise ConfigError(
+                f"{out}: made by another run: {'; '.join(differences[:SHOWN])}"
+                f"{f' and {len(differences) - SHOWN} more' if len(differences) > SHOWN else ''};"
+                " choose another --out, or delete this one"
+            )
+        return job
+    _usable(out)
+    write_json(job.manifest, {"status": RUNNING, "identity": identity})
+    return job
+
+
+def read_manifest(out: Path) -> dict[str, Any] | None:
+    """The manifest of a run directory; None where there is none.
+
+    Raises:
+        ConfigError: it is not a manifest.
+    """
+    path = out / "manifest.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as e:
+        raise ConfigError(f"{path}: cannot read the manifest ({e}); choose another --out") from e
+    if not isinstance(found, dict) or "identity" not in found:
+        raise ConfigError(f"{path}: not a manifest of this tool; choose another --out")
+    return found
+
+
+@contextlib.contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold the run directory: one run at a time. What killed runs left half-written is swept.
+
+    Raises:
+        ConfigError: another run holds it, or it cannot be written.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as e:
+        raise cannot_write(out, e) from e
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            if e.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            raise ConfigError(
+                f"{out}: another run is at work in it; wait for it, or choose another --out"
+            ) from e
+        sweep_partials(out)
+        yield
+    finally:
+        os.close(lock)
+
+
+def cannot_write(out: Path, error: OSError) -> ConfigError:
+    """The one line for an output directory that is read-only, full or forbidden."""
+    return ConfigError(
+        f"{out}: cannot write there ({error.strerror or error}); free space or choose another"
+        " --out, finished shards are kept"
+    )
+
+
+def _usable(out: Path) -> None:
+    try:
+        others = [p.name for p in out.iterdir() if p.name != ".lock"] if out.exists() else []
+    except OSError as e:
+        raise cannot_write(out, e) from e
+    if others:
+        raise ConfigError(
+            f"{out}: not a run directory, but holds {', '.join(sorted(others)[:SHOWN])};"
+            " choose an empty or new one"
+        )
+
+
+def _differences(there: Any, here: Any, at: str = "") -> Iterator[str]:
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        for key in sorted(there.keys() | here.keys()):
+            place = f"{at}.{key}" if at else key
+            yield from _differences(there.get(key), here.get(key), place)
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        for i, (a, b) in enumerate(zip(there, here, strict=True)):
+            yield from _differences(a, b, f"{at}.{i}")
+    elif there != here:
+        yield f"{at} is {_short(there)} there, {_short(here)} here"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,196 @@
+"""A recipe: what goes in, what is done to it in which order, and what comes out.
+
+YAML in, frozen models out. An unknown key, a value out of range or a file that is not
+there is one line that names the place; nothing has been read or written by then.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import yaml
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from pipelines.config import Bytes, Config, explain
+from pipelines.decontaminate import Decontaminate
+from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.errors import ConfigError
+from pipelines.read.limits import Limits
+from pipelines.shard import Input
+from pipelines.stages import STAGES
+from pipelines.tokenize import Tokenizer
+
+CORPUS_STEPS: dict[str, type[Config]] = {"exact": ExactDedup, "near": NearDedup}
+STEPS: dict[str, type[Config]] = {**STAGES, **CORPUS_STEPS, "decontaminate": Decontaminate}
+
+
+def _step(value: Any) -> Config:
+    """Build the config a one-key mapping like `{"near": {"ngram": 5}}` or a bare name asks for."""
+    if isinstance(value, Config):
+        return value
+    name, settings = _one_key(value)
+    if name not in STEPS:
+        raise ValueError(f"unknown step {name!r}; steps are {', '.join(STEPS)}")
+    try:
+        return STEPS[name].model_validate(settings or {})
+    except ValidationError as e:
+        error = explain(e, name, {"": list(STEPS[name].model_fields)})
+        raise ValueError(str(error)) from e
+
+
+def _one_key(value: Any) -> tuple[str, Any]:
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, Mapping) and len(value) == 1:
+        return next(iter(value.items()))
+    raise ValueError("a step is a name with its settings, as {c4: {}}")
+
+
+def step_name(step: Config) -> str:
+    """The key that names this step in a recipe."""
+    return next(name for name, cls in STEPS.items() if type(step) is cls)
+
+
+def _dump_step(step: Config) -> dict[str, Any]:
+    return {step_name(step): step.model_dump(mode="json")}
+
+
+Step: TypeAlias = Annotated[
+    Config, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
+]
+
+
+class Output(Config):
+    """What the dataset looks like.
+
+    dtype: of token ids; auto is uint16 where the largest id allows, else int32.
+    seq_len: pack the documents into sequences of this many tokens; None keeps one row a document.
+    shard_bytes: size of a dataset file, about.
+    validation_frac: share of documents, chosen by their id, that becomes the validation split.
+    seed: of that choice.
+    """
+
+    dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
+    seq_len: Annotated[int, Field(ge=1)] | None = None
+    shard_bytes: Bytes = 512_000_000
+    validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    seed: int = 0
+
+
+class RunOptions(Config):
+    """How the work is done; nothing here changes a byte of the dataset.
+
+    workers: shards worked on at a time; None is one per processor.
+    memory_budget: for corpus-wide steps; a larger need is refused before it is met.
+    """
+
+    runner: Literal["threads"] = "threads"
+    workers: Annotated[int, Field(ge=1)] | None = None
+    keep_intermediates: bool = False
+    memory_budget: Bytes = 4 * 1024**3
+
+
+class Recipe(Config):
+    """The whole job. See DESIGN of each step's settings in its own class."""
+
+    name: str = "corpus"
+    inputs: tuple[Input, ...] = Field(min_length=1)
+    shard_bytes: Bytes = 256_000_000
+    steps: tuple[Step, ...] = ()
+    tokenizer: Tokenizer
+    output: Output = Output()
+    limits: Limits = Limits()
+    run: RunOptions = RunOptions()
+
+    @field_validator("steps")
+    @classmethod
+    def _each_corpus_step_once(cls, steps: tuple[Config, ...]) -> tuple[Config, ...]:
+        names = [step_name(s) for s in steps]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
+        return steps
+
+    @model_validator(mode="after")
+    def _sources_differ(self) -> "Recipe":
+        if self.output.seq_len is not None and self.output.seq_len > 2**30:
+            raise ValueError(f"output.seq_len {self.output.seq_len} is over 2**30")
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the output, as JSON; `run` does not."""
+        return self.model_dump(mode="json", exclude={"run"})
+
+
+def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:
+    """Read a recipe file; `settings` ("output.seq_len": 2048) override what it says.
+
+    Raises:
+        ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot read the recipe ({e.strerror})") from e
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: a recipe is a mapping of settings, got {type(data).__name__}")
+    for key, value in (settings or {}).items():
+        data = _with(data, key.split("."), value, path)
+    return make_recipe(data, where=str(path))
+
+
+def find_recipe(name: str) -> Path:
+    """A recipe file by path, or by the name of one that ships with the package.
+
+    Raises:
+        ConfigError: neither; the shipped names are listed.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        return path
+    shipped = Path(__file__).parent / "recipes"
+    if (shipped / f"{name}.yaml").is_file():
+        return shipped / f"{name}.yaml"
+    names = ", ".join(sorted(p.stem for p in shipped.glob("*.yaml")))
+    raise ConfigError(f"no recipe file {name!r}, and none of that name ships (there are: {names})")
+
+
+def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
+    """Build a recipe from plain data.
+
+    Raises:
+        ConfigError: one line that names `where`, the key and the way out.
+    """
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as e:
+        raise explain(e, where, _known_keys(data)) from e
+
+
+def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
+    known = {"": list(Recipe.model_fields)}
+    for part in ("tokenizer", "output", "limits", "run"):
+        cls = Recipe.model_fields[part].annotation
+        known[part] = list(getattr(cls, "model_fields", ()))
+    for i in range(len(data.get("inputs") or ())):
+        known[f"inputs.{i}"] = list(Input.model_fields)
+    return known
+
+
+def _with(data: dict[str, Any], keys: list[str], value: Any, path: Path) -> dict[str, Any]:
+    head, *rest = keys
+    if not rest:
+        return {**data, head: value}
+    inner = data.get(head) or {}
+    if not isinstance(inner, dict):
+        raise ConfigError(f"{path}: --set cannot reach into {head!r}: it is not a mapping")
+    return {**data, head: _with(inner, rest, value, path)}

@@ -1,0 +1,231 @@
+"""What a finished run has to say: its ledger, its measurement and what storage it asks for.
+
+The report is plain JSON data, `report.json`; everything shown elsewhere is drawn from it.
+"""
+
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipelines.dataset import split_folder
+from pipelines.decontaminate import OVERLAP
+from pipelines.job import Job
+from pipelines.ledger import StageStats, check_chain
+from pipelines.measure import measure
+from pipelines.passes import passes, stage_names
+from pipelines.receipt import Receipt
+from pipelines.run import Finished
+from pipelines.shard import Plan
+from pipelines.tokenize import load_engine
+
+REPORT_VERSION = "1"
+LIBRARIES = ("tokenmill", "pyarrow", "numpy", "numba", "tokenizers", "datasets", "xxhash")
+
+
+def summarize(job: Job, plan: Plan, finished: Finished) -> dict[str, Any]:
+    """The report of a run.
+
+    Raises:
+        LedgerError: documents or bytes do not add up, in a shard or in total.
+    """
+    engine = load_engine(job.recipe.tokenizer, job.recipe.output.dtype)
+    rows = ledger(job, finished)
+    check_chain(rows, "ledger")
+    files = {name: size for r in finished.receipts for name, size, _ in r.files}
+    dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
+    stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
+    measured = measure(_shard_facts(job, finished), stored)
+    return {
+        "report": REPORT_VERSION,
+        "name": job.recipe.name,
+        "inputs": {
+            "files": len(plan.files),
+            "bytes": sum(f.bytes for f in plan.files),
+            "shards": len(plan.shards),
+        },
+        "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
+        "failed_inputs": [
+            {"path": f.path, "cause": f.cause, "message": f.message, "bytes": f.bytes}
+            for f in plan.failed
+        ],
+        "failed_shards": [vars(f) for f in finished.failures],
+        "damaged_shards": _damaged(finished),
+        "measurement": {name: m.to_json() for name, m in measured.items()},
+        "length_bins": _length_bins(finished),
+        "duplicates": _duplicates(finished),
+        "overlap": _overlap(job, finished),
+        "dataset": {
+            "path": str(job.dataset),
+            "files": dataset_files,
+            "bytes": stored,
+            "dtype": engine.dtype.name,
+            "seq_len": job.recipe.output.seq_len,
+            "splits": {
+                p.split: {
+                    "folder": str(split_folder(job, p.split)),
+                    "docs": sum(s.docs for s in p.shards),
+                    "tokens": p.tokens,
+                    "files": p.files,
+                    **(
+                        {}
+                        if job.recipe.output.seq_len is None
+                        else {"sequences": p.tokens // job.recipe.output.seq_len}
+                    ),
+                }
+                for p in finished.layouts
+            },
+        },
+        "tokenizer": {
+            "path": job.recipe.tokenizer.path,
+            "engine": engine.name,
+            "digest": engine.digest,
+            "largest_id": engine.largest_id,
+        },
+        "stored_bytes": _stored(files),
+        "steps": _timing(finished),
+        "machine": {
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "libraries": {name: version(name) for name in LIBRARIES},
+        },
+    }
+
+
+def ledger(job: Job, finished: Finished) -> list[tuple[str, StageStats]]:
+    """What each stage did over the whole corpus, in order.
+
+    A shard that failed in a later pass has its documents counted there as failed.
+
+    Raises:
+        LedgerError: a shard's stages do not follow from one another.
+    """
+    parts = passes(job.recipe.steps)
+    by_pass = [{r.key: r for r in finished.of(f"pass-{p.index}")} for p in parts]
+    totals = {name: StageStats() for part in parts for name in stage_names(part)}
+    for shard in finished.shards:
+        chain: list[tuple[str, StageStats]] = []
+        for part, receipts in zip(parts, by_pass, strict=True):
+            if shard.key in receipts:
+                chain += receipts[shard.key].stats
+            elif chain:
+                chain.append((stage_names(part)[0], _lost(chain[-1][1])))
+                break
+        check_chain(chain, f"shard {shard.key}")
+        for name, stats in chain:
+            totals[name] += stats
+    packed = [stats for r in finished.of("state") for stats in r.stats]
+    return [*totals.items(), *packed]
+
+
+def _lost(before: StageStats) -> StageStats:
+    return StageStats(
+        docs_in=before.docs_out,
+        failed={"shard_failed": before.docs_out},
+        bytes_in=before.bytes_out,
+        bytes_removed=before.bytes_out,
+    )
+
+
+def _last_pass(job: Job, finished: Finished) -> Sequence[Receipt]:
+    return finished.of(f"pass-{len(passes(job.recipe.steps)) - 1}")
+
+
+def _shard_facts(job: Job, finished: Finished) -> list[dict[str, Any]]:
+    """Of each shard what `measure` wants."""
+    made = []
+    for receipt in _last_pass(job, finished):
+        counts = receipt.facts["measured"]
+        made.append(
+            {
+                "source": receipt.facts["source"],
+                "docs": sum(counts["docs"].values()),
+                "chars": counts["chars"],
+                "text_bytes": sum(counts["text_bytes"].values()),
+                "tokens": sum(counts["tokens"].values()),
+                "token_file_bytes": sum(b for n, b, _ in receipt.files if "-tokens/" in n),
+            }
+        )
+    return made
+
+
+def _length_bins(finished: Finished) -> list[int]:
+    bins = [r.facts["measured"]["length_bins"] for r in finished.receipts if "measured" in r.facts]
+    return np.sum(bins, axis=0).tolist() if bins else []
+
+
+def _damaged(finished: Finished) -> list[dict[str, Any]]:
+    """Shards whose file turned out damaged while it was read: documents behind it are missing."""
+    return [
+        {"key": r.key, "message": message}
+        for r in finished.of("pass-0")
+        for message in r.facts.get("damage", ())
+    ]
+
+
+def _duplicates(finished: Finished) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for receipt in finished.receipts:
+        if receipt.step.startswith(("exact-", "near-")):
+            found[receipt.step.partition("-")[0]] = dict(receipt.facts)
+        elif receipt.step.startswith("bands-"):
+            total = found.setdefault("bands", {"candidates": 0, "edges": 0})
+            for name in total:
+                total[name] += receipt.facts[name]
+    return found
+
+
+def _overlap(job: Job, finished: Finished) -> list[dict[str, Any]]:
+    """Of each benchmark: its items, how many of them the corpus repeats, in how many documents."""
+    tables = [pq.read_table(path) for path in sorted(job.out.glob("overlaps/*.parquet"))]
+    hits = pa.concat_tables(tables) if tables else OVERLAP.empty_table()
+    made = []
+    for indexed in (b for r in finished.of("index") for b in r.facts["benchmarks"]):
+        name = indexed["benchmark"]["name"]
+        own = hits.filter(pc.field("benchmark") == name)
+        made.append(
+            {
+                "benchmark": name,
+                "items": indexed["items"],
+                "untestable_items": len(indexed["untestable"]),
+                "found_items": pc.count_distinct(own["item"]).as_py(),
+                "docs": pc.count_distinct(own["doc_id"]).as_py(),
+            }
+        )
+    return made
+
+
+def _stored(files: dict[str, int]) -> dict[str, int]:
+    """Bytes written by folder of the run directory, scratch included."""
+    made: dict[str, int] = {}
+    for name, size in files.items():
+        folder = name.partition("/")[0]
+        made[folder] = made.get(folder, 0) + size
+    return dict(sorted(made.items()))
+
+
+def _timing(finished: Finished) -> list[dict[str, Any]]:
+    """Per step: works done, seconds of wall and CPU time added up over them."""
+    made: dict[str, dict[str, Any]] = {}
+    for receipt in finished.receipts:
+        step = made.setdefault(
+            receipt.step, {"step": receipt.step, "works": 0, "wall_s": 0.0, "cpu_s": 0.0}
+        )
+        step["works"] += 1
+        step["wall_s"] += receipt.seconds[0]
+        step["cpu_s"] += receipt.seconds[1]
+    return list(made.values())
+
+
+def removed_by_reason(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
+    """(stage, outcome, reason, documents) of a report's ledger rows, in order of the stages."""
+    made = []
+    for row in rows:
+        for outcome in ("removed", "failed"):
+            made += [(row["stage"], outcome, reason, n) for reason, n in row[outcome].items()]
+    return made

@@ -1,0 +1,96 @@
+"""A run that is killed and started again ends as one that never was: byte for byte."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.corpus import write_corpus
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(recipe, out, moment="never", number=1):
+    command = [sys.executable, "-m", "tests.e2e.killed", str(recipe), str(out), moment, str(number)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+
+
+def contents(out):
+    """Every byte of the run's output: the dataset and the receipts of removal."""
+    made = {}
+    for folder in ("dataset", "removed"):
+        for path in sorted((out / folder).rglob("*")):
+            if path.is_file():
+                name = path.relative_to(out).as_posix()
+                made[name] = hashlib.md5(path.read_bytes()).hexdigest()
+    return made
+
+
+def receipts(out):
+    """When each receipt was written, by name: a receipt written again has another time."""
+    return {
+        path.relative_to(out).as_posix(): path.stat().st_mtime_ns
+        for path in (out / "receipts").rglob("*.json")
+    }
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(recipe, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    ended = run(recipe, out)
+    assert ended.returncode == 0, ended.stderr
+    return out
+
+
+MOMENTS = [
+    ("partial", 7),  # the third shard of the first pass (three files a shard)
+    ("renamed", 3),
+    ("banding", 5),
+    ("clustering", 1),
+    ("dataset", 2),
+    ("state", 1),
+]
+
+
+@pytest.mark.parametrize(("moment", "number"), MOMENTS, ids=[m for m, _ in MOMENTS])
+def test_killed_and_continued_is_byte_identical(recipe, undisturbed, tmp_path, moment, number):
+    out = tmp_path / "run"
+    killed = run(recipe, out, moment, number)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+    before, all_of_them = receipts(out), set(receipts(undisturbed))
+    assert before, "the kill came before anything was done"
+    assert set(before) < all_of_them, "the kill came after everything was done"
+    assert not (out / "dataset" / "state.json").exists()
+
+    again = run(recipe, out)
+    assert again.returncode == 0, again.stderr
+    after = receipts(out)
+    assert {name: after[name] for name in before} == before, "finished work was done again"
+    assert contents(out) == contents(undisturbed)
+    assert not list(out.rglob("*.partial-*"))
+
+
+def test_a_finished_run_does_nothing_more(recipe, undisturbed):
+    before = {p: p.stat().st_mtime_ns for p in undisturbed.rglob("*") if p.is_file()}
+    assert run(recipe, undisturbed).returncode == 0
+    after = {p: p.stat().st_mtime_ns for p in undisturbed.rglob("*") if p.is_file()}
+    assert after == before
+
+
+def test_the_undisturbed_run_has_work_of_every_kind(undisturbed):
+    """The kills above would prove little on a run without duplicates or with one shard."""
+    report = json.loads((undisturbed / "manifest.json").read_text())["report"]
+    removed = {reason for row in report["ledger"] for reason in row["removed"]}
+    assert {"exact_duplicate", "near_duplicate"} <= removed
+    assert report["inputs"]["shards"] >= 6
+    assert report["dataset"]["splits"]["train"]["files"] >= 3

@@ -1,0 +1,158 @@
+"""The commands as a user types them: in this process, against the tests' own server."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from datasets import load_from_disk
+
+from flows.cli import main, parser
+from tests.e2e.corpus import write_corpus
+
+ROOT = Path(__file__).parent.parent.parent
+COMMANDS = sorted(next(a for a in parser()._actions if a.dest == "command").choices)
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def finished(recipe, tmp_path_factory, server):
+    out = tmp_path_factory.mktemp("finished") / "run"
+    assert main(["prepare", str(recipe), "--out", str(out), "--workers", "2", "--json"]) == 0
+    return out
+
+
+def changed(recipe, folder, **settings):
+    path = folder / "changed.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(recipe.read_text()), **settings}))
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_stands_in_the_readme(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert "--json" in capsys.readouterr().out
+    assert f"tokenmill {command}" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("command", [["--help"], ["size", "--help"]])
+def test_help_starts_without_the_heavy_packages(command):
+    code = (
+        "import sys; from flows.cli import main\n"
+        f"try: main({command!r})\n"
+        "except SystemExit: pass\n"
+        "print({'prefect', 'datasets', 'numba', 'pyarrow', 'numpy'} & set(sys.modules),"
+        " file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stderr.strip() == "set()"
+
+
+def test_prepare_shows_where_documents_went(recipe, finished, capsys):
+    assert main(["prepare", str(recipe), "--out", str(finished)]) == 0
+    shown = capsys.readouterr().out
+    for word in ("near_duplicate", "exact_duplicate", "text bytes per token", "report.html"):
+        assert word in shown
+
+
+def test_json_is_all_of_stdout(recipe, finished, capsys):
+    assert main(["prepare", str(recipe), "--out", str(finished), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["name"] == "stdlib"
+    assert captured.err == ""
+
+
+def test_one_worker_and_two_make_the_same_bytes(recipe, finished, tmp_path, server):
+    out = tmp_path / "run"
+    assert main(["prepare", str(recipe), "--out", str(out), "--workers", "1", "--json"]) == 0
+    files = sorted(p.relative_to(out) for p in (out / "dataset").rglob("*") if p.is_file())
+    assert len(files) > 4
+    for name in files:
+        assert (out / name).read_bytes() == (finished / name).read_bytes(), name
+
+
+def test_a_dry_run_writes_nothing(recipe, tmp_path, capsys):
+    assert main(["prepare", str(recipe), "--out", str(tmp_path / "run"), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "read → normalize → exact → near → tokenize" in shown
+    assert "free: enough" in shown
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_mistake_is_one_line_and_exit_code_2(recipe, tmp_path, capsys):
+    path = changed(recipe, tmp_path, step=[])
+    assert main(["prepare", str(path), "--out", str(tmp_path / "run")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"tokenmill prepare: {path}: unknown key 'step'; did you mean 'steps'?\n"
+    )
+
+
+def test_a_damaged_input_is_exit_code_3_and_named(recipe, tmp_path, capsys, server):
+    data = yaml.safe_load(recipe.read_text())
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1 and then nothing")
+    data["inputs"].append({"path": str(tmp_path / "cut.parquet")})
+    path = changed(recipe, tmp_path, inputs=data["inputs"])
+    assert main(["prepare", str(path), "--out", str(tmp_path / "run")]) == 3
+    assert "cut.parquet" in capsys.readouterr().out
+    assert len(load_from_disk(str(tmp_path / "run" / "dataset"))) > 0
+
+
+def test_set_overrides_the_recipe(recipe, tmp_path, server):
+    out = str(tmp_path / "run")
+    settings = ["--set", "output.seq_len=128", "--set", "output.validation_frac=0.2"]
+    assert main(["prepare", str(recipe), "--out", out, "--json", *settings]) == 0
+    dataset = load_from_disk(out + "/dataset")
+    assert set(dataset) == {"train", "validation"}
+    assert {len(row["input_ids"]) for row in dataset["train"]} == {128}
+
+
+def test_inspect_lists_reasons_and_documents(finished, capsys):
+    assert main(["inspect", str(finished)]) == 0
+    assert "near_duplicate" in capsys.readouterr().out
+    assert main(["inspect", str(finished), "--documents", "--limit", "3", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+def test_inspect_shows_a_duplicate_beside_what_was_kept(finished, capsys):
+    assert main(["inspect", str(finished), "--reason", "near_duplicate", "--json"]) == 0
+    receipt = json.loads(capsys.readouterr().out)[0]
+    assert receipt["similarity"] >= 0.5
+    assert main(["inspect", str(finished), "--doc", str(receipt["doc_id"]), "--json"]) == 0
+    pair = json.loads(capsys.readouterr().out)
+    assert pair["removed"]["doc_id"] == receipt["doc_id"]
+    assert pair["kept"]["doc_id"] == pair["chain"][-1]
+    assert pair["removed"]["text"] != pair["kept"]["text"]
+    assert main(["inspect", str(finished), "--doc", str(receipt["doc_id"])]) == 0
+    shown = capsys.readouterr().out
+    assert "removed:" in shown
+    assert "kept:" in shown
+
+
+@pytest.mark.parametrize("arguments", [["--doc", "99999999999999"], ["--doc", "12345678"]])
+def test_inspect_of_a_document_that_is_not_there(finished, arguments, capsys):
+    assert main(["inspect", str(finished), *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_inspect_of_no_run(tmp_path, capsys):
+    assert main(["inspect", str(tmp_path)]) == 2
+    assert "no run here" in capsys.readouterr().err
+
+
+def test_two_runs_in_one_directory_at_once_are_refused(recipe, tmp_path, capsys, server):
+    from pipelines.manifest import locked
+
+    out = tmp_path / "run"
+    with locked(out):
+        assert main(["prepare", str(recipe), "--out", str(out)]) == 2
+    assert "another run is at work" in capsys.readouterr().err

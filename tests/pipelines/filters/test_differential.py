@@ -1,0 +1,132 @@
+"""The filters' kernels give the verdicts, reasons and values of their slow twins."""
+
+import gzip
+import json
+import textwrap
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.filters.c4 import C4
+from pipelines.filters.fineweb import FineWeb
+from pipelines.filters.gopher_quality import GopherQuality
+from pipelines.filters.gopher_repetition import GopherRepetition
+from tests.pipelines.filters.texts import texts
+from tests.pipelines.filters.verdicts import verdicts
+from tests.reference import filters as twins
+from tests.strategies import document_batch
+
+small = st.integers(0, 6)
+share = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 0.5, 2 / 3, 0.9, 1.0])
+
+
+def maybe(values):
+    return st.none() | values
+
+
+qualities = st.builds(
+    GopherQuality,
+    min_words=maybe(small),
+    max_words=maybe(st.integers(6, 30)),
+    min_avg_word_length=maybe(st.sampled_from([0, 2, 2.5, 3])),
+    max_avg_word_length=maybe(st.sampled_from([3, 4, 5])),
+    max_symbol_word_ratio=maybe(share),
+    max_bullet_lines_ratio=maybe(share),
+    max_ellipsis_lines_ratio=maybe(share),
+    min_alpha_words_ratio=maybe(share),
+    min_stop_words=maybe(st.integers(0, 2)),
+    stop_words=st.sampled_from([("the", "of"), ("a", "東京", "don't")]),
+)
+ngrams = st.lists(st.tuples(st.integers(1, 6), share), max_size=4, unique_by=lambda pair: pair[0])
+repetitions = st.builds(
+    GopherRepetition,
+    max_duplicate_lines_ratio=maybe(share),
+    max_duplicate_paragraphs_ratio=maybe(share),
+    max_duplicate_line_chars_ratio=maybe(share),
+    max_duplicate_paragraph_chars_ratio=maybe(share),
+    top_ngrams=maybe(ngrams.map(tuple)),
+    duplicate_ngrams=maybe(ngrams.map(tuple)),
+)
+finewebs = st.builds(
+    FineWeb,
+    min_terminal_lines_ratio=maybe(share),
+    keep_no_terminal_lines=st.booleans(),
+    max_short_lines_ratio=maybe(share),
+    short_line_chars=st.integers(0, 20),
+    max_duplicate_line_chars_ratio=maybe(share),
+    max_newlines_ratio=maybe(share),
+)
+c4s = st.builds(
+    C4,
+    max_word_chars=maybe(st.integers(0, 12)),
+    remove_citations=st.booleans(),
+    terminal_mark=st.booleans(),
+    min_words_per_line=maybe(small),
+    lorem_ipsum=st.booleans(),
+    javascript=st.booleans(),
+    curly_bracket=st.booleans(),
+    policy=st.booleans(),
+    min_sentences=maybe(small),
+)
+
+
+@given(st.lists(texts, max_size=4), qualities)
+def test_gopher_quality_is_its_twin(docs, stage):
+    assert verdicts(stage, docs) == [twins.gopher_quality(t, stage) for t in docs]
+
+
+@given(st.lists(texts, max_size=4), repetitions)
+def test_gopher_repetition_is_its_twin(docs, stage):
+    assert verdicts(stage, docs) == [twins.gopher_repetition(t, stage) for t in docs]
+
+
+@given(st.lists(texts, max_size=4), finewebs)
+def test_fineweb_is_its_twin(docs, stage):
+    assert verdicts(stage, docs) == [twins.fineweb(t, stage) for t in docs]
+
+
+@given(st.lists(texts, max_size=4), c4s)
+def test_c4_is_its_twin_and_writes_the_same_text(docs, stage):
+    expected = [twins.c4(t, stage) for t in docs]
+    assert verdicts(stage, docs) == [(reason, value) for reason, value, _ in expected]
+    left = [text for reason, _, text in expected if reason is None]
+    assert stage(document_batch(docs)).kept["text"].to_pylist() == left
+
+
+def library_texts():
+    """Source text that ships with Python, whole and as its paragraphs."""
+    files = sorted(Path(textwrap.__file__).parent.glob("*.py"))[:40]
+    whole = [f.read_text(encoding="utf-8")[:20_000] for f in files]
+    return whole + [p for t in whole[:10] for p in t.split("\n\n")]
+
+
+def shared_texts(folder):
+    for file in sorted((folder / "text").rglob("*.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            yield from (json.loads(line)["text"][:20_000] for line in islice(lines, 150))
+
+
+FILTERS = [
+    (GopherQuality(), twins.gopher_quality),
+    (GopherQuality(min_words=5, min_alpha_words_ratio=None), twins.gopher_quality),
+    (GopherRepetition(), twins.gopher_repetition),
+    (FineWeb(), twins.fineweb),
+    (FineWeb(max_duplicate_line_chars_ratio=0.3, max_newlines_ratio=0.2), twins.fineweb),
+    (C4(), lambda text, stage: twins.c4(text, stage)[:2]),
+    (C4(terminal_mark=False, curly_bracket=False), lambda text, f: twins.c4(text, f)[:2]),
+]
+
+
+@pytest.mark.parametrize(("stage", "twin"), FILTERS, ids=lambda v: getattr(v, "name", ""))
+def test_a_filter_is_its_twin_on_source_text(stage, twin):
+    docs = library_texts()
+    assert verdicts(stage, docs) == [twin(t, stage) for t in docs]
+
+
+@pytest.mark.parametrize(("stage", "twin"), FILTERS, ids=lambda v: getattr(v, "name", ""))
+def test_a_filter_is_its_twin_on_real_corpora(shared_data, stage, twin):
+    docs = list(shared_texts(shared_data))
+    assert verdicts(stage, docs) == [twin(t, stage) for t in docs]

@@ -1,0 +1,39 @@
+"""The shape of the repository: small modules, and everything a new filter must bring along."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines.recipe import STEPS, make_recipe
+from pipelines.stages import STAGES
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("pipelines", "flows", "dedup", "sizing")
+MODULES = sorted(p.relative_to(ROOT) for d in PACKAGES for p in (ROOT / d).rglob("*.py"))
+MOST_LINES = 320
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_fits_in_one_reading(module):
+    lines = (ROOT / module).read_text().count("\n")
+    assert lines <= MOST_LINES, f"{module} has {lines} lines; split it by the noun each half knows"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_stands_in_the_readme(step):
+    assert f"`{step}`" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("stage", sorted(set(STAGES) - {"decontaminate"}))
+def test_every_filter_has_golden_verdicts(stage):
+    assert (ROOT / "tests" / "golden" / f"{stage}.jsonl").is_file()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pipelines" / "recipes").glob("*.yaml")), ids=str)
+def test_every_shipped_recipe_is_valid_once_it_has_inputs(path):
+    data = {**yaml.safe_load(path.read_text()), "inputs": [{"path": "docs.jsonl"}]}
+    for step in data["steps"]:
+        if "decontaminate" in step:
+            step["decontaminate"]["benchmarks"] = [{"name": "gsm8k", "path": "gsm8k.jsonl"}]
+    assert make_recipe(data, where=path.name).steps
