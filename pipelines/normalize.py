@@ -35,7 +35,7 @@ MAY_COMPOSE = 1
 HAS_CONTROLS = 2
 
 N_CODE_POINTS = 0x110000
-NEVER_COMPOSE = (  # code points that no version of Unicode composes or reorders, by stability policy
+NEVER_COMPOSE = (  # nor are they reordered, in any version of Unicode: its stability policy
     (0x0000, 0x0300),  # up to the first combining mark
     (0x3400, 0xA000),  # CJK ideographs and Yijing hexagrams
     (0xAC00, 0xD7A4),  # Hangul syllables; the jamo behind them may compose

@@ -21,14 +21,18 @@ from pipelines.measure import measure
 from pipelines.passes import passes, stage_names
 from pipelines.receipt import Receipt
 from pipelines.run import Finished
-from pipelines.shard import Plan
+from pipelines.shard import Plan as SourcePlan
 from pipelines.tokenize import load_engine
+from sizing.corpus import read_corpus
+from sizing.plan import Plan
+from sizing.report import sheet_json
+from sizing.sheet import requirement_sheet
 
 REPORT_VERSION = "1"
 LIBRARIES = ("tokenmill", "pyarrow", "numpy", "numba", "tokenizers", "datasets", "xxhash")
 
 
-def summarize(job: Job, plan: Plan, finished: Finished) -> dict[str, Any]:
+def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
     """The report of a run.
 
     Raises:
@@ -41,7 +45,7 @@ def summarize(job: Job, plan: Plan, finished: Finished) -> dict[str, Any]:
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     measured = measure(_shard_facts(job, finished), stored)
-    return {
+    report = {
         "report": REPORT_VERSION,
         "name": job.recipe.name,
         "inputs": {
@@ -95,6 +99,7 @@ def summarize(job: Job, plan: Plan, finished: Finished) -> dict[str, Any]:
             "libraries": {name: version(name) for name in LIBRARIES},
         },
     }
+    return {**report, **_requirements(report)}
 
 
 def ledger(job: Job, finished: Finished) -> list[tuple[str, StageStats]]:
@@ -134,6 +139,15 @@ def _lost(before: StageStats) -> StageStats:
 
 def _last_pass(job: Job, finished: Finished) -> Sequence[Receipt]:
     return finished.of(f"pass-{len(passes(job.recipe.steps)) - 1}")
+
+
+def _requirements(report: dict[str, Any]) -> dict[str, Any]:
+    """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
+    if not report["measurement"]["total"]["tokens"]:
+        return {"requirements": [], "sizing_assumptions": []}
+    corpus = read_corpus(report, where="report")
+    sheet = sheet_json(requirement_sheet(corpus, Plan()), corpus)
+    return {"requirements": sheet["requirements"], "sizing_assumptions": sheet["assumptions"]}
 
 
 def _shard_facts(job: Job, finished: Finished) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""From UTF-8 text to one 64-bit hash per lower-cased word, in one pass over the bytes."""
+"""From UTF-8 text to its lower-cased words, and from those to one 64-bit hash each."""
 
 import numpy as np
 
@@ -144,8 +144,8 @@ def split_words(
     ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
     doc_words: (n_docs + 1,), where in `ends` each document's words end; `doc_words[0]` is 0.
 
-    ASCII goes without a branch per byte: a byte and an end are always written, and stay
-    where the counters move on. A branch at each end of a word halves the speed.
+    ASCII goes without a branch at the ends of words, which no processor can foresee: a byte
+    and an end are always written, and stay where the counters move on.
     """
     dot_is_word = is_word[flags[place(pages, COMBINING_DOT_ABOVE)]]
     k = ZERO

@@ -18,6 +18,7 @@ from pipelines.summary import removed_by_reason
 from sizing.units import format_bytes
 
 MOST_FAILURES = 20
+MOST_REQUIREMENTS = 7
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,6 +78,25 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     show.print()
     for line in headline(report):
         show.print(line)
+    if report["overlap"]:
+        columns = (
+            "benchmark",
+            ">items",
+            ">found in the corpus",
+            ">too short to test",
+            ">documents",
+        )
+        names = ("benchmark", "items", "found_items", "untestable_items", "docs")
+        rows = [[row[name] for name in names] for row in report["overlap"]]
+        show.print()
+        show.print(table("benchmarks", columns, rows))
+    if report["requirements"]:
+        first = report["requirements"][:MOST_REQUIREMENTS]
+        rows = [(row["name"], row["shown"], row["rests_on"]) for row in first]
+        show.print()
+        title = "storage to train on it (assumed; tokenmill size takes your plan)"
+        show.print(table(title, ("requirement", ">value", "rests on"), rows))
+    show.print()
     for line in troubles(report):
         show.print(line)
     show.print(f"dataset  {report['dataset']['path']}")

@@ -1,4 +1,4 @@
-"""C4's rules: keep the lines that look like sentences, and the documents that have enough of them."""
+"""C4's rules: keep the lines that look like sentences, and documents with enough of them."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -110,7 +110,8 @@ class C4(Config):
 def packed(phrases: tuple[str, ...]) -> Phrases:
     """Phrases as the kernel reads them."""
     text = text_buffers(pa.array(phrases, pa.large_string()))
-    heads = np.zeros(256, np.uint8)
+    heads, seconds = np.zeros((2, 256), np.uint8)
     for phrase in phrases:
-        heads[[ord(phrase[0].lower()), ord(phrase[0].upper())]] = 1
-    return Phrases(text.data, text.offsets[1:], heads)
+        for table, letter in ((heads, phrase[0]), (seconds, phrase[1])):
+            table[[ord(letter.lower()), ord(letter.upper())]] = 1
+    return Phrases(text.data, text.offsets[1:], heads, seconds)

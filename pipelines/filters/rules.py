@@ -22,19 +22,21 @@ class Rule(NamedTuple):
 
 
 def below(reason: str, value: npt.NDArray[np.float64], least: float | None) -> Rule:
-    """Fail where the quantity is less than `least`; `None` is off. NaN, a ratio of nothing, passes."""
+    """Fail where the quantity is less than `least`; `None` is off. NaN, of nothing, passes."""
     return Rule(reason, value, value < (np.nan if least is None else least))
 
 
 def above(reason: str, value: npt.NDArray[np.float64], most: float | None) -> Rule:
-    """Fail where the quantity is more than `most`; `None` is off. NaN, a ratio of nothing, passes."""
+    """Fail where the quantity is more than `most`; `None` is off. NaN, of nothing, passes."""
     return Rule(reason, value, value > (np.nan if most is None else most))
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Part / whole; NaN where the whole is 0."""
     p, w = np.asarray(part, np.float64), np.asarray(whole, np.float64)
-    return np.divide(p, w, out=np.full(p.shape, np.nan), where=w != 0)
+    out = np.full(p.shape, np.nan)
+    np.divide(p, w, out=out, where=w != 0)
+    return out
 
 
 def first_failing(

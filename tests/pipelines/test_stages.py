@@ -43,7 +43,9 @@ def test_a_verdict_does_not_depend_on_the_batch(name, text):
     docs = text.to_pylist()
     alone = [stage(document_batch([t], ordinal=0)) for t in docs]
     together = stage(document_batch(docs))
-    assert together.kept["text"].to_pylist() == [t for r in alone for t in r.kept["text"].to_pylist()]
+    assert together.kept["text"].to_pylist() == [
+        t for r in alone for t in r.kept["text"].to_pylist()
+    ]
     assert together.removed["reason"].to_pylist() == [
         reason for r in alone for reason in r.removed["reason"].to_pylist()
     ]

@@ -1,6 +1,6 @@
 """The filters the slow, obvious way: text in; (reason, value) out, reason None if it is kept.
 
-value is None where no quantity decides. Every rule reads as `broken(...)`: off if its limit is None.
+value is None where no quantity decides. A rule whose limit is None is off.
 """
 
 import re
@@ -137,7 +137,7 @@ def fineweb(text, f):
 
 POLICIES = re.compile("terms of use|(privacy|cookie) policy|(uses|use of|use) cookies")
 SENTENCE_END = re.compile(
-    "[" + re.escape("".join(sorted(TERMINAL_SET))) + r"][\"')\]}»’”]*\s+(?=\S)"
+    "[" + re.escape("".join(sorted(TERMINAL_SET))) + "][\"')\\]}\u00bb\u2019\u201d]*\\s+(?=\\S)"
 )
 
 

@@ -103,6 +103,7 @@ def test_a_printed_count_reads_back_within_its_last_digit(n):
         ("1_000 B", 1000),
         ("1e3 bytes", 1000),
         ("  1 B ", 1),
+        ("2kiB", 2048),
         ("0B", 0),
     ],
 )
@@ -151,9 +152,25 @@ def test_sizes_and_rates_bits_and_bytes_are_not_mixed():
         parse_bits_per_s("400 G")
 
 
-@pytest.mark.parametrize("text", ["8e9", "8B", "8 billion", "8G", "8_000M", "8000000000"])
+@pytest.mark.parametrize(
+    "text", ["8e9", "8B", "8 billion", "8G", "8_000M", "8000000000", "0.008 trillion"]
+)
 def test_counts_as_the_field_writes_them(text):
     assert parse_count(text) == 8e9
+
+
+def test_counts_in_words():
+    words = ("thousand", "million", "billion", "trillion", "quadrillion")
+    assert [parse_count(f"2 {w}") for w in words] == [2e3, 2e6, 2e9, 2e12, 2e15]
+
+
+def test_three_digits_unless_told():
+    assert format_bytes(1.23456e9) == "1.23 GB"
+    assert format_rate(1.23456e9) == "1.23 GB/s"
+    assert format_bit_rate(1.23456e9) == "1.23 Gb/s"
+    assert format_memory(1.23456 * 2**30) == "1.23 GiB"
+    assert format_count(1.23456e9) == "1.23 billion"
+    assert format_quantity(1.23456e9, "tokens") == "1.23 billion tokens"
 
 
 @pytest.mark.parametrize("text", ["8b", "8GB", "-8B", "eight", "", "8 %"])
@@ -184,6 +201,14 @@ def test_what_is_not_a_flop_rate_is_refused(text):
         (0.25, "fraction", "0.25"),
         (1.25, "ratio", "1.25"),
         (16384, "accelerators", "16,384 accelerators"),
+        (1e6, "tokens", "1 million tokens"),
+        (1, "days", "1 day"),
+        (1.5 / 24, "days", "1.5 hours"),
+        (45 / 1440, "days", "45 minutes"),
+        (1 / 1440, "days", "1 minute"),
+        (30 / 86_400, "days", "30 seconds"),
+        (0, "days", "0 days"),
+        (1, "s", "1 s"),
         (2.0, "bytes/token", "2 bytes/token"),
         (1.234567e20, "tokens", "123000 quadrillion tokens"),
     ],

@@ -56,12 +56,14 @@ class Phrases(NamedTuple):
     """Lower-case phrases of ASCII letters and spaces.
 
     text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
-    heads: (256,) uint8, 1 for each byte, of either case, that a phrase can begin with.
+    heads, seconds: (256,) uint8, 1 for each byte, of either case, that a phrase has as its first
+        or second; neither is a "k".
     """
 
     text: U8
     ends: I64
     heads: U8
+    seconds: U8
 
 
 @inlined
@@ -97,7 +99,7 @@ def find_phrases(data: U8, i: int, end: int, phrases: Phrases) -> int:
     """Which phrases occur in data[i:end], whatever their case: bit k for phrase k."""
     found = 0
     while i < end:
-        if phrases.heads[data[i]]:
+        if phrases.heads[data[i]] and i + 1 < end and phrases.seconds[data[i + 1]]:
             first = 0
             for k in range(phrases.ends.shape[0]):
                 if phrase_stands_at(data, i, end, phrases.text, first, phrases.ends[k]):
@@ -110,22 +112,18 @@ def find_phrases(data: U8, i: int, end: int, phrases: Phrases) -> int:
 @inlined
 def starts_with(data: U8, i: int, end: int, word: U8) -> bool:
     """Whether data[i:end] begins with `word`."""
-    if end - i < word.shape[0]:
-        return False
-    for j in range(word.shape[0]):
-        if data[i + j] != word[j]:
-            return False
-    return True
+    same = end - i >= len(word)
+    for j in range(len(word) if same else 0):
+        same &= data[i + j] == word[j]
+    return bool(same)
 
 
 @inlined
 def citation_end(data: U8, classes: U8, i: int, end: int, words: CitationWords) -> int:
-    """Where a citation that begins at byte i ends; i if there is none.
+    """Where a citation that begins with the "[" at byte i ends; i if there is none.
 
     A citation is what the expression `\\[\\d*]|\\[edit]|\\[citation needed]` matches.
     """
-    if data[i] != BRACKET:
-        return i
     j = i + 1
     while j < end and classes[j] & DECIMAL:
         j += 1
@@ -133,7 +131,7 @@ def citation_end(data: U8, classes: U8, i: int, end: int, words: CitationWords) 
         return j + 1
     for word in words:
         if starts_with(data, i, end, word):
-            return i + word.shape[0]
+            return i + len(word)
     return i
 
 
@@ -156,10 +154,9 @@ def ends_sentence(data: U8, start: int, end: int) -> bool:
     """Whether data[start:end] ends with one of . ? ! " ' but not with three dots."""
     if end == start:
         return False
-    last = data[end - 1]
-    if last == DOT:
+    if data[end - 1] == DOT:
         return not (end - start >= 3 and data[end - 2] == DOT and data[end - 3] == DOT)
-    return last == 0x3F or last == 0x21 or last == 0x22 or last == 0x27
+    return int(data[end - 1]) in (0x3F, 0x21, 0x22, 0x27)
 
 
 @inlined
@@ -208,7 +205,7 @@ def copy_line(
     """
     first = k
     while i < end:
-        if rules.remove_citations:
+        if data[i] == BRACKET and rules.remove_citations:
             after = citation_end(data, classes, i, end, words)
             if after > i:
                 i = after

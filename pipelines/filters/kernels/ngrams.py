@@ -2,21 +2,23 @@
 
 Words become sums of a polynomial over their bytes plus one, mod 2**64:
 
-    word      h = b0 + b1*B + b2*B**2 + ...
-    document  sums[w]  = bytes of the words before word w, as if they were one word
-              scale[w] = B**-(how many bytes those are)
+    sums[w]   of the bytes of the words before word w, as if they were one word
+    scale[w]  BASE**-(how many bytes those are)
 
 so the hash of n words written without spaces is `(sums[w + n] - sums[w]) * scale[w]`: it does
 not depend on where the n-gram stands, nor on where its words begin. Two n-grams of a document
 of m words share a hash with odds of about m**2 / 2**65, unless they are made to.
+
+Each rule is first asked for an upper bound, which takes a small table without keys, and only
+where that is over the limit for its exact answer: of 12 MB of documentation for one document in
+NNN.
 """
 
 import numpy as np
 
 from dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
-SPACE = 2
+SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
 
 BASE = np.uint64(0xD1342543DE82EF95)  # odd, with well-spread bits
 BASE_INVERSE = np.uint64(pow(0xD1342543DE82EF95, -1, 2**64))
@@ -26,9 +28,15 @@ FINAL = np.uint64(0x94D049BB133111EB)
 KEEP = 0  # as in pipelines.stage
 EMPTY = np.uint64(0)  # of a slot
 NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-U64_0 = np.uint64(0)
-U64_1 = np.uint64(1)
+
+# Unsigned indices: a signed one is tested for being negative at each use.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+U64_6 = np.uint64(6)
 U64_32 = np.uint64(32)
+U64_63 = np.uint64(63)
+U64_64 = np.uint64(64)
+LOW_HALF = np.uint64(0xFFFF_FFFF)
 
 
 @inlined
@@ -41,21 +49,21 @@ def mixed(h: np.uint64) -> np.uint64:
 @inlined
 def split_words(
     data: U8, classes: U8, start: int, stop: int, words: U64, sums: U64, scale: U64, chars: I64
-) -> int:
+) -> np.int64:
     """Hash the words of one document; how many there are.
 
-    words: (n,), a hash of each.  sums, scale, chars: (n + 1,).  All have one element more for the
-    bytes behind the last word.
-    Each byte writes where the next word would begin, and no branch asks whether one does.
+    words: (n,), a hash of each.  sums, scale, chars: (n + 2,), chars of the characters before.
+    Each byte writes where the next word would begin, and no branch asks whether one does: the
+    branches would take three times as long as all else.
     """
-    n = U64_0
+    n = ZERO
     n_chars = 0
-    total = U64_0
-    power = U64_1
-    inverse = U64_1
-    in_word = U64_0
-    sums[0] = U64_0
-    scale[0] = U64_1
+    total = ZERO
+    power = ONE
+    inverse = ONE
+    in_word = ZERO
+    sums[0] = ZERO
+    scale[0] = ONE
     chars[0] = 0
     i = np.uint64(start)
     end = np.uint64(stop)
@@ -63,57 +71,80 @@ def split_words(
         c = classes[i]
         was_in_word = in_word
         in_word = np.uint64((c & SPACE) == 0)
-        n += was_in_word & (in_word ^ U64_1)
-        if in_word:
-            total += (np.uint64(data[i]) + U64_1) * power
-            power *= BASE
-            inverse *= BASE_INVERSE
-            n_chars += c & START
-        sums[n + U64_1] = total
-        scale[n + U64_1] = inverse
-        chars[n + U64_1] = n_chars
-        i += U64_1
-    n_words = np.int64(n + in_word)
-    for w in range(n_words):
+        n += was_in_word & (in_word ^ ONE)
+        all_or_nothing = ZERO - in_word
+        total += ((np.uint64(data[i]) + ONE) & all_or_nothing) * power
+        power *= (BASE & all_or_nothing) | (in_word ^ ONE)
+        inverse *= (BASE_INVERSE & all_or_nothing) | (in_word ^ ONE)
+        n_chars += c & np.uint8(in_word)  # START is 1
+        sums[n + ONE] = total
+        scale[n + ONE] = inverse
+        chars[n + ONE] = n_chars
+        i += ONE
+    n += in_word
+    for w in range(n):
         words[w] = mixed((sums[w + 1] - sums[w]) * scale[w])
-    return n_words
+    return np.int64(n)
 
 
 @inlined
-def table_size(n: int) -> int:
-    """The power of two that holds n keys at half load."""
-    size = 2
-    while size < 2 * n:
-        size *= 2
-    return size
+def table_bits(n: int) -> np.uint64:
+    """How many bits number the slots of a table at most half full of n keys."""
+    bits = ONE
+    while (ONE << bits) < 2 * np.uint64(n):
+        bits += ONE
+    return bits
 
 
 @inlined
-def slot_of(keys: U64, size: int, key: np.uint64) -> int:
-    """Where in keys[:size] (a power of two, never full) `key` stands or belongs."""
-    mask = size - 1
-    at = np.int64(key >> U64_32) & mask
+def sequence_key(words: U64, w: int, n: np.uint64) -> np.uint64:
+    """Hash of words w to w + n - 1, borders included."""
+    key = ZERO
+    for j in range(w, w + n):
+        key = key * WORD_BASE + words[j]
+    return mixed(key)
+
+
+@inlined
+def top_chars_bound(words: U64, chars: I64, n_words: int, n: np.uint64, table: U64) -> np.int64:
+    """No less than `top_chars`: slots count n-grams and keep the length of the longest."""
+    bits = table_bits(n_words)
+    table[: ONE << bits] = ZERO
+    bound = ZERO
+    for w in range(np.uint64(n_words) - n + ONE):
+        at = sequence_key(words, w, n) >> (U64_64 - bits)
+        length = np.uint64(chars[w + n] - chars[w]) + n - ONE
+        count = (table[at] >> U64_32) + ONE
+        length = max(length, table[at] & LOW_HALF)
+        table[at] = (count << U64_32) | length
+        bound = max(bound, count * length)
+    return np.int64(bound)
+
+
+@inlined
+def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
+    """Where in keys[:2**bits], never full, `key` stands or belongs."""
+    at = key >> (U64_64 - bits)
     while keys[at] != EMPTY and keys[at] != key:
-        at = (at + 1) & mask
+        at = (at + ONE) & ((ONE << bits) - ONE)
     return at
 
 
 @inlined
-def top_chars(words: U64, chars: I64, n_words: int, n: int, keys: U64, counts: I32, firsts: I32) -> int:
+def top_chars(
+    words: U64, chars: I64, n_words: int, n: np.uint64, keys: U64, counts: I32, firsts: I32
+) -> np.int64:
     """Characters of the most frequent n-gram, a space between words, times how often it occurs.
 
-    Of several as frequent the first counts. 0 if there are fewer than n words.
+    Of several as frequent the first counts.
     """
-    size = table_size(n_words)
-    keys[:size] = EMPTY
-    most = 0
-    best = 0
-    for w in range(n_words - n + 1):
-        key = U64_0
-        for j in range(w, w + n):
-            key = key * WORD_BASE + words[j]
-        key = mixed(key)
-        at = slot_of(keys, size, key)
+    bits = table_bits(n_words)
+    keys[: ONE << bits] = EMPTY
+    most = np.int64(0)
+    best = np.int64(0)
+    for w in range(np.uint64(n_words) - n + ONE):
+        key = sequence_key(words, w, n)
+        at = slot_of(keys, bits, key)
         if keys[at] == EMPTY:
             keys[at] = key
             counts[at] = 0
@@ -122,29 +153,54 @@ def top_chars(words: U64, chars: I64, n_words: int, n: int, keys: U64, counts: I
         if counts[at] > most or (counts[at] == most and firsts[at] < best):
             most = counts[at]
             best = firsts[at]
-    return most * (chars[best + n] - chars[best] + n - 1) if most else 0
+    return most * (chars[best + np.int64(n)] - chars[best] + np.int64(n) - 1)
 
 
 @inlined
-def repeated_chars(sums: U64, scale: U64, chars: I64, n_words: int, n: int, keys: U64) -> int:
+def repeated_chars_bound(
+    sums: U64, scale: U64, chars: I64, n_words: int, n: np.uint64, table: U64
+) -> int:
+    """No less than `repeated_chars`: characters covered by n-grams that a Bloom filter knows.
+
+    Each n-gram sets two bits of one slot.
+    """
+    bits = table_bits(n_words)
+    table[: ONE << bits] = ZERO
+    covered = 0
+    covered_to = ZERO
+    for w in range(np.uint64(n_words) - n + ONE):
+        key = mixed((sums[w + n] - sums[w]) * scale[w])
+        pair = (ONE << (key & U64_63)) | (ONE << ((key >> U64_6) & U64_63))
+        at = key >> (U64_64 - bits)
+        slot = table[at]
+        table[at] = slot | pair
+        if slot & pair == pair:
+            new_from = covered_to if covered_to > w else w
+            covered += chars[w + n] - chars[new_from]
+            covered_to = w + n
+    return covered
+
+
+@inlined
+def repeated_chars(sums: U64, scale: U64, chars: I64, n_words: int, n: np.uint64, keys: U64) -> int:
     """Characters of n-grams equal to one before when written without spaces, none counted twice.
 
     From left to right: an n-gram that was met before counts and the words behind it are next;
     else the next one begins one word further.
     """
-    size = table_size(n_words)
-    keys[:size] = EMPTY
+    bits = table_bits(n_words)
+    keys[: ONE << bits] = EMPTY
     repeated = 0
-    w = 0
-    while w + n <= n_words:
+    w = ZERO
+    while w + n <= np.uint64(n_words):
         key = mixed((sums[w + n] - sums[w]) * scale[w])
-        at = slot_of(keys, size, key)
+        at = slot_of(keys, bits, key)
         if keys[at] == key:
             repeated += chars[w + n] - chars[w]
             w += n
         else:
             keys[at] = key
-            w += 1
+            w += ONE
     return repeated
 
 
@@ -181,8 +237,14 @@ def first_repetition(
             continue
         n_words = split_words(data, classes, offsets[d], offsets[d + 1], words, sums, scale, chars)
         for rule in range(sizes.shape[0]):
-            n = sizes[rule]
-            if n_words < n:
+            n = np.uint64(sizes[rule])
+            if n_words < sizes[rule]:
+                continue
+            if rule < n_top:
+                found = top_chars_bound(words, chars, n_words, n, keys)
+            else:
+                found = repeated_chars_bound(sums, scale, chars, n_words, n, keys)
+            if found / doc_chars[d] <= limits[rule]:
                 continue
             if rule < n_top:
                 found = top_chars(words, chars, n_words, n, keys, counts, firsts)

@@ -30,7 +30,7 @@ N_PART_FACTS = 5
 
 @inlined
 def find_break(data: U8, i: int, end: int, newlines: int) -> tuple[int, int]:
-    """Where the next run of at least `newlines` newlines begins and ends; `end`, `end + 1` if none."""
+    """Where the next run of `newlines` newlines or more begins and ends; end, end + 1 if none."""
     while i < end:
         if data[i] == LF:
             first = i

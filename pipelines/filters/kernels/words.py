@@ -4,9 +4,7 @@ import numpy as np
 
 from dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
-SPACE = 2
-ALPHA = 8
+SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SYMBOL = 16
 
 # columns of `word_facts`
@@ -15,7 +13,12 @@ N_WORD_FACTS = 5
 
 
 ONE = np.uint64(1)  # unsigned indices: a signed one is tested for being negative at each use
+ZERO = np.uint64(0)
 U64_63 = np.uint64(63)
+SPACE_CLASS = np.uint64(SPACE)
+SYMBOL_CLASS = np.uint64(SYMBOL)
+SYMBOL_BIT = np.uint64(4)  # of SYMBOL and ALPHA
+ALPHA_BIT = np.uint64(3)
 
 
 @kernel
@@ -78,34 +81,35 @@ def word_facts(
     """
     for d in range(out.shape[0]):
         seen[:] = 0
-        n_words = n_content = content_chars = n_alpha = n_stop = 0
-        i = np.uint64(offsets[d])
+        if offsets[d] == offsets[d + 1]:
+            out[d, :] = 0
+            continue
+        n_words = n_content = content_chars = n_alpha = n_stop = ZERO
+        in_word = any_class = all_classes = chars = ZERO
+        first = i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])
-        while i < end:
-            if classes[i] & SPACE:
-                i += ONE
-                continue
-            first = i
-            any_class = all_classes = c = classes[i]
-            chars = 0
-            while not c & SPACE:
-                any_class |= c
-                all_classes &= c
-                chars += c & START
-                i += ONE
-                if i == end:
-                    break
-                c = classes[i]
-            n_words += 1
-            n_alpha += (any_class & ALPHA) != 0
-            content = not all_classes & SYMBOL
+        while i <= end:
+            c = np.uint64(classes[i]) if i < end else SPACE_CLASS
+            was_in_word = in_word
+            in_word = np.uint64((c & SPACE_CLASS) == 0)
+            ended = was_in_word & (in_word ^ ONE)
+            # what was gathered counts once, where the word ends; no branch asks whether it does
+            content = ended & (((all_classes & SYMBOL_CLASS) >> SYMBOL_BIT) ^ ONE)
+            n_words += ended
+            n_alpha += ended & (any_class >> ALPHA_BIT)
             n_content += content
-            content_chars += chars * content
-            if (stop_lengths[data[first]] >> min(i - first, U64_63)) & ONE:
+            content_chars += content * chars
+            if ended & (stop_lengths[data[first]] >> min(i - first, U64_63)):
                 k = find_word(data, first, i, stop_words, stop_ends)
                 if k >= 0 and not seen[k]:
                     seen[k] = 1
-                    n_stop += 1
+                    n_stop += ONE
+            same_word = ZERO - was_in_word
+            any_class = c | (any_class & same_word)
+            all_classes = c & (all_classes | ~same_word)
+            chars = (c & ONE) + (chars & same_word)  # START is 1
+            first = first if was_in_word else i
+            i += ONE
         out[d, N_WORDS] = n_words
         out[d, N_CONTENT_WORDS] = n_content
         out[d, CONTENT_CHARS] = content_chars
