@@ -56,8 +56,8 @@ class Phrases(NamedTuple):
     """Lower-case phrases of ASCII letters and spaces.
 
     text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
-    heads, seconds: (256,) uint8, 1 for each byte, of either case, that a phrase has as its first
-        or second; neither is a "k".
+    heads, seconds: (256,) uint8, 1 for the bytes a phrase has, in either case, as its first and
+        its second; neither is a "k".
     """
 
     text: U8
@@ -98,14 +98,13 @@ def phrase_stands_at(data: U8, i: int, end: int, text: U8, first: int, last: int
 def find_phrases(data: U8, i: int, end: int, phrases: Phrases) -> int:
     """Which phrases occur in data[i:end], whatever their case: bit k for phrase k."""
     found = 0
-    while i < end:
-        if phrases.heads[data[i]] and i + 1 < end and phrases.seconds[data[i + 1]]:
+    for j in range(i, end - 1):
+        if phrases.heads[data[j]] and phrases.seconds[data[j + 1]]:
             first = 0
             for k in range(phrases.ends.shape[0]):
-                if phrase_stands_at(data, i, end, phrases.text, first, phrases.ends[k]):
+                if phrase_stands_at(data, j, end, phrases.text, first, phrases.ends[k]):
                     found |= 1 << k
                 first = phrases.ends[k]
-        i += 1
     return found
 
 
@@ -269,12 +268,10 @@ def c4_documents(
     """
     out_offsets[0] = 0
     for d in range(verdicts.shape[0]):
-        start = out_offsets[d]
-        k = start
+        start = k = out_offsets[d]
         sentences = 0
         verdict = KEEP
-        i = offsets[d]
-        end = offsets[d + 1]
+        i, end = offsets[d], offsets[d + 1]
         while i < end and verdict == KEEP:
             stop, after = line_end(data, classes, i, end)
             first, last = trimmed(classes, i, stop)
@@ -296,10 +293,9 @@ def c4_documents(
             elif judged == KEPT:
                 sentences += count_sentences(out_classes, line, line_stop)
                 k = line_stop
-        values[d] = np.nan
         if verdict == KEEP and sentences < min_sentences:
             verdict = TOO_FEW_SENTENCES
-            values[d] = sentences
+        values[d] = sentences if verdict == TOO_FEW_SENTENCES else np.nan
         while k > start and out_classes[k - 1] & SPACE:
             k -= 1
         verdicts[d] = verdict

@@ -49,7 +49,7 @@ def mixed(h: np.uint64) -> np.uint64:
 @inlined
 def split_words(
     data: U8, classes: U8, start: int, stop: int, words: U64, sums: U64, scale: U64, chars: I64
-) -> np.int64:
+) -> int:
     """Hash the words of one document; how many there are.
 
     words: (n,), a hash of each.  sums, scale, chars: (n + 2,), chars of the characters before.
@@ -84,7 +84,7 @@ def split_words(
     n += in_word
     for w in range(n):
         words[w] = mixed((sums[w + 1] - sums[w]) * scale[w])
-    return np.int64(n)
+    return int(np.int64(n))
 
 
 @inlined
@@ -106,7 +106,7 @@ def sequence_key(words: U64, w: int, n: np.uint64) -> np.uint64:
 
 
 @inlined
-def top_chars_bound(words: U64, chars: I64, n_words: int, n: np.uint64, table: U64) -> np.int64:
+def top_chars_bound(words: U64, chars: I64, n_words: int, n: np.uint64, table: U64) -> int:
     """No less than `top_chars`: slots count n-grams and keep the length of the longest."""
     bits = table_bits(n_words)
     table[: ONE << bits] = ZERO
@@ -118,7 +118,7 @@ def top_chars_bound(words: U64, chars: I64, n_words: int, n: np.uint64, table: U
         length = max(length, table[at] & LOW_HALF)
         table[at] = (count << U64_32) | length
         bound = max(bound, count * length)
-    return np.int64(bound)
+    return int(np.int64(bound))
 
 
 @inlined
@@ -133,7 +133,7 @@ def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
 @inlined
 def top_chars(
     words: U64, chars: I64, n_words: int, n: np.uint64, keys: U64, counts: I32, firsts: I32
-) -> np.int64:
+) -> int:
     """Characters of the most frequent n-gram, a space between words, times how often it occurs.
 
     Of several as frequent the first counts.
@@ -153,7 +153,8 @@ def top_chars(
         if counts[at] > most or (counts[at] == most and firsts[at] < best):
             most = counts[at]
             best = firsts[at]
-    return most * (chars[best + np.int64(n)] - chars[best] + np.int64(n) - 1)
+    size = np.int64(n)
+    return int(most * (chars[best + size] - chars[best] + size - 1))
 
 
 @inlined
