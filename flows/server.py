@@ -73,7 +73,8 @@ def embedded_server() -> Iterator[str | None]:
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
         server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "prefect", "server", "start", "--no-ui"),
+                *(sys.executable, "-m", "flows.guarded", str(os.getpid())),
+                *("prefect", "server", "start", "--no-ui"),
                 *("--host", "127.0.0.1", "--port", str(port)),
             ],
             stdin=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ import textwrap
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +95,31 @@ def test_c4_is_its_twin_and_writes_the_same_text(docs, stage):
     assert verdicts(stage, docs) == [(reason, value) for reason, value, _ in expected]
     left = [text for reason, _, text in expected if reason is None]
     assert stage(document_batch(docs)).kept["text"].to_pylist() == left
+
+
+def random_document(seed):
+    """Up to 3,000 words of a small vocabulary, some runs of them repeated."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [f"w{i}"[: rng.integers(1, 5)] * rng.integers(1, 4) for i in range(400)]
+    words = list(rng.choice(vocabulary, rng.integers(1, 3000)))
+    for _ in range(rng.integers(0, 6)):
+        start, n = rng.integers(0, len(words)), rng.integers(1, 120)
+        words[start:start] = words[start : start + n]
+    return " ".join(words)
+
+
+def test_gopher_repetition_is_its_twin_on_long_documents():
+    """Where the bounds of the n-gram rules decide, and where they do not."""
+    docs = [random_document(seed) for seed in range(60)]
+    sizes = tuple((n, 0.03) for n in range(1, 11))
+    for stage in (
+        GopherRepetition(),
+        *(GopherRepetition(top_ngrams=(pair,), duplicate_ngrams=None) for pair in sizes[:4]),
+        *(GopherRepetition(top_ngrams=None, duplicate_ngrams=(pair,)) for pair in sizes),
+    ):
+        expected = [twins.gopher_repetition(t, stage) for t in docs]
+        assert verdicts(stage, docs) == expected
+    assert len({reason for reason, _ in expected}) == 2
 
 
 def library_texts():

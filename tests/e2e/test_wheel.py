@@ -1,0 +1,68 @@
+"""The built wheel, installed outside the checkout, is all that a user needs."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    (found,) = folder.glob("tokenmill-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Bin folder of an environment that has the wheel, and our dependencies from this one."""
+    home = tmp_path_factory.mktemp("home") / "venv"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(pip, check=True, timeout=120)
+    (packages,) = home.glob("lib/python*/site-packages")
+    # behind the wheel's own packages: dependencies, but not the editable install of this checkout
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return home / "bin"
+
+
+def test_data_is_packaged_and_tests_are_not(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for name in (
+        "pipelines/recipes/demo.yaml",
+        "dedup/unicode_tables.npz",
+        "sizing/data/accelerators.yaml",
+    ):
+        assert name in names
+    assert not [n for n in names if n.startswith(("tests", "flows/tests"))]
+    assert any(n.endswith("licenses/LICENSE") for n in names)
+
+
+def test_the_installed_wheel_runs_the_demo(installed, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT", "PYTHON"))}
+    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
+    where = "import pipelines, sys; sys.stdout.write(pipelines.__file__)"
+    found = subprocess.check_output([installed / "python", "-c", where], cwd=tmp_path, text=True)
+    assert not found.startswith(str(ROOT))
+    ended = subprocess.run(
+        [installed / "tokenmill", "demo", "--out", "demo", "--json"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert json.loads(ended.stdout)["measurement"]["total"]["docs"] > 1000

@@ -1,0 +1,79 @@
+"""The server of the embedded mode: there while a run lasts, gone when it ends, however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from flows.server import user_has_server
+
+ROOT = Path(__file__).parent.parent.parent
+HOLD = (
+    "import sys, time\n"
+    "from flows.server import embedded_server\n"
+    "with embedded_server() as url:\n"
+    "    sys.stdout.write(url + '\\n'); sys.stdout.flush()\n"
+    "    sys.stdin.readline()\n"
+)
+PATIENCE_S = 20
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """A process that keeps an embedded server until it is told to end."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD],
+        cwd=ROOT,
+        env={**environment, "PREFECT_HOME": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("ended_by", ["itself", "SIGKILL"])
+def test_the_server_ends_with_the_run(holder, ended_by):
+    url = holder.stdout.readline().strip()
+    assert answers(url)
+    if ended_by == "itself":
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert holder.wait(PATIENCE_S) == 0
+    else:
+        holder.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE_S
+    while answers(url) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not answers(url)
+
+
+def test_a_server_the_user_has_is_used(monkeypatch, tmp_path):
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.delenv("PREFECT_PROFILE", raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    assert not user_has_server()
+    (tmp_path / "profiles.toml").write_text(
+        'active = "work"\n[profiles.work]\nPREFECT_API_URL = "http://127.0.0.1:4200/api"\n'
+    )
+    assert user_has_server()
+    (tmp_path / "profiles.toml").write_text('active = "plain"\n[profiles.plain]\n')
+    assert not user_has_server()
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:4200/api")
+    assert user_has_server()
