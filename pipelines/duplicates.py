@@ -26,7 +26,7 @@ from pipelines.errors import ConfigError
 from pipelines.job import Done, Job
 from pipelines.keys import band_column, key_parameters
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
-from sizing.units import format_bytes
+from sizing.units import format_memory
 
 DUPLICATES = pa.schema(
     [
@@ -123,8 +123,8 @@ def _fit(job: Job, step: str, docs: int, bytes_per_doc: int) -> None:
     need, budget = docs * bytes_per_doc, job.recipe.run.memory_budget
     if need > budget:
         raise ConfigError(
-            f"{step}: {docs} documents need {format_bytes(need)} of memory, run.memory_budget is"
-            f" {format_bytes(budget)}; raise it or split the corpus"
+            f"{step}: {docs} documents need {format_memory(need)} of memory, run.memory_budget is"
+            f" {format_memory(budget)}; raise it or split the corpus"
         )
 
 

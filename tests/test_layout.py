@@ -7,6 +7,7 @@ import yaml
 
 from pipelines.recipe import STEPS, make_recipe
 from pipelines.stages import STAGES
+from sizing.load_plan import parse_plan
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")
@@ -37,3 +38,16 @@ def test_every_shipped_recipe_is_valid_once_it_has_inputs(path):
         if "decontaminate" in step:
             step["decontaminate"]["benchmarks"] = [{"name": "gsm8k", "path": "gsm8k.jsonl"}]
     assert make_recipe(data, where=path.name).steps
+
+
+def yaml_block(name):
+    """The block of the README that begins with `# name`."""
+    blocks = (ROOT / "README.md").read_text().split("```yaml\n")[1:]
+    (found,) = [b.split("```")[0] for b in blocks if b.startswith(f"# {name}")]
+    return found
+
+
+def test_the_recipe_and_the_plan_of_the_readme_are_valid():
+    assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="README").steps
+    plan = parse_plan(yaml_block("plan.yaml"), where="README")
+    assert plan.stated("model.params")

@@ -1,8 +1,10 @@
 """What reading may cost at most, whatever a file holds."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from pipelines.config import Config
+from pipelines.config import Bytes, Config
 
 BATCH_DOCS = 4096
 BATCH_BYTES = 8 * 1024**2
@@ -16,5 +18,5 @@ class Limits(Config):
         own default, `zstd --long=31` needs 2 GiB.
     """
 
-    max_document_bytes: int = Field(default=64 * 1024**2, gt=0)
-    max_window_bytes: int = Field(default=128 * 1024**2, ge=1024, le=2**31)
+    max_document_bytes: Bytes = 64 * 1024**2
+    max_window_bytes: Annotated[Bytes, Field(ge=1024, le=2**31)] = 128 * 1024**2
