@@ -8,6 +8,7 @@ and a full disk or a kill leaves nothing behind but a `.partial-*` to sweep away
 import contextlib
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 PARTIAL = ".partial-"
+OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
 
 
 @contextlib.contextmanager
@@ -86,8 +88,8 @@ def parquet_file(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
 
 
 def sweep_partials(folder: Path) -> int:
-    """Delete what killed writers left below `folder`; return how many files."""
-    found = [p for p in folder.rglob(f"*{PARTIAL}*") if p.is_file()]
+    """Delete what killed writers of ours left below `folder`; return how many files."""
+    found = [p for p in folder.rglob(f"*{PARTIAL}*") if OURS.search(p.name) and p.is_file()]
     for p in found:
         p.unlink(missing_ok=True)
     return len(found)

@@ -101,6 +101,13 @@ def dataset_schema(id_type: pa.DataType, seq_len: int | None) -> pa.Schema:
     )
 
 
+def close_dataset(job: Job) -> None:
+    """Take away what makes the files a dataset, so that nobody opens it while they change."""
+    for name in ("dataset_dict.json", "state.json", "dataset_info.json"):
+        for path in job.dataset.rglob(name):
+            path.unlink()
+
+
 def write_state(job: Job, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 

@@ -52,10 +52,11 @@ class NearDedup(Config):
     def _bands_fit(self) -> "NearDedup":
         if self.threshold is not None and {"bands", "rows"} & self.model_fields_set:
             raise ValueError("give bands and rows, or a threshold that chooses them, not both")
-        if self.threshold is None and self.bands * self.rows > self.num_perm:
+        lsh = self.lsh()  # a threshold that no bands can serve is told here
+        if lsh.num_perm > self.num_perm:
             raise ValueError(
-                f"{self.bands} bands of {self.rows} rows need {self.bands * self.rows}"
-                f" permutations, num_perm is {self.num_perm}"
+                f"{lsh.bands} bands of {lsh.rows} rows need {lsh.num_perm} permutations,"
+                f" num_perm is {self.num_perm}"
             )
         return self
 

@@ -20,7 +20,7 @@ from pipelines.atomic import write_text
 from pipelines.plan import plan_inputs
 from pipelines.read.limits import Limits
 from pipelines.read.readers import read_shard
-from pipelines.recipe import Recipe, find_recipe, make_recipe
+from pipelines.recipe import SHIPPED, Recipe, make_recipe
 
 VOCAB_SIZE = 16_384
 TRAINING_BYTES = 12_000_000  # text the tokenizer is trained on: every n-th document up to this
@@ -48,7 +48,7 @@ EXAMPLE_MODULES = (
 
 def demo_recipe(folder: Path) -> Recipe:
     """Write the demo's benchmark, tokenizer and recipe into `folder`, and return the recipe."""
-    data: dict[str, Any] = yaml.safe_load(find_recipe("demo").read_text(encoding="utf-8"))
+    data: dict[str, Any] = yaml.safe_load((SHIPPED / "demo.yaml").read_text("utf-8"))
     data["inputs"] = found_inputs()
     benchmark = folder / "benchmark.jsonl"
     write_benchmark(benchmark)
@@ -66,7 +66,7 @@ def demo_recipe(folder: Path) -> Recipe:
     recipe = make_recipe(data, where="demo.yaml")
     if not tokenizer.is_file():
         write_text(tokenizer, train_tokenizer(recipe).to_str())
-    write_text(folder / "recipe.yaml", yaml.safe_dump(data, sort_keys=False))
+    _write_if_other(folder / "recipe.yaml", yaml.safe_dump(data, sort_keys=False))
     return recipe
 
 
@@ -92,7 +92,7 @@ def write_benchmark(path: Path) -> int:
     solution. The functions lie in the corpus too, so the demo finds them leaked.
     """
     items = [item for module in EXAMPLE_MODULES for item in _items(module)]
-    write_text(path, "".join(json.dumps(item) + "\n" for item in items))
+    _write_if_other(path, "".join(json.dumps(item) + "\n" for item in items))
     return len(items)
 
 
@@ -109,6 +109,12 @@ def train_tokenizer(recipe: Recipe) -> Tokenizer:
     )
     tokenizer.train_from_iterator(_sample(recipe), trainer)
     return tokenizer
+
+
+def _write_if_other(path: Path, text: str) -> None:
+    """Leave a file that says this already: a benchmark of another date is another run."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
 
 
 def _sample(recipe: Recipe) -> Iterator[list[str]]:

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import tokenizers
 
-from pipelines.atomic import sweep_partials, write_json
+from pipelines.atomic import PARTIAL, sweep_partials, write_json
 from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.job import Job
@@ -29,6 +30,8 @@ from pipelines.tokenize import load_engine
 
 RUNNING, COMPLETE = "running", "complete"
 SHOWN = 3  # differences listed in a refusal
+# a disk that is full or read-only stays so for every other shard: stop at once
+HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 OUTPUT_VERSION = "1"  # raise it when the same recipe and input make other output bytes
 
 
@@ -40,11 +43,14 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
         "inputs": {f.path: [f.bytes, str(f.version)] for f in plan.files},
         "tokenizer": engine.digest,
         "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
+        "failed_inputs": {f.path: f.cause for f in plan.failed},
+        "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in plan.shards),
         "versions": {
             "output": OUTPUT_VERSION,
             "schema": SCHEMA_VERSION,
             "normalize": str(NORMALIZE_VERSION),
             "tokenizers": tokenizers.__version__,
+            "pyarrow": pa.__version__,  # normalizes text
         },
     }
 
@@ -77,7 +83,6 @@ def open_job(out: Path, recipe: Recipe, plan: Plan) -> Job:
                 " choose another --out, or delete this one"
             )
         return job
-    _usable(out)
     write_json(job.manifest, {"status": RUNNING, "identity": identity})
     return job
 
@@ -105,8 +110,10 @@ def locked(out: Path) -> Iterator[None]:
     """Hold the run directory: one run at a time. What killed runs left half-written is swept.
 
     Raises:
-        ConfigError: another run holds it, or it cannot be written.
+        ConfigError: another run holds it, it cannot be written, or it holds other files.
     """
+    if read_manifest(out) is None:
+        _usable(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -128,7 +135,7 @@ def locked(out: Path) -> Iterator[None]:
 
 
 def cannot_write(out: Path, error: OSError) -> ConfigError:
-    """The one line for an output directory that is read-only, full or forbidden."""
+    """The one line for an output directory that is read-only, full or forbidden; see HOPELESS."""
     return ConfigError(
         f"{out}: cannot write there ({error.strerror or error}); free space or choose another"
         " --out, finished shards are kept"
@@ -137,12 +144,14 @@ def cannot_write(out: Path, error: OSError) -> ConfigError:
 
 def _usable(out: Path) -> None:
     try:
-        others = [p.name for p in out.iterdir() if p.name != ".lock"] if out.exists() else []
+        found = sorted(p.name for p in out.iterdir()) if out.exists() else []
     except OSError as e:
         raise cannot_write(out, e) from e
+    # what a run leaves that was killed before its manifest was there
+    others = [n for n in found if n != ".lock" and not n.startswith(f"manifest.json{PARTIAL}")]
     if others:
         raise ConfigError(
-            f"{out}: not a run directory, but holds {', '.join(sorted(others)[:SHOWN])};"
+            f"{out}: not a run directory, but holds {', '.join(others[:SHOWN])};"
             " choose an empty or new one"
         )
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+TOTAL = "total"  # all sources together
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
@@ -47,7 +49,7 @@ def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: int) -> dict[str,
     made = {
         source: _measured([s for s in shards if s["source"] == source], scale) for source in sources
     }
-    return {**made, "total": _measured(shards, scale)}
+    return {**made, TOTAL: _measured(shards, scale)}
 
 
 def ratio_and_error(

@@ -1,20 +1,35 @@
 """Prepare a corpus: plan, do the work, check the ledger, report. The caller brings the executor."""
 
+import contextlib
+import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pipelines.atomic import write_json
 from pipelines.errors import ConfigError
 from pipelines.job import Job
-from pipelines.manifest import COMPLETE, RUNNING, cannot_write, locked, open_job, read_manifest
+from pipelines.manifest import (
+    COMPLETE,
+    HOPELESS,
+    RUNNING,
+    cannot_write,
+    locked,
+    open_job,
+    read_manifest,
+)
 from pipelines.plan import plan_inputs
+from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
 from pipelines.run import Execute, Finished, drive
 from pipelines.shard import Plan
 from pipelines.summary import summarize
+
+REPORTS = ("report.json", "report.md", "report.html")
+KEPT = ("dataset", "removed", "overlaps")  # folders that stay when a run has finished
 
 
 def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
@@ -26,22 +41,50 @@ def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
     """
     started = time.perf_counter()
     plan = plan_run(recipe)
+    with opened(recipe, out, plan) as job:
+        found = _finished_report(job)
+        if found is not None:
+            if not all((job.out / name).is_file() for name in REPORTS):
+                write_report(job.out, found)
+            clean(job)
+            return found
+        finished = drive(job, plan, execute)
+        _sweep_strays(job, finished)
+        report = summarize(job, plan, finished)
+        report["seconds"] = time.perf_counter() - started
+        write_report(job.out, report)
+        write_json(job.manifest, manifest(job, report, finished))
+        if not finished.failures:
+            clean(job)
+    return report
+
+
+@contextlib.contextmanager
+def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[Job]:
+    """Hold `out` for this recipe; what cannot be written there is told in one line.
+
+    Raises:
+        ConfigError: see `prepare`.
+    """
+    _check_apart(recipe, out)
     with locked(out):
         try:
-            job = open_job(out, recipe, plan)
-            found = (read_manifest(out) or {}).get("report")
-            if found is not None and _whole(job, found):
-                clean(job)
-                return dict(found)
-            finished = drive(job, plan, execute)
-            report = summarize(job, plan, finished)
-            report["seconds"] = time.perf_counter() - started
-            write_report(job.out, report)
-            write_json(job.manifest, manifest(job, report, finished))
-            clean(job)
+            yield open_job(out, recipe, plan)
         except OSError as e:
-            raise cannot_write(out, e) from e
-    return report
+            if e.errno in HOPELESS:
+                raise cannot_write(out, e) from e
+            raise ConfigError(f"{e}; the same command continues where this stopped") from e
+
+
+def _check_apart(recipe: Recipe, out: Path) -> None:
+    """Refuse an `out` that the next run would take for input."""
+    for given in recipe.inputs:
+        fixed = given.path.split("*")[0]
+        folder = Path(fixed if fixed.endswith("/") else os.path.dirname(fixed))
+        root = Path(given.path) if os.path.isdir(given.path) else folder
+        deep = os.path.isdir(given.path) or "**" in given.path
+        if "://" not in given.path and deep and out.absolute().is_relative_to(root.absolute()):
+            raise ConfigError(f"{out}: lies inside the input {given.path}; choose another --out")
 
 
 def plan_run(recipe: Recipe) -> Plan:
@@ -77,10 +120,24 @@ def clean(job: Job) -> None:
         shutil.rmtree(folder)
 
 
-def _whole(job: Job, report: dict[str, Any]) -> bool:
-    """Whether the dataset that a finished run's manifest describes is still there."""
-    for name, size in report["dataset"]["files"].items():
-        path = job.out / name
-        if not path.is_file() or path.stat().st_size != size:
-            return False
-    return True
+def _finished_report(job: Job) -> dict[str, Any] | None:
+    """The report of the run if it has finished, and all that it made to stay is still there."""
+    found = read_manifest(job.out) or {}
+    if found.get("report") is None:
+        return None
+    for receipt in map(Receipt.from_json, found["receipts"]):
+        for name, size, _ in receipt.files:
+            path = job.out / name
+            kept = name.partition("/")[0] in KEPT
+            if kept and not (path.is_file() and path.stat().st_size == size):
+                return None
+    return dict(found["report"])
+
+
+def _sweep_strays(job: Job, finished: Finished) -> None:
+    """Delete files of an earlier attempt that this run's receipts do not know."""
+    known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
+    for folder in KEPT:
+        for path in (job.out / folder).rglob("*"):
+            if path.is_file() and path.relative_to(job.out).as_posix() not in known:
+                path.unlink()

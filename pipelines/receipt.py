@@ -15,7 +15,6 @@ from typing import Any
 import xxhash
 
 from pipelines.atomic import write_json
-from pipelines.errors import ShardError
 from pipelines.ledger import StageStats
 
 COPY_BYTES = 1 << 20
@@ -89,8 +88,8 @@ def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None
         receipt = Receipt.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as e:
-        raise ShardError(f"{path}: not a receipt ({e}); delete it and rerun") from e
+    except (ValueError, KeyError, TypeError):
+        return None  # what cannot be read proves nothing: the work is done again
     if receipt.inputs != inputs:
         return None
     for name, size, _ in receipt.files:

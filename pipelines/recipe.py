@@ -15,18 +15,19 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
     field_validator,
-    model_validator,
 )
 
 from pipelines.config import Bytes, Config, explain
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
+from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer
 
+SHIPPED = Path(__file__).parent / "recipes"
 CORPUS_STEPS: dict[str, type[Config]] = {"exact": ExactDedup, "near": NearDedup}
 STEPS: dict[str, type[Config]] = {**STAGES, **CORPUS_STEPS, "decontaminate": Decontaminate}
 
@@ -78,7 +79,7 @@ class Output(Config):
     """
 
     dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
-    seq_len: Annotated[int, Field(ge=1)] | None = None
+    seq_len: Annotated[int, Field(ge=1, le=2**30)] | None = None
     shard_bytes: Bytes = 512_000_000
     validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     seed: int = 0
@@ -118,11 +119,12 @@ class Recipe(Config):
             raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
         return steps
 
-    @model_validator(mode="after")
-    def _sources_differ(self) -> "Recipe":
-        if self.output.seq_len is not None and self.output.seq_len > 2**30:
-            raise ValueError(f"output.seq_len {self.output.seq_len} is over 2**30")
-        return self
+    @field_validator("inputs")
+    @classmethod
+    def _no_source_is_called_total(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        if any(i.source_name == TOTAL for i in inputs):
+            raise ValueError(f"a source cannot be called {TOTAL!r}: reports use it for all of them")
+        return inputs
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON; `run` does not."""
@@ -155,12 +157,11 @@ def find_recipe(name: str) -> Path:
         ConfigError: neither; the shipped names are listed.
     """
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.exists():
+    if path.suffix in (".yaml", ".yml") or path.is_file():
         return path
-    shipped = Path(__file__).parent / "recipes"
-    if (shipped / f"{name}.yaml").is_file():
-        return shipped / f"{name}.yaml"
-    names = ", ".join(sorted(p.stem for p in shipped.glob("*.yaml")))
+    if (SHIPPED / f"{name}.yaml").is_file():
+        return SHIPPED / f"{name}.yaml"
+    names = ", ".join(sorted(p.stem for p in SHIPPED.glob("*.yaml")))
     raise ConfigError(f"no recipe file {name!r}, and none of that name ships (there are: {names})")
 
 
@@ -181,7 +182,8 @@ def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     for part in ("tokenizer", "output", "limits", "run"):
         cls = Recipe.model_fields[part].annotation
         known[part] = list(getattr(cls, "model_fields", ()))
-    for i in range(len(data.get("inputs") or ())):
+    inputs = data.get("inputs")
+    for i in range(len(inputs) if isinstance(inputs, list | tuple) else 0):
         known[f"inputs.{i}"] = list(Input.model_fields)
     return known
 

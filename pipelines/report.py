@@ -1,11 +1,298 @@
-"""The report of a run, on disk."""
+"""The report of a run, on disk: as data, as Markdown and as a page with plots.
 
+    report of `summarize` ─┬─ report.json
+                           └─ sections: paragraphs and tables ─┬─ report.md
+                                                               └─ report.html, with plots
+
+Every figure shown is read off the report's data, or is a sum or ratio of such figures.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from pipelines.atomic import write_json
+from pipelines.atomic import write_json, write_text
+from pipelines.report_html import page
+from pipelines.report_markdown import (
+    NONE,
+    Section,
+    Table,
+    count,
+    fixed,
+    markdown,
+    table,
+    with_error,
+)
+from pipelines.summary import removed_by_reason
+from sizing.units import format_bytes, format_quantity
+
+Report: TypeAlias = Mapping[str, Any]
 
 
 def write_report(out: Path, report: dict[str, Any]) -> None:
-    """Write report.json."""
+    """Write report.json, report.md and report.html into `out`, each atomically.
+
+    report: as `summarize` makes it; what `prepare` or a later version adds may be absent.
+    """
     write_json(out / "report.json", report)
+    title, parts = f"Report of the run {report['name']}", sections(report)
+    write_text(out / "report.md", markdown(title, parts))
+    write_text(out / "report.html", page(title, parts, report))
+
+
+def sections(report: Report) -> list[Section]:
+    """What a reader wants to know, in the order in which it is asked."""
+    blocks: dict[str, tuple[str, Iterable[str | Table]]] = {
+        "summary": ("In short", [headline(report)]),
+        "ledger": ("Where documents and bytes went", _ledger(report)),
+        "plots": ("Plots", []),
+        "measurement": ("Measurement", _measurement(report)),
+        "duplicates": ("Duplicates and benchmark overlap", _duplicates(report)),
+        "requirements": ("Storage requirements", _requirements(report)),
+        "failures": ("Failed and damaged", _failures(report)),
+        "time": ("Time", _time(report)),
+        "origin": ("How it was made", _origin(report)),
+    }
+    return [
+        Section(key=key, title=title, blocks=tuple(made)) for key, (title, made) in blocks.items()
+    ]
+
+
+def headline(report: Report) -> str:
+    """The run in one paragraph: in, out, tokens, bytes per token, dataset, failures."""
+    inputs, rows, total = report["inputs"], report["ledger"], report["measurement"]["total"]
+    docs_in, docs_out = rows[0]["docs_in"], rows[-1]["docs_out"]
+    kept = f" ({100 * docs_out / docs_in:.1f} %)" if docs_in else ""
+    sentences = [
+        f"Of {count(docs_in, 'document')} in {count(inputs['files'], 'input file')}"
+        f" ({format_bytes(inputs['bytes'])}, {count(inputs['shards'], 'shard')}),"
+        f" {docs_out:,} came out{kept}: {format_bytes(rows[-1]['bytes_out'])} of text,"
+        f" {count(total['tokens'], 'token')}."
+    ]
+    if total["text_bytes_per_token"] is None:
+        sentences.append("Nothing reached the tokenizer, so there are no bytes per token.")
+    else:
+        sentences.append(
+            f"A token stands for {with_error(total, 'text_bytes_per_token')} bytes of UTF-8 text"
+            f" and takes {with_error(total, 'stored_bytes_per_token')} bytes in the dataset"
+            f" (± one standard error over {count(total['shards'], 'shard')})."
+        )
+    dataset = report["dataset"]
+    sentences.append(f"The dataset takes {format_bytes(dataset['bytes'])} in {dataset['path']}.")
+    return " ".join([*sentences, _failed_in_short(report)])
+
+
+def _failed_in_short(report: Report) -> str:
+    counts = {
+        "document": sum(sum(row["failed"].values()) for row in report["ledger"]),
+        "input file": len(report["failed_inputs"]),
+        "shard": len(report["failed_shards"]),
+        "damaged shard": len({d["key"] for d in report["damaged_shards"]}),
+    }
+    failed = [count(n, noun) for noun, n in counts.items() if n]
+    return f"Failed: {', '.join(failed)}." if failed else "Nothing failed."
+
+
+def _ledger(report: Report) -> list[str | Table]:
+    rows = report["ledger"]
+    gone = [(sum(r["removed"].values()), sum(r["failed"].values())) for r in rows]
+    docs = [
+        (r["docs_in"], r["docs_created"], *g, r["docs_out"])
+        for r, g in zip(rows, gone, strict=True)
+    ]
+    text = [(r["bytes_in"], r["bytes_removed"], r["bytes_edited"], r["bytes_out"]) for r in rows]
+    stages = [row["stage"] for row in rows]
+    d, b = _whole(docs), _whole(text)
+    left = sorted(removed_by_reason(rows), key=lambda r: (stages.index(r[0]), -r[3]))
+    reasons = [(stage, reason, outcome, f"{n:,}") for stage, outcome, reason, n in left]
+    columns = ("stage", "reason", "outcome", ">documents")
+    return [
+        f"Documents: {d[0]:,} in + {d[1]:,} created {_equal(d[0] + d[1], d[2] + d[3] + d[4])}"
+        f" {d[2]:,} removed + {d[3]:,} failed + {d[4]:,} out.",
+        f"Bytes of text (UTF-8): {b[0]:,} in {_equal(b[0], b[1] + b[2] + b[3])}"
+        f" {b[1]:,} removed + {b[2]:,} edited away + {b[3]:,} out.",
+        _counts("Documents by stage", ("in", "created", "removed", "failed", "out"), stages, docs),
+        _counts("Bytes of text by stage", ("in", "removed", "edited away", "out"), stages, text),
+        table("Documents that left, by reason", columns, reasons),
+    ]
+
+
+def _measurement(report: Report) -> list[str | Table]:
+    ratios = ("text_bytes_per_token", "stored_bytes_per_token")
+    columns: tuple[str, ...] = (
+        "source",
+        ">shards",
+        ">documents",
+        ">characters",
+        ">text bytes",
+        ">tokens",
+    )
+    columns += (">text bytes per token", ">se (text)", ">stored bytes per token", ">se (stored)")
+    found = report["measurement"]
+    measured = [
+        *((k, m) for k, m in found.items() if k != "total"),
+        ("all sources", found["total"]),
+    ]
+    rows = [
+        (
+            source,
+            *(f"{m[name]:,}" for name in ("shards", "docs", "chars", "text_bytes", "tokens")),
+            *(fixed(m[name + end]) for name in ratios for end in ("", "_se")),
+        )
+        for source, m in measured
+    ]
+    splits = [
+        (name, *(f"{s[k]:,}" if k in s else NONE for k in ("docs", "tokens", "sequences", "files")))
+        for name, s in report["dataset"]["splits"].items()
+    ]
+    stored = [(name, f"{n:,}", format_bytes(n)) for name, n in report["stored_bytes"].items()]
+    return [
+        "Counted over the documents that reached the tokenizer. Text bytes are UTF-8; stored bytes"
+        " are those of the dataset's files, format included. A standard error (se) is over shards,"
+        " so a source in one shard has none.",
+        table("Measured by source", columns, rows, sums=True),
+        table("Splits", ("split", ">documents", ">tokens", ">sequences", ">files"), splits),
+        table("Written by folder", ("folder", ">bytes", ">about"), stored, folded=True),
+    ]
+
+
+def _duplicates(report: Report) -> list[str | Table]:
+    found, names = report["duplicates"], ("docs", "candidates", "edges", "clusters")
+    rows = [
+        (name, *(f"{found[name][k]:,}" if k in found[name] else NONE for k in names))
+        for name in ("exact", "bands", "near")
+        if name in found
+    ]
+    of_items = ("items", "untestable_items", "found_items", "docs")
+    overlap = [(o["benchmark"], *(f"{o[k]:,}" for k in of_items)) for o in report["overlap"]]
+    compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
+    items = ("benchmark", ">items", ">too short to test", ">found in the corpus", ">in documents")
+    note = "Pairs under bands count once in each band that found them; under near, once."
+    return [
+        *([note] if "bands" in found else []),
+        *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
+        *([table("Benchmark items in the corpus", items, overlap)] if overlap else []),
+    ]
+
+
+def _requirements(report: Report) -> list[str | Table]:
+    wanted = report.get("requirements") or []
+    if not wanted:
+        return []
+    rows = [(r["name"], _shown(r), _interval(r), r.get("rests_on") or _basis(r)) for r in wanted]
+    formulas = [(r["name"], r["formula"], r["source"]) for r in wanted]
+    given = [(r["name"], i) for r in wanted for i in r["inputs"]]
+    inputs = [(name, i["name"], _shown(i), _basis(i), i["source"]) for name, i in given]
+    of_input = ("requirement", "`input", ">value", "*basis", "source")
+    assumed = [(a["name"], _shown(a), a["source"]) for a in report.get("sizing_assumptions") or []]
+    return [
+        "For this corpus as measured, and a training cluster as assumed below: tokenmill size"
+        " takes a plan with your own figures. Storage is in SI units: 1 TB is 10^12 bytes. An"
+        " interval covers the spread of bytes per token over shards, and nothing else.",
+        table("Required", ("requirement", ">value", "95 % interval", "*rests on"), rows),
+        table("Assumed", ("input", ">value", "source"), assumed, folded=True),
+        table("Formulas", ("requirement", "`formula", "source"), formulas, folded=True),
+        table("Inputs of each formula", of_input, inputs, folded=True),
+    ]
+
+
+def _failures(report: Report) -> list[str | Table]:
+    inputs = [
+        (f["path"], f["cause"], f"{f['bytes']:,}", f["message"]) for f in report["failed_inputs"]
+    ]
+    shards = [(f["step"], f["key"], f["error"]) for f in report["failed_shards"]]
+    damaged = [(d["key"], d["message"]) for d in report["damaged_shards"]]
+    made = [
+        table("Input files that cannot be read", ("`path", "cause", ">bytes", "`message"), inputs),
+        table("Shards that failed: run again to retry", ("step", "`shard", "`error"), shards),
+        table("Damaged shards: what lies behind is missing", ("`shard", "`message"), damaged),
+    ]
+    return [t for t in made if t.rows] or ["No input file or shard failed or is damaged."]
+
+
+def _time(report: Report) -> list[str | Table]:
+    rows = [
+        (s["step"], f"{s['works']:,}", *(f"{s[k]:,.2f}" for k in ("wall_s", "cpu_s")), rate)
+        for s, rate in ((s, _mb_per_s(report, s)) for s in report["steps"])
+    ]
+    took = report.get("seconds")
+    whole = "" if took is None else f"The whole run took {took:,.1f} s. "
+    return [
+        f"{whole}Wall and CPU time are added up over the works of a step, which run side by side;"
+        " CPU time is that of a work's own thread, without threads that libraries start. MB/s is"
+        " the text that goes into a step over its wall time: of one worker, that is.",
+        table("Steps", ("step", ">works", ">wall, s", ">CPU, s", ">text, MB/s a worker"), rows),
+    ]
+
+
+def _mb_per_s(report: Report, step: Mapping[str, Any]) -> str:
+    """MB of text that go into a step, per second of a worker; a dash for steps that see no text."""
+    kind, _, index = step["step"].partition("-")
+    rows = {row["stage"]: row["bytes_in"] for row in report["ledger"]}
+    taken = None
+    if kind == "pass" and index == "0":
+        taken = rows.get("read")
+    elif kind == "pass":  # it begins by dropping what the corpus-wide steps before it found
+        before = [f"{name}-{int(index) - 1}" for name in ("exact", "near")]
+        steps = [s["step"] for s in report["steps"] if s["step"] in before]
+        taken = rows.get(steps[0].partition("-")[0]) if steps else None
+    if taken is None or not step["wall_s"]:
+        return NONE
+    return f"{taken / 1e6 / step['wall_s']:,.2f}"
+
+
+def _origin(report: Report) -> list[str | Table]:
+    tokenizer, machine = report["tokenizer"], report["machine"]
+    seq_len = report["dataset"]["seq_len"]
+    rows = [
+        ("run identity", report.get("identity", "in manifest.json, with the recipe")),
+        ("tokenizer", tokenizer["path"]),
+        ("tokenizer digest", tokenizer["digest"]),
+        ("tokenizer engine", tokenizer["engine"]),
+        ("largest token id", f"{tokenizer['largest_id']:,}"),
+        ("token type", report["dataset"]["dtype"]),
+        ("sequence length", NONE if seq_len is None else f"{seq_len:,}"),
+        ("system", machine["system"]),
+        ("Python", machine["python"]),
+        *machine["libraries"].items(),
+        ("report version", report["report"]),
+    ]
+    return [table("Made with", ("what", "`value"), rows)]
+
+
+def _counts(
+    caption: str, names: Iterable[str], stages: list[str], rows: Sequence[tuple[int, ...]]
+) -> Table:
+    """A ledger table of counts by stage, the whole run last."""
+    cells = [
+        (stage, *(f"{n:,}" for n in row))
+        for stage, row in zip([*stages, "whole run"], [*rows, _whole(rows)], strict=True)
+    ]
+    return table(caption, ("stage", *(f">{name}" for name in names)), cells, sums=True)
+
+
+def _whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What went into the first stage, what came out of the last, and the sums between."""
+    first, *between, last = zip(*rows, strict=True)
+    return (first[0], *map(sum, between), last[-1])
+
+
+def _equal(left: int, right: int) -> str:
+    return "=" if left == right else "≠"
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    low, high = row.get("low"), row.get("high")
+    if low is None or high is None:
+        return NONE
+    return " to ".join(format_quantity(v, row["unit"], digits=4) for v in (low, high))
+
+
+def _shown(given: Mapping[str, Any]) -> str:
+    return str(given.get("shown") or format_quantity(given["value"], given["unit"]))
+
+
+def _basis(given: Mapping[str, Any]) -> str:
+    if given.get("computed_by") is not None:
+        return "computed"
+    return "measured" if given["measured"] else "assumed"

@@ -7,29 +7,25 @@ reads is named by the receipts of the earlier ones, so that a work is done again
 and only when, something it reads has changed.
 """
 
-import errno
 import traceback
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pipelines.dataset import Layout, layout, write_file, write_state
+from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.duplicates import find_edges, find_exact, find_near
 from pipelines.errors import ConfigError, LedgerError
 from pipelines.job import Done, Job, Outcome, Phase, Work, do
-from pipelines.manifest import cannot_write
+from pipelines.manifest import HOPELESS, cannot_write
 from pipelines.passes import Pass, passes, run_pass
-from pipelines.receipt import Receipt, digest_of
+from pipelines.receipt import Receipt, digest_of, valid_receipt
 from pipelines.recipe import step_name
 from pipelines.shard import Plan, SourceShard
 from pipelines.token_shards import splits
 from pipelines.token_span import TokenShard
 from pipelines.tokenize import load_engine
-
-# a disk that is full or read-only stays so for every other shard: stop at once
-HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +212,8 @@ def _lay_out(
         for plan in plans
         for number in range(plan.files)
     )
+    if not all(valid_receipt(job.out, w.step, w.key, w.inputs) for w in works):
+        close_dataset(job)  # a dataset that an earlier run completed must not open half replaced
     files = yield from _do(Phase(name="dataset", works=works, whole=True), finished)
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pipelines.errors import ShardError
+from pipelines.store import is_outage
 
 PARAMETERS = b"tokenmill.parameters"
 
@@ -49,7 +50,9 @@ def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
     try:
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
         return [reader.get_batch(i) for i in range(reader.num_record_batches)], reader.schema
-    except pa.ArrowInvalid as e:
+    except (pa.ArrowInvalid, OSError) as e:
+        if is_outage(e):
+            raise
         raise ShardError(
             f"{path}: not a complete Arrow IPC file ({e});"
             " delete it and rerun, finished shards are kept"

@@ -84,7 +84,8 @@ class GopherQuality(Config):
         return decide(self.name, batch, self._rules(text))
 
     def _rules(self, text: Characters) -> list[Rule]:
-        word, line = word_facts(text, self.stop_words), line_facts(text)
+        word = word_facts(text, self.stop_words, enough=self.min_stop_words or 0)
+        line = line_facts(text)
         n_words, n_content = word[words.N_WORDS], word[words.N_CONTENT_WORDS]
         n_lines = line[lines.N_LINES]
         length = ratio(word[words.CONTENT_CHARS], n_content)
@@ -107,8 +108,13 @@ class GopherQuality(Config):
         ]
 
 
-def word_facts(text: Characters, stop_words: tuple[str, ...]) -> npt.NDArray[np.float64]:
-    """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`."""
+def word_facts(
+    text: Characters, stop_words: tuple[str, ...], *, enough: int
+) -> npt.NDArray[np.float64]:
+    """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`.
+
+    enough: different stop words to look for in a document, no more.
+    """
     packed = text_buffers(pa.array(stop_words, pa.large_string()))
     counts = np.empty((len(text.offsets) - 1, words.N_WORD_FACTS), np.int64)
     seen = np.empty(len(stop_words), np.uint8)
@@ -116,7 +122,7 @@ def word_facts(text: Characters, stop_words: tuple[str, ...]) -> npt.NDArray[np.
     for word in stop_words:
         encoded = word.encode()
         lengths[encoded[0]] |= np.uint64(1 << min(len(encoded), 63))
-    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, seen, counts)
+    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, enough, seen, counts)
     return counts.T.astype(np.float64)
 
 

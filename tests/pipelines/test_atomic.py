@@ -1,4 +1,5 @@
 import os
+import uuid
 
 import pyarrow as pa
 import pytest
@@ -51,6 +52,7 @@ def test_json_does_not_depend_on_the_order_of_keys(tmp_path):
 
 def test_sweeping_takes_what_killed_writers_left_and_nothing_else(tmp_path):
     write_text(tmp_path / "keep", "x")
-    (tmp_path / "part.arrow.partial-123").write_text("half")
+    (tmp_path / f"part.arrow.partial-{uuid.uuid4().hex}").write_text("half")
+    (tmp_path / "movie.partial-001").write_text("somebody else's")
     assert sweep_partials(tmp_path) == 1
-    assert os.listdir(tmp_path) == ["keep"]
+    assert sorted(os.listdir(tmp_path)) == ["keep", "movie.partial-001"]

@@ -1,6 +1,5 @@
 import pytest
 
-from pipelines.errors import ShardError
 from pipelines.ledger import StageStats
 from pipelines.receipt import Receipt, file_entry, receipt_path, save_receipt, valid_receipt
 
@@ -43,11 +42,11 @@ def test_a_receipt_whose_file_changed_does_not_hold(made, harm):
     assert valid_receipt(out, "pass-0", "0", "abc") is None
 
 
-def test_a_damaged_receipt_says_what_to_do(made):
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"step": "pass-0"}', "\x00"])
+def test_a_damaged_receipt_proves_nothing(made, text):
     out = made[0]
-    receipt_path(out, "pass-0", "0").write_text("{")
-    with pytest.raises(ShardError, match="not a receipt .* delete it and rerun"):
-        valid_receipt(out, "pass-0", "0", "abc")
+    receipt_path(out, "pass-0", "0").write_text(text)
+    assert valid_receipt(out, "pass-0", "0", "abc") is None
 
 
 def test_the_digest_tells_output_apart_but_not_time(made):

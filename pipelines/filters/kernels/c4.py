@@ -23,8 +23,7 @@ BRACE = 0x7B
 KEEP = 0  # as in pipelines.stage
 LOREM_IPSUM, CURLY_BRACKET, TOO_FEW_SENTENCES = range(1, 4)
 
-# what becomes of a line
-KEPT, DROPPED = 0, -1
+KEPT, DROPPED = 0, -1  # what becomes of a line
 
 # `find_phrases` sets bit k for phrase k: lorem ipsum, javascript, then the policies
 LOREM_IPSUM_PHRASE = 1
@@ -33,7 +32,7 @@ POLICY_PHRASES = ~3
 
 
 class LineRules(NamedTuple):
-    """Which rules hold for lines; a rule that is off has a limit that no line meets."""
+    """Which rules hold for lines; a limit that is off is one that no line meets."""
 
     remove_citations: bool
     terminal_mark: bool
@@ -56,8 +55,7 @@ class Phrases(NamedTuple):
     """Lower-case phrases of ASCII letters and spaces.
 
     text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
-    heads, seconds: (256,) uint8, 1 for the bytes a phrase has, in either case, as its first and
-        its second; neither is a "k".
+    heads, seconds: (256,) uint8, 1 for first and second bytes of phrases, in either case.
     """
 
     text: U8

@@ -10,8 +10,7 @@ not depend on where the n-gram stands, nor on where its words begin. Two n-grams
 of m words share a hash with odds of about m**2 / 2**65, unless they are made to.
 
 Each rule is first asked for an upper bound, which takes a small table without keys, and only
-where that is over the limit for its exact answer: of 12 MB of documentation for one document in
-NNN.
+where that is over the limit for its exact answer: on 12 MB of documentation one time in nine.
 """
 
 import numpy as np

@@ -68,6 +68,7 @@ def word_facts(
     stop_words: U8,
     stop_ends: I64,
     stop_lengths: U64,
+    enough: int,
     seen: U8,
     out: I64,
 ) -> None:
@@ -77,13 +78,14 @@ def word_facts(
     stop_lengths: (256,), for each first byte bit k is set if a stop word has k bytes; 63 or more
         are bit 63.
     seen: (n_stop_words,), scratch.  out: (n_docs, N_WORD_FACTS); N_STOP_WORDS counts the
-    different stop words that occur.
+        different stop words that occur, up to `enough`: looking for more costs a third.
     """
     for d in range(out.shape[0]):
         seen[:] = 0
         if offsets[d] == offsets[d + 1]:
             out[d, :] = 0
             continue
+        looking = np.uint64(enough > 0)
         n_words = n_content = content_chars = n_alpha = n_stop = ZERO
         in_word = any_class = all_classes = chars = ZERO
         first = i = np.uint64(offsets[d])
@@ -99,11 +101,12 @@ def word_facts(
             n_alpha += ended & (any_class >> ALPHA_BIT)
             n_content += content
             content_chars += content * chars
-            if ended & (stop_lengths[data[first]] >> min(i - first, U64_63)):
+            if ended & looking & (stop_lengths[data[first]] >> min(i - first, U64_63)):
                 k = find_word(data, first, i, stop_words, stop_ends)
                 if k >= 0 and not seen[k]:
                     seen[k] = 1
                     n_stop += ONE
+                    looking = np.uint64(n_stop < enough)
             same_word = ZERO - was_in_word
             any_class = c | (any_class & same_word)
             all_classes = c & (all_classes | ~same_word)
