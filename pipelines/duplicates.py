@@ -7,9 +7,10 @@ A duplicates file has a row for each document of its shard: null where the docum
 kept, else the document that is kept in its place.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,45 +44,91 @@ EDGES = pa.schema(
 )
 PAIRS_AT_ONCE = 1 << 18  # their signatures: 2**18 x 2 x 448 B = 235 MB at 112 permutations
 LARGEST_CLUSTERS = 20
-EXACT_BYTES_PER_DOC = 48  # digest 16, row numbers 8, hash table at most 24
-NEAR_BYTES_PER_DOC = 56  # a band's keys 8, row numbers, sorting; union-find 8
+EXACT_BYTES_PER_DOC = 80  # digests twice 32, row numbers 16, hash table at most 24
+NEAR_BYTES_PER_DOC = 56  # a band's keys 8, row numbers, sorting
+PAIR_BYTES = 48  # row numbers 16, sorting them, places in the gathered signatures
+EDGE_BYTES = 16
+
+
+class Corpus(NamedTuple):
+    """The documents of a pass, shard by shard, and the corpus-wide steps that follow it."""
+
+    job: Job
+    pass_index: int
+    steps: tuple[Config, ...]
+    shards: tuple[str, ...]
+
+    def rows(self) -> Rows:
+        """Their key sidecars."""
+        paths = [self.job.keys(self.pass_index, key) for key in self.shards]
+        return corpus_rows(paths, key_parameters(self.steps))
+
+    def duplicates(self, step: str, key: str) -> Path:
+        return self.job.duplicates(self.pass_index, step, key)
+
+    @property
+    def near(self) -> NearDedup:
+        return next(s for s in self.steps if isinstance(s, NearDedup))
+
+    def gone_before(self, step: str, n: int) -> npt.NDArray[np.bool_]:
+        """(n,) documents that a corpus-wide step standing before `step` removes already."""
+        names = ["exact" if isinstance(s, ExactDedup) else "near" for s in self.steps]
+        gone = np.zeros(n, np.bool_)
+        for before in names[: names.index(step)]:
+            at = 0
+            for key in self.shards:
+                for batch in read_duplicates(self.duplicates(before, key)):
+                    found = np.asarray(batch["duplicate_of"].is_valid())
+                    gone[at : at + len(found)] |= found
+                    at += len(found)
+        return gone
+
+    def fit(self, step: str, need: int) -> None:
+        """Refuse what would not fit into memory, before it is tried."""
+        budget = self.job.recipe.run.memory_budget
+        if need > budget:
+            way = "; put exact before near" if step == "near" else ""
+            raise ConfigError(
+                f"{step}: needs {format_memory(need)} of memory, run.memory_budget is"
+                f" {format_memory(budget)}; raise it, use fewer workers or split the corpus{way}"
+            )
 
 
 def find_exact(
     job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
 ) -> Done:
     """Mark every document whose digest an earlier one has."""
-    rows = _rows(job, pass_index, steps, shards)
-    _fit(job, "exact", rows.n, EXACT_BYTES_PER_DOC)
+    corpus = Corpus(job, pass_index, steps, shards)
+    rows = corpus.rows()
+    corpus.fit("exact", rows.n * EXACT_BYTES_PER_DOC)
     table = np.concatenate(
         [rows.matrix(b, "digest") for b in rows.batches] or [np.empty((0, 2), np.uint64)]
     )
-    first = first_occurrence(table)
+    here = np.flatnonzero(~corpus.gone_before("exact", rows.n))
+    first = np.arange(rows.n)
+    first[here] = here[first_occurrence(table[here])]
     gone = np.flatnonzero(first != np.arange(rows.n))
-    similarity = np.ones(len(gone), np.float32)
-    files = _write(job, pass_index, "exact", shards, rows, gone, first[gone], similarity)
+    files = _write(corpus, "exact", rows, gone, first[gone], np.ones(len(gone), np.float32))
     return Done(files=files, facts=_cluster_facts(rows, first))
 
 
 def find_edges(
-    job: Job,
-    pass_index: int,
-    steps: tuple[Config, ...],
-    shards: tuple[str, ...],
-    band: int,
+    job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...], band: int
 ) -> Done:
     """The pairs of documents that meet in one band and whose signatures verify."""
-    near = _near(steps)
-    rows = _rows(job, pass_index, steps, shards)
-    _fit(job, "near", rows.n, NEAR_BYTES_PER_DOC)
+    corpus = Corpus(job, pass_index, steps, shards)
+    rows = corpus.rows()
+    bands_at_once = job.recipe.run.workers or os.cpu_count() or 1
+    corpus.fit("near", bands_at_once * rows.n * NEAR_BYTES_PER_DOC)
     keys = rows.column(band_column(band), np.uint64)
-    keys[_gone_before(job, pass_index, steps, shards, rows)] = 0
+    keys[corpus.gone_before("near", rows.n)] = 0
     present = np.flatnonzero(keys)
     pairs = candidate_pairs(keys[present], present)
+    corpus.fit("near", bands_at_once * len(pairs) * PAIR_BYTES)
     path = job.edges(pass_index, band)
     edges = 0
     with arrow_file(path, EDGES) as writer:
-        for left, right, similarity in _verified(rows, pairs, near.verify):
+        for left, right, similarity in _verified(rows, pairs, corpus.near.verify):
             edges += len(left)
             writer.write_batch(pa.record_batch([left, right, similarity], schema=EDGES))
     return Done(files=[path], facts={"candidates": len(pairs), "edges": edges})
@@ -91,56 +138,30 @@ def find_near(
     job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
 ) -> Done:
     """Cluster the edges of all bands; mark every document but the first of its cluster."""
-    near = _near(steps)
-    rows = _rows(job, pass_index, steps, shards)
-    bands = [open_arrow(job.edges(pass_index, b))[0] for b in range(near.lsh().bands)]
-    edges = merge_edges([np.column_stack([b["left"], b["right"]]) for band in bands for b in band])
-    label = clusters(rows.n, edges)
+    corpus = Corpus(job, pass_index, steps, shards)
+    rows = corpus.rows()
+    label = np.arange(rows.n)
+    for band in range(corpus.near.lsh().bands):
+        # a band's edges and the forest of the bands before: never the edges of all at once
+        found = [
+            np.column_stack([b["left"], b["right"]])
+            for b in open_arrow(job.edges(pass_index, band))[0]
+        ]
+        corpus.fit("near", (3 * rows.n + 2 * sum(map(len, found))) * EDGE_BYTES)
+        joined = np.flatnonzero(label != np.arange(rows.n))
+        label = clusters(rows.n, merge_edges([*found, np.column_stack([label[joined], joined])]))
     gone = np.flatnonzero(label != np.arange(rows.n))
     kept = label[gone]
     similarity = np.empty(len(gone), np.float32)
     for at, alike in _similarities(rows, np.column_stack([gone, kept])):
         similarity[at] = alike
-    files = _write(job, pass_index, "near", shards, rows, gone, kept, similarity)
-    facts = {**_cluster_facts(rows, label), "edges": len(edges)}
-    return Done(files=files, facts=facts)
+    files = _write(corpus, "near", rows, gone, kept, similarity)
+    return Done(files=files, facts=_cluster_facts(rows, label))
 
 
 def read_duplicates(path: Path) -> Iterator[pa.RecordBatch]:
     """The rows of a duplicates file, a batch for each batch of documents."""
     yield from open_arrow(path)[0]
-
-
-def _near(steps: Sequence[Config]) -> NearDedup:
-    return next(s for s in steps if isinstance(s, NearDedup))
-
-
-def _rows(job: Job, pass_index: int, steps: Sequence[Config], shards: Sequence[str]) -> Rows:
-    return corpus_rows([job.keys(pass_index, key) for key in shards], key_parameters(steps))
-
-
-def _fit(job: Job, step: str, docs: int, bytes_per_doc: int) -> None:
-    need, budget = docs * bytes_per_doc, job.recipe.run.memory_budget
-    if need > budget:
-        raise ConfigError(
-            f"{step}: {docs} documents need {format_memory(need)} of memory, run.memory_budget is"
-            f" {format_memory(budget)}; raise it or split the corpus"
-        )
-
-
-def _gone_before(
-    job: Job, pass_index: int, steps: Sequence[Config], shards: Sequence[str], rows: Rows
-) -> npt.NDArray[np.bool_]:
-    """(n,) documents that a corpus-wide step standing before `near` removes already."""
-    gone = np.zeros(rows.n, np.bool_)
-    before = [s for s in steps[: list(steps).index(_near(steps))] if isinstance(s, ExactDedup)]
-    for _ in before:
-        at = 0
-        for key in shards:
-            for batch in read_duplicates(job.duplicates(pass_index, "exact", key)):
-                gone[at : at + batch.num_rows] |= np.asarray(batch["duplicate_of"].is_valid())
-                at += batch.num_rows
-    return gone
 
 
 def _verified(
@@ -174,10 +195,8 @@ def _cluster_facts(rows: Rows, label: npt.NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _write(
-    job: Job,
-    pass_index: int,
+    corpus: Corpus,
     step: str,
-    shards: Sequence[str],
     rows: Rows,
     gone: npt.NDArray[np.int64],
     kept: npt.NDArray[np.int64],
@@ -186,8 +205,8 @@ def _write(
     """Write the duplicates file of every shard; row `gone[i]` (ascending) duplicates `kept[i]`."""
     ids = rows.column("doc_id", np.uint64)
     paths = []
-    for i, key in enumerate(shards):
-        path = job.duplicates(pass_index, step, key)
+    for i, key in enumerate(corpus.shards):
+        path = corpus.duplicates(step, key)
         batches = np.searchsorted(rows.starts, rows.shard_starts[i : i + 2])
         with arrow_file(path, DUPLICATES) as writer:
             for b in range(batches[0], batches[1]):
