@@ -28,16 +28,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return OK
     except Exception as e:
-        if not is_mistake(e):
+        code = exit_code_of(e)
+        if code is None:
             raise
         sys.stderr.write(f"tokenmill {args.command}: {e}\n")
-        return MISTAKE
+        return code
 
 
-def is_mistake(error: Exception) -> bool:
-    """Whether the message alone is what the user needs; by name, to import nothing for it."""
+def exit_code_of(error: Exception) -> int | None:
+    """The exit code of an error whose message is all the user needs; None for a bug of ours.
+
+    Told by name, so that nothing is imported for it.
+    """
     names = {cls.__name__ for cls in type(error).__mro__}
-    return bool(names & {"ConfigError", "PlanError", "InputError", "UnitError"})
+    if names & {"ConfigError", "PlanError", "InputError", "UnitError"}:
+        return MISTAKE
+    return PARTIAL if names & {"ShardError", "LedgerError"} else None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -93,11 +99,20 @@ def _inspect(commands) -> None:
     inspect = _command(commands, "inspect", "look at documents, removals, duplicates side by side")
     inspect.add_argument("run", help="run directory")
     inspect.add_argument("--reason", help="list the documents removed or failed for this reason")
-    inspect.add_argument("--doc", type=int, metavar="DOC_ID", help="show one document and its fate")
+    inspect.add_argument(
+        "--doc", type=_doc_id, metavar="DOC_ID", help="show one document and its fate"
+    )
     inspect.add_argument(
         "--documents", action="store_true", help="list documents of the dataset, decoded"
     )
     inspect.add_argument("--limit", type=int, default=10, help="rows to list (%(default)s)")
+
+
+def _doc_id(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**64:
+        raise argparse.ArgumentTypeError(f"{text} is no document id: 0 to 2**64 - 1")
+    return value
 
 
 def _size(commands) -> None:

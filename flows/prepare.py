@@ -1,5 +1,6 @@
 """Prepare a corpus: ingest to Arrow dataset, one Prefect task for each piece of work."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,18 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.progress import watcher
-from pipelines.errors import TokenmillError
 from pipelines.job import Job, Outcome, Phase, Work, do
+from pipelines.manifest import HOPELESS
 from pipelines.prepare import prepare
 from pipelines.recipe import Recipe
-from pipelines.run import HOPELESS, stop_if_hopeless
+from pipelines.run import stop_if_hopeless
+from pipelines.store import is_outage
 
 
 def worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
     """Retry a flaky disk or network; never a shard that is wrong in itself, or a full disk."""
     error = state.result(raise_on_failure=False)
-    return (
-        isinstance(error, OSError)
-        and not isinstance(error, TokenmillError)
-        and error.errno not in HOPELESS
-    )
+    return is_outage(error) and error.errno not in HOPELESS
 
 
 @task(
@@ -44,18 +42,16 @@ def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
     show = watcher.get()
     show.start(phase.name, len(phase.works))
     futures = {do_work.submit(w.step, w.key, job, w): w for w in phase.works}
-    for _ in as_completed(list(futures)):
+    outcomes = {}
+    for future in as_completed(list(futures)):
         show.advance(phase.name)
-    show.end(phase.name)
-    outcomes = []
-    for future, work in futures.items():
-        result = future.result(raise_on_failure=False)
-        if isinstance(result, Outcome):
-            outcomes.append(result)
-        else:
+        work, result = futures[future], future.result(raise_on_failure=False)
+        if not isinstance(result, Outcome):
             stop_if_hopeless(job, result)
-            outcomes.append(Outcome(work=work, error=result))
-    return outcomes
+            result = Outcome(work=work, error=result)
+        outcomes[work.key] = result
+    show.end(phase.name)
+    return [outcomes[work.key] for work in phase.works]
 
 
 @flow(name="prepare-corpus", flow_run_name="prepare {out}", validate_parameters=False)
@@ -66,8 +62,6 @@ def prepare_flow(recipe: Recipe, out: Path) -> dict[str, Any]:
 
 def run_prepare(recipe: Recipe, out: Path) -> dict[str, Any]:
     """Run the flow with as many threads as the recipe asks for."""
-    import os
-
     workers = recipe.run.workers or os.cpu_count() or 1
     runner = ThreadPoolTaskRunner(max_workers=workers)
     return prepare_flow.with_options(task_runner=runner)(recipe, out)

@@ -31,7 +31,8 @@ EMBEDDED_SETTINGS = {
     "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
     "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(START_S),
-    "PREFECT_LOGGING_LEVEL": "WARNING",
+    # failed shards are outcomes of ours, told in a line each; Prefect would add tracebacks
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_SERVER_LEVEL": "ERROR",
     "PREFECT_CLI_COLORS": "false",
 }

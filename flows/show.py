@@ -1,6 +1,7 @@
 """What commands print: tables on stdout, in plain width where it is no terminal."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 PIPED_WIDTH = 110
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 
 
 def console() -> Console:
@@ -39,6 +41,11 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     return made
 
 
+def printable(text: str) -> str:
+    """Text with control characters made visible: a document cannot steer the terminal."""
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -48,4 +55,4 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
-    return str(value)
+    return printable(str(value))

@@ -44,7 +44,7 @@ def open_run(out: Path) -> dict[str, Any]:
 def removals(
     out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
 ) -> pa.Table:
-    """Receipts (schema REMOVED) of documents that left, in order of their ids.
+    """Receipts (schema REMOVED) of documents that left, shard by shard.
 
     reason: only those removed or failed for it.  doc_id: only that document's.
     """
@@ -56,7 +56,9 @@ def removals(
         wanted = this if wanted is None else wanted & this
     tables = []
     have = 0
-    for path in sorted((out / "removed").glob("*.parquet")):
+    shard = "" if doc_id is None else f"{shard_and_row(doc_id)[0]:05d}-"
+    folder = out / "removed"
+    for path in [*sorted(folder.glob(f"part-{shard}*.parquet")), *folder.glob("packing.parquet")]:
         table = pq.read_table(path, filters=wanted, schema=REMOVED)
         tables.append(table)
         have += table.num_rows

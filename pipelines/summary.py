@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.dataset import split_folder
+from pipelines.dataset import Layout, split_folder
 from pipelines.decontaminate import OVERLAP
 from pipelines.job import Job
 from pipelines.ledger import StageStats, check_chain
@@ -39,7 +39,7 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
     engine = load_engine(job.recipe.tokenizer, job.recipe.output.dtype)
-    rows = ledger(job, finished)
+    rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
@@ -48,10 +48,12 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
     report = {
         "report": REPORT_VERSION,
         "name": job.recipe.name,
+        "identity": job.identity,
         "inputs": {
             "files": len(plan.files),
             "bytes": sum(f.bytes for f in plan.files),
             "shards": len(plan.shards),
+            "skipped": list(plan.skipped),
         },
         "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
         "failed_inputs": [
@@ -76,11 +78,7 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
                     "docs": sum(s.docs for s in p.shards),
                     "tokens": p.tokens,
                     "files": p.files,
-                    **(
-                        {}
-                        if job.recipe.output.seq_len is None
-                        else {"sequences": p.tokens // job.recipe.output.seq_len}
-                    ),
+                    **_sequences(job, p),
                 }
                 for p in finished.layouts
             },
@@ -102,7 +100,16 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
     return {**report, **_requirements(report)}
 
 
-def ledger(job: Job, finished: Finished) -> list[tuple[str, StageStats]]:
+def _sequences(job: Job, layout: Layout) -> dict[str, int]:
+    """Of a packed split: its sequences, and the tokens at its end that fill none."""
+    seq_len = job.recipe.output.seq_len
+    if seq_len is None:
+        return {}
+    sequences, left = divmod(layout.tokens, seq_len)
+    return {"sequences": sequences, "tokens": sequences * seq_len, "tail_tokens": left}
+
+
+def ledger(job: Job, plan: SourcePlan, finished: Finished) -> list[tuple[str, StageStats]]:
     """What each stage did over the whole corpus, in order.
 
     A shard that failed in a later pass has its documents counted there as failed.
@@ -124,6 +131,9 @@ def ledger(job: Job, finished: Finished) -> list[tuple[str, StageStats]]:
         check_chain(chain, f"shard {shard.key}")
         for name, stats in chain:
             totals[name] += stats
+    for failed in plan.failed:  # documents of files that could not even be cut into shards
+        if failed.docs:
+            totals["read"] += StageStats(docs_in=failed.docs, failed={failed.cause: failed.docs})
     packed = [stats for r in finished.of("state") for stats in r.stats]
     return [*totals.items(), *packed]
 
@@ -143,7 +153,7 @@ def _last_pass(job: Job, finished: Finished) -> Sequence[Receipt]:
 
 def _requirements(report: dict[str, Any]) -> dict[str, Any]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
-    if not report["measurement"]["total"]["tokens"]:
+    if not sum(split["tokens"] for split in report["dataset"]["splits"].values()):
         return {"requirements": [], "sizing_assumptions": []}
     corpus = read_corpus(report, where="report")
     sheet = sheet_json(requirement_sheet(corpus, Plan()), corpus)

@@ -5,17 +5,18 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-import tokenizers
 from datasets import DatasetDict, load_from_disk
 from rich.columns import Columns
 from rich.panel import Panel
 from rich.text import Text
 
 from flows.cli import OK
-from flows.show import as_json, console, table
+from flows.show import as_json, console, printable, table
 from pipelines.errors import ConfigError
 from pipelines.inspect import Pair, beside, documents, open_run, removals
+from pipelines.manifest import COMPLETE
 from pipelines.summary import removed_by_reason
+from pipelines.tokenize import open_tokenizer
 
 EXCERPT = 100  # characters of a document in a list
 SHOWN = 2000  # characters of a document shown whole
@@ -25,6 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Show what the arguments ask for; without any, the removals by reason."""
     out = Path(args.run)
     manifest = open_run(out)
+    if manifest["status"] != COMPLETE:
+        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
         _document(out, args.doc, as_data=args.json)
     elif args.reason is not None:
@@ -37,9 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
-    report = manifest.get("report")
-    if report is None:
-        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    report = manifest["report"]
     rows = removed_by_reason(report["ledger"])
     if as_data:
         names = ("stage", "outcome", "reason", "docs")
@@ -66,7 +67,7 @@ def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
     recipe = manifest["identity"]["recipe"]
-    tokenizer = tokenizers.Tokenizer.from_file(recipe["tokenizer"]["path"])
+    tokenizer = open_tokenizer(recipe["tokenizer"]["path"])
     loaded = load_from_disk(str(out / "dataset"))
     splits = loaded if isinstance(loaded, DatasetDict) else {"train": loaded}
     rows = []
@@ -99,8 +100,8 @@ def _document(out: Path, doc_id: int, *, as_data: bool) -> None:
         as_json({"receipt": None, "kept": found[doc_id]})
         return
     show = console()
-    show.print(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})\n")
-    show.print(found[doc_id]["text"][:SHOWN])
+    show.print(printable(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})") + "\n")
+    show.print(printable(found[doc_id]["text"][:SHOWN]))
 
 
 def _show_pair(pair: Pair) -> None:
@@ -109,17 +110,20 @@ def _show_pair(pair: Pair) -> None:
     show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
     for name in ("value", "similarity", "detail"):
         if receipt[name] is not None:
-            show.print(f"  {name}: {receipt[name]}")
+            show.print(printable(f"  {name}: {receipt[name]}"))
     if pair.kept is None:
-        show.print(f"\n{pair.removed['id']} ({pair.removed['source']})\n")
-        show.print(pair.removed["text"][:SHOWN])
+        show.print(printable(f"\n{pair.removed['id']} ({pair.removed['source']})\n"))
+        show.print(printable(pair.removed["text"][:SHOWN]))
         return
     if len(pair.chain) > 2:
         show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")
     left, right = _marked(pair.removed["text"], pair.kept["text"])
     panels = [
-        Panel(left, title=Text(f"removed: {pair.removed['id']}"), width=show.width // 2 - 1),
-        Panel(right, title=Text(f"kept: {pair.kept['id']}"), width=show.width // 2 - 1),
+        Panel(text, title=Text(printable(f"{fate}: {document['id']}")), width=show.width // 2 - 1)
+        for text, fate, document in (
+            (left, "removed", pair.removed),
+            (right, "kept", pair.kept),
+        )
     ]
     show.print(Columns(panels, padding=(0, 1)))
 
@@ -127,7 +131,7 @@ def _show_pair(pair: Pair) -> None:
 def _marked(removed: str, kept: str) -> tuple[Text, Text]:
     """Both texts with the lines that differ marked: - and +, red and green where colours show."""
     left, right = Text(), Text()
-    old, new = removed[:SHOWN].splitlines(), kept[:SHOWN].splitlines()
+    old, new = (printable(text[:SHOWN]).split("\n") for text in (removed, kept))
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(
         None, old, new, autojunk=False
     ).get_opcodes():

@@ -9,10 +9,10 @@ import yaml
 from flows.cli import OK, PARTIAL
 from flows.progress import watching
 from flows.server import embedded_server
-from flows.show import as_json, console, table
+from flows.show import as_json, console, printable, table
 from pipelines.dry_run import dry_run
 from pipelines.errors import ConfigError
-from pipelines.prepare import plan_run
+from pipelines.prepare import opened, plan_run
 from pipelines.recipe import Recipe, find_recipe, load_recipe
 from pipelines.summary import removed_by_reason
 from sizing.units import format_bytes
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
 def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str, Any]:
     """Run the flow against the user's Prefect server, or against one of its own."""
-    plan_run(recipe)  # the user's mistakes are told before a server is started for them
+    with opened(recipe, out, plan_run(recipe)):
+        pass  # the user's mistakes are told before a server is started for them
     with embedded_server(), watching(quiet=quiet):
         from flows.prepare import run_prepare  # Prefect reads its settings when it is imported
 
@@ -98,7 +99,10 @@ def show_report(report: dict[str, Any], out: Path) -> None:
         show.print(table(title, ("requirement", ">value", "rests on"), rows))
     show.print()
     for line in troubles(report):
-        show.print(line)
+        show.print(printable(line))
+    if report["inputs"]["skipped"]:
+        names = ", ".join(report["inputs"]["skipped"][:MOST_FAILURES])
+        show.print(printable(f"not read, for their names tell no format: {names}"))
     show.print(f"dataset  {report['dataset']['path']}")
     show.print(f"report   {out.absolute() / 'report.html'}")
 
@@ -120,6 +124,11 @@ def troubles(report: dict[str, Any]) -> list[str]:
         f"failed shard {f['key']} ({f['step']}): {f['error']}" for f in report["failed_shards"]
     ]
     lines += [f"damaged shard {d['key']}: {d['message']}" for d in report["damaged_shards"]]
+    if report["failed_shards"]:
+        lines.append(
+            "documents removed as duplicates of one in a failed shard are missing too:"
+            " the same command tries the failed shards again"
+        )
     more = len(lines) - MOST_FAILURES
     return lines[:MOST_FAILURES] + ([f"… and {more} more, see report.md"] if more > 0 else [])
 
@@ -130,7 +139,9 @@ def show_plan(planned: dict[str, Any]) -> None:
     files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
     show.print(table(f"{len(planned['files'])} input files", ("path", ">bytes"), files))
     for failed in planned["failed_inputs"]:
-        show.print(f"cannot be read: {failed['message']}")
+        show.print(printable(f"cannot be read: {failed['message']}"))
+    for name in planned["skipped"][:MOST_FAILURES]:
+        show.print(printable(f"not read, its name tells no format: {name}"))
     show.print()
     show.print(
         f"shards   {planned['shards']:,} of about {format_bytes(planned['text_bytes'])} in all"
@@ -141,7 +152,7 @@ def show_plan(planned: dict[str, Any]) -> None:
         show.print(f"disk     {format_bytes(size)} for {name}")
     total, free = planned["disk_needed_total_bytes"], planned["disk_free_bytes"]
     verdict = "enough" if free >= total else "NOT ENOUGH"
-    show.print(f"         {format_bytes(total)} at most, {format_bytes(free)} free: {verdict}")
+    show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
     assumed = planned["assumptions"]
     show.print(
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
