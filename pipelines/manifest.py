@@ -28,7 +28,8 @@ from pipelines.shard import Plan
 from pipelines.store import InputFile, expand
 from pipelines.tokenize import load_engine
 
-RUNNING, COMPLETE = "running", "complete"
+# running: not at its end yet; partial: at its end, but shards failed, to be tried again
+RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
 SHOWN = 3  # differences listed in a refusal
 # a disk that is full or read-only stays so for every other shard: stop at once
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}

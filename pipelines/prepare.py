@@ -14,7 +14,7 @@ from pipelines.job import Job
 from pipelines.manifest import (
     COMPLETE,
     HOPELESS,
-    RUNNING,
+    PARTIAL_RUN,
     cannot_write,
     locked,
     open_job,
@@ -103,12 +103,11 @@ def plan_run(recipe: Recipe) -> Plan:
 def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:
     """Everything about the run, as JSON: identity, receipts, report."""
     identity = (read_manifest(job.out) or {})["identity"]
-    whole = not report["failed_shards"]
     return {
-        "status": COMPLETE if whole else RUNNING,
+        "status": PARTIAL_RUN if finished.failures else COMPLETE,
         "identity": identity,
         "receipts": [receipt.to_json() for receipt in finished.receipts],
-        "report": report if whole else None,
+        "report": report,
     }
 
 
@@ -123,7 +122,7 @@ def clean(job: Job) -> None:
 def _finished_report(job: Job) -> dict[str, Any] | None:
     """The report of the run if it has finished, and all that it made to stay is still there."""
     found = read_manifest(job.out) or {}
-    if found.get("report") is None:
+    if found.get("status") != COMPLETE:
         return None
     for receipt in map(Receipt.from_json, found["receipts"]):
         for name, size, _ in receipt.files:

@@ -12,6 +12,9 @@ from pipelines.sidecar import open_arrow
 
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
 MOST_ROWS = 8192  # documents in a record batch
+NO_ROWS = pa.table(
+    {"doc_id": pa.array([], "uint64"), "id": [], "text_bytes": pa.array([], "int64")}
+)
 
 
 class TokenShard(NamedTuple):
@@ -26,12 +29,13 @@ class TokenShard(NamedTuple):
 class TokenSpan(NamedTuple):
     """Tokens [start, stop) of a split.
 
-    table: the documents of every batch that touches the span, mapped, not copied.
-    firsts: (n_docs + 1,) int64, where in the split each of them begins, and the last one ends.
+    parts: (path, first, end) of the token shards that touch the span, by rows of `firsts`.
+        They are mapped again for each batch, so that no more of them stays in memory.
+    firsts: (n_docs + 1,) int64, where in the split each document begins, and the last one ends.
     last: the span ends the split, and so owns empty documents at its end.
     """
 
-    table: pa.Table
+    parts: tuple[tuple[Path, int, int], ...]
     firsts: npt.NDArray[np.int64]
     start: int
     stop: int
@@ -39,8 +43,7 @@ class TokenSpan(NamedTuple):
 
     def begun(self) -> pa.Table:
         """The documents whose first token lies in the span."""
-        lo, hi = self._begun_rows()
-        return self.table.slice(lo, hi - lo)
+        return self._rows(*self._begun_rows())
 
     def documents(self) -> Iterator[list[pa.Array]]:
         """Columns input_ids, doc_id, id, source of the documents begun in the span, by batch."""
@@ -48,7 +51,7 @@ class TokenSpan(NamedTuple):
         while row < end:
             stop = int(np.searchsorted(self.firsts, self.firsts[row] + BATCH_TOKENS, "right")) - 1
             stop = min(max(stop, row + 1), row + MOST_ROWS, end)
-            (batch,) = self.table.slice(row, stop - row).combine_chunks().to_batches()
+            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
             yield [batch[name] for name in ("input_ids", "doc_id", "id", "source")]
             row = stop
 
@@ -57,26 +60,31 @@ class TokenSpan(NamedTuple):
 
         The span's start is a multiple of `seq_len` tokens from the beginning of the split.
         """
-        doc_ids = self.table["doc_id"].to_numpy()
         stop = self.start + (self.stop - self.start) // seq_len * seq_len
         step = max(BATCH_TOKENS // seq_len, 1) * seq_len
         for begin in range(self.start, stop, step):
             end = min(begin + step, stop)
             heads = np.arange(begin, end, seq_len)
             holder = np.searchsorted(self.firsts[:-1], heads, "right") - 1
+            lo, hi = int(holder[0]), int(np.searchsorted(self.firsts, end, "left"))
+            held = self._rows(lo, hi)
+            ids = pa.concat_arrays([chunk.flatten() for chunk in held["input_ids"].chunks])
             yield [
-                pa.FixedSizeListArray.from_arrays(self._ids(begin, end), seq_len),
-                pa.array(doc_ids[holder]),
+                pa.FixedSizeListArray.from_arrays(
+                    ids.slice(begin - int(self.firsts[lo]), end - begin), seq_len
+                ),
+                pa.array(held["doc_id"].to_numpy()[holder - lo]),
                 pa.array(heads - self.firsts[holder]),
             ]
 
-    def _ids(self, begin: int, end: int) -> pa.Array:
-        lo = int(np.searchsorted(self.firsts, begin, "right")) - 1
-        hi = int(np.searchsorted(self.firsts, end, "left"))
-        held = self.table["input_ids"].slice(lo, hi - lo)
-        flat = [chunk.flatten() for chunk in held.chunks]
-        joined = pa.concat_arrays(flat)
-        return joined.slice(begin - int(self.firsts[lo]), end - begin)
+    def _rows(self, lo: int, hi: int) -> pa.Table:
+        """Documents [lo, hi) of the parts, mapped for as long as the table lives."""
+        pieces = []
+        for path, first, end in self.parts:
+            if first < hi and end > lo:
+                table = pa.Table.from_batches(*open_arrow(path))
+                pieces.append(table.slice(max(lo - first, 0), min(hi, end) - max(lo, first)))
+        return pa.concat_tables(pieces) if pieces else NO_ROWS
 
     def _begun_rows(self) -> tuple[int, int]:
         docs = self.firsts[:-1]
@@ -94,25 +102,19 @@ def token_span(
         shards: all token shards of the split, in order.
         last: the span is the end of the split.
     """
-    batches: list[pa.RecordBatch] = []
+    parts: list[tuple[Path, int, int]] = []
     firsts: list[npt.NDArray[np.int64]] = []
-    at = 0
-    schema = None
+    at = rows = 0
     for path, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >
         if shard.docs and at <= stop and at + shard.tokens >= start:
-            held, schema = open_arrow(path)
-            within = at
-            for batch in held:
-                lengths = np.asarray(batch["input_ids"].value_lengths()).astype(np.int64)
-                ends = within + np.cumsum(lengths)
-                firsts.append(ends - lengths)
-                within = int(ends[-1])
-                batches.append(batch)
+            lengths = [np.asarray(b["input_ids"].value_lengths()) for b in open_arrow(path)[0]]
+            ends = at + np.cumsum(np.concatenate(lengths), dtype=np.int64)
+            firsts += [np.array([at]), ends[:-1]]
+            parts.append((path, rows, rows + shard.docs))
+            rows += shard.docs
+            end = int(ends[-1])
         at += shard.tokens
-    if schema is None:
-        empty = pa.table({"doc_id": pa.array([], pa.uint64()), "text_bytes": pa.array([], "int64")})
-        return TokenSpan(empty, np.zeros(1, np.int64), start, stop, last)
-    end = int(firsts[-1][-1]) + len(batches[-1]["input_ids"][-1])
-    starts = np.concatenate([*firsts, [end]])
-    return TokenSpan(pa.Table.from_batches(batches, schema), starts, start, stop, last)
+    if not parts:
+        return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
+    return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)

@@ -14,7 +14,8 @@ from flows.cli import OK
 from flows.show import as_json, console, printable, table
 from pipelines.errors import ConfigError
 from pipelines.inspect import Pair, beside, documents, open_run, removals
-from pipelines.manifest import COMPLETE
+from pipelines.manifest import RUNNING
+from pipelines.schema import shard_and_row
 from pipelines.summary import removed_by_reason
 from pipelines.tokenize import open_tokenizer
 
@@ -26,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
     """Show what the arguments ask for; without any, the removals by reason."""
     out = Path(args.run)
     manifest = open_run(out)
-    if manifest["status"] != COMPLETE:
+    if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
-        _document(out, args.doc, as_data=args.json)
+        _document(out, manifest, args.doc, as_data=args.json)
     elif args.reason is not None:
         _removals(out, args.reason, args.limit, as_data=args.json)
     elif args.documents:
@@ -88,7 +89,13 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool
     )
 
 
-def _document(out: Path, doc_id: int, *, as_data: bool) -> None:
+def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool) -> None:
+    shard = shard_and_row(doc_id)[0]
+    for failed in manifest["report"]["failed_shards"]:
+        if int(failed["key"].partition("-")[0]) == shard:
+            raise ConfigError(
+                f"document {doc_id} is in shard {failed['key']}, which failed: {failed['error']}"
+            )
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
         as_json(pair._asdict()) if as_data else _show_pair(pair)
