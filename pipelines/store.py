@@ -219,9 +219,20 @@ def _tree(store: fs.FileSystem, base: str) -> Iterator[fs.FileInfo]:
 
 
 def _entries(store: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-    """What lies in a folder, sorted; a local link back to a folder above it is left out."""
+    """What lies in a folder, sorted; a local link back to a folder above it is left out.
+
+    Raises:
+        InputError: a name is not UTF-8, which Arrow cannot open (cause "name_not_utf8").
+    """
     selector = fs.FileSelector(folder, allow_not_found=True)
-    entries = sorted(store.get_file_info(selector), key=lambda e: str(e.path))
+    try:
+        entries = sorted(store.get_file_info(selector), key=lambda e: str(e.path))
+    except UnicodeDecodeError as e:
+        name = bytes(e.object).rpartition(b"/")[2]
+        raise InputError(
+            f"{folder}: holds a file whose name is not UTF-8, {name!r}; rename it",
+            cause="name_not_utf8",
+        ) from e
     if not isinstance(store, fs.LocalFileSystem):
         return entries
     here = os.path.realpath(folder) + os.sep
