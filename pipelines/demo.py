@@ -5,6 +5,7 @@ source text make a corpus of thousands of documents with natural duplicates.
 """
 
 import ast
+import glob
 import json
 import sysconfig
 import textwrap
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pyarrow as pa
 import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -72,7 +74,7 @@ def demo_recipe(folder: Path) -> Recipe:
 
 def found_inputs() -> list[dict[str, Any]]:
     """Where text lies on this machine: the standard library and the installed packages."""
-    stdlib, packages = sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
+    stdlib, packages = sysconfig.get_path("stdlib"), Path(datasets.__file__).parent.parent
     patterns = [
         ("licences", f"{packages}/**/LICEN[CS]E*"),
         ("descriptions", f"{packages}/*.dist-info/METADATA"),
@@ -82,7 +84,11 @@ def found_inputs() -> list[dict[str, Any]]:
         ("stdlib-packages", f"{stdlib}/[!st]*/**/*.py"),
         *((name, f"{packages}/{name}/**/*.py") for name in SOURCES),
     ]
-    return [{"path": path, "source": name, "format": "text"} for name, path in patterns]
+    return [
+        {"path": path, "source": name, "format": "text"}
+        for name, path in patterns
+        if any(glob.iglob(path, recursive=True))
+    ]
 
 
 def write_benchmark(path: Path) -> int:
