@@ -80,3 +80,6 @@ class NearDedup(Config):
             "rows": lsh.rows,
             "scope": self.scope,
         }
+
+
+CORPUS_WIDE = (ExactDedup, NearDedup)  # steps that need keys of all documents at once

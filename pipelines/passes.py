@@ -22,7 +22,7 @@ from dedup.arrow_text import text_buffers
 from pipelines.atomic import arrow_file, parquet_file
 from pipelines.config import Config
 from pipelines.decontaminate import OVERLAP, BoundStage, Decontaminate
-from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.dedup_steps import CORPUS_WIDE
 from pipelines.duplicates import read_duplicates
 from pipelines.job import Done, Job
 from pipelines.keys import document_keys, key_schema
@@ -35,8 +35,6 @@ from pipelines.shard import SourceShard
 from pipelines.sidecar import open_arrow
 from pipelines.stage import KEEP, Stage, StageResult, keep_where
 from pipelines.token_shards import TokenShards
-
-CORPUS_STEPS = (ExactDedup, NearDedup)
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def passes(steps: Sequence[Config]) -> list[Pass]:
     """Cut a recipe's steps into passes: a stage behind a corpus-wide step opens a new one."""
     groups: list[tuple[list[Config], list[Config]]] = [([], [])]
     for step in steps:
-        if isinstance(step, CORPUS_STEPS):
+        if isinstance(step, CORPUS_WIDE):
             groups[-1][1].append(step)
         elif groups[-1][1]:
             groups.append(([step], []))
@@ -108,13 +106,14 @@ class Tally:
         # every stage stands in the account, in order, also one that sees no document
         self.stats = {name: StageStats() for name in stage_names(part)}
         self.facts: dict[str, Any] = {"source": shard.source}
-        self.close: Callable[[], None] = lambda: None
+        self.tokens: TokenShards | None = None
 
     def add(self, name: str, stats: StageStats) -> None:
         self.stats[name] += stats
 
     def done(self) -> Done:
-        self.close()
+        if self.tokens is not None:
+            self.facts["measured"] = self.tokens.measured()
         return Done(files=self.paths, stats=list(self.stats.items()), facts=self.facts)
 
 
@@ -226,17 +225,9 @@ def _sink(
 ) -> Callable[[pa.RecordBatch], None]:
     """Where a pass puts its documents: a file for the corpus-wide steps, or tokens."""
     if not part.after:
-        tokens = TokenShards(job, shard, files)
+        tokens = tally.tokens = TokenShards(job, shard, files)
         tally.paths += tokens.paths
-
-        def write_tokens(batch: pa.RecordBatch) -> None:
-            tally.add("tokenize", tokens.write(batch))
-
-        def close() -> None:
-            tally.facts["measured"] = tokens.measured()
-
-        tally.close = close
-        return write_tokens
+        return lambda batch: tally.add("tokenize", tokens.write(batch))
 
     path, keys_path = job.filtered(part.index, shard.key), job.keys(part.index, shard.key)
     tally.paths += [path, keys_path]

@@ -28,8 +28,12 @@ from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer
 
 SHIPPED = Path(__file__).parent / "recipes"
-CORPUS_STEPS: dict[str, type[Config]] = {"exact": ExactDedup, "near": NearDedup}
-STEPS: dict[str, type[Config]] = {**STAGES, **CORPUS_STEPS, "decontaminate": Decontaminate}
+STEPS: dict[str, type[Config]] = {
+    **STAGES,
+    "exact": ExactDedup,
+    "near": NearDedup,
+    "decontaminate": Decontaminate,
+}
 
 
 def _step(value: Any) -> Config:
