@@ -1,6 +1,7 @@
 """Prepare a corpus: ingest to Arrow dataset, one Prefect task for each piece of work."""
 
 import os
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from pipelines.prepare import prepare
 from pipelines.recipe import Recipe
 from pipelines.run import stop_if_hopeless
 from pipelines.store import is_outage
+
+AHEAD = 3  # tasks submitted for each worker
 
 
 def worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
@@ -38,20 +41,32 @@ def do_work(step: str, key: str, job: Job, work: Work) -> Outcome:
 
 
 def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
-    """Execute a phase's works as Prefect tasks; a failed one is an outcome, not the end."""
+    """Execute a phase's works as Prefect tasks; a failed one is an outcome, not the end.
+
+    A few are submitted ahead of the workers, not all: a submitted task cannot be taken
+    back when the first ones show that the disk is full.
+    """
     show = watcher.get()
     show.start(phase.name, len(phase.works))
-    futures = {do_work.submit(w.step, w.key, job, w): w for w in phase.works}
-    outcomes = {}
-    for future in as_completed(list(futures)):
-        show.advance(phase.name)
-        work, result = futures[future], future.result(raise_on_failure=False)
+    waiting, futures, outcomes = deque(phase.works), {}, {}
+    while waiting or futures:
+        while waiting and len(futures) < AHEAD * workers(job.recipe):
+            work = waiting.popleft()
+            futures[do_work.submit(work.step, work.key, job, work)] = work
+        future = next(iter(as_completed(list(futures))))
+        work, result = futures.pop(future), future.result(raise_on_failure=False)
         if not isinstance(result, Outcome):
             stop_if_hopeless(job, result)
             result = Outcome(work=work, error=result)
         outcomes[work.key] = result
+        show.advance(phase.name)
     show.end(phase.name)
     return [outcomes[work.key] for work in phase.works]
+
+
+def workers(recipe: Recipe) -> int:
+    """Shards worked on at a time."""
+    return recipe.run.workers or os.cpu_count() or 1
 
 
 @flow(name="prepare-corpus", flow_run_name="prepare {out}", validate_parameters=False)
@@ -62,6 +77,5 @@ def prepare_flow(recipe: Recipe, out: Path) -> dict[str, Any]:
 
 def run_prepare(recipe: Recipe, out: Path) -> dict[str, Any]:
     """Run the flow with as many threads as the recipe asks for."""
-    workers = recipe.run.workers or os.cpu_count() or 1
-    runner = ThreadPoolTaskRunner(max_workers=workers)
+    runner = ThreadPoolTaskRunner(max_workers=workers(recipe))
     return prepare_flow.with_options(task_runner=runner)(recipe, out)

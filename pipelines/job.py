@@ -1,6 +1,7 @@
 """A job: one recipe, one run directory, and the pieces of work it falls into.
 
 OUT/manifest.json      what this run is, and at its end what it did
+OUT/05-index/…         n-grams of the benchmarks
 OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
 OUT/11-keys/…          sidecars: digests, signatures, band keys
 OUT/12-edges/…         verified pairs of near duplicates, a file for each band
@@ -8,6 +9,7 @@ OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it dup
 OUT/90-tokens/…        ids by input shard
 OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
+OUT/overlaps/…         a row for every span that repeats a benchmark item
 OUT/receipts/…         proof of each piece of work
 """
 
