@@ -26,6 +26,8 @@ from pipelines.read.limits import Limits
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer
+from sizing.errors import PlanError
+from sizing.load_plan import StrictLoader
 
 SHIPPED = Path(__file__).parent / "recipes"
 STEPS: dict[str, type[Config]] = {
@@ -142,11 +144,14 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
         ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # a SafeLoader: makes plain data only
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
     except OSError as e:
         raise ConfigError(f"{path}: cannot read the recipe ({e.strerror})") from e
     except (yaml.YAMLError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
+    except PlanError as e:
+        raise ConfigError(f"{path}: {e}") from e
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a recipe is a mapping of settings, got {type(data).__name__}")
     for key, value in (settings or {}).items():

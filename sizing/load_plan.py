@@ -11,7 +11,7 @@ from sizing.errors import PlanError, explain
 from sizing.plan import Plan, known_keys
 
 
-class _StrictLoader(yaml.SafeLoader):
+class StrictLoader(yaml.SafeLoader):
     """Refuses a key that stands twice, of which YAML would silently take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -50,7 +50,7 @@ def parse_plan(text: str, *, where: str) -> Plan:
         PlanError: as `load_plan`; the message starts with `where`.
     """
     try:
-        data = yaml.load(text, Loader=_StrictLoader)  # a SafeLoader: makes plain data only
+        data = yaml.load(text, Loader=StrictLoader)  # a SafeLoader: makes plain data only
     except yaml.YAMLError as e:
         raise PlanError(f"{where}: not YAML: {' '.join(str(e).split())}") from e
     except PlanError as e:

@@ -140,6 +140,13 @@ def test_impossible_recipes_are_one_line(recipe_path, tmp_path, settings, messag
     assert "\n" not in str(e.value)
 
 
+def test_a_key_that_stands_twice_is_refused(recipe_path, tmp_path):
+    path = tmp_path / "twice.yaml"
+    path.write_text(recipe_path.read_text() + "\nshard_bytes: 1MB\n")
+    with pytest.raises(ConfigError, match=r"twice\.yaml: key 'shard_bytes' stands twice"):
+        load_recipe(path)
+
+
 def test_a_document_cannot_steer_the_terminal(recipe_path, tmp_path, capsys, server):
     evil = "\x1b]0;pwned\x07\x1b[31m"
     path = tmp_path / "docs.jsonl"
