@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pydantic import Field
 
-from pipelines.config import Config
+from pipelines.config import Config, FilePath
 from pipelines.errors import ConfigError, InputError
 from pipelines.store import is_outage, open_input, resolve
 
@@ -40,7 +40,7 @@ class Benchmark(Config):
     """
 
     name: Annotated[str, Field(pattern=r"^[^\s:]+$")]
-    path: Annotated[str, Field(min_length=1)]
+    path: FilePath
     fields: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
 

@@ -1,9 +1,10 @@
 """What every part of a recipe or plan is: a frozen, strict Pydantic model."""
 
+import os
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
 from sizing.units import parse_bytes
@@ -15,6 +16,15 @@ def _bytes(value: Any) -> Any:
 
 # a number of bytes, or text such as "256MB" or "4GiB"
 Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
+
+
+# a file, folder or pattern; a local one is taken from where the command runs, and kept whole,
+# so that a run directory can be looked at from anywhere
+FilePath: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_absolute)]
 
 
 class Config(BaseModel):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import field_validator, model_validator
 
-from pipelines.config import Config
+from pipelines.config import Config, FilePath
 from pipelines.store import InputFile
 
 ShardFormat = Literal["jsonl", "parquet", "arrow", "text"]
@@ -31,7 +31,7 @@ class Input(Config):
     weight: how often to repeat the source; only 1.0 so far.
     """
 
-    path: str = Field(min_length=1)
+    path: FilePath
     source: str | None = None
     format: Literal["jsonl", "parquet", "arrow", "text", "dataset"] | None = None
     split: str | None = None
@@ -39,6 +39,14 @@ class Input(Config):
     id: str | None = None
     url: str | None = None
     weight: float = 1.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_source(cls, data: Any) -> Any:
+        """Name it by the path as it was written: the dataset must not know where it was made."""
+        if isinstance(data, dict) and isinstance(data.get("path"), str):
+            return {**data, "source": data.get("source") or named_by(data["path"])}
+        return data
 
     @field_validator("weight")
     @classmethod
@@ -49,19 +57,22 @@ class Input(Config):
 
     @property
     def source_name(self) -> str:
-        """`source`, else the last part of the path that is not a pattern, without suffixes.
+        """What the source is called in every report.
 
         >>> Input(path="s3://bucket/crawl-2024/*.jsonl.zst").source_name
         'crawl-2024'
         >>> Input(path="data/books.jsonl.gz").source_name
         'books'
         """
-        if self.source is not None:
-            return self.source
-        parts = [p for p in self.path.replace("\\", "/").split("/") if p and p != "~"]
-        named = [p for p in parts if not any(c in p for c in "*?[")]
-        last = named[-1] if named else "input"
-        return last.split(".")[0] or last
+        return self.source or named_by(self.path)
+
+
+def named_by(path: str) -> str:
+    """The last part of a path that is not a pattern, without suffixes."""
+    parts = [p for p in path.replace("\\", "/").split("/") if p and p != "~"]
+    named = [p for p in parts if not any(c in p for c in "*?[")]
+    last = named[-1] if named else "input"
+    return last.split(".")[0] or last
 
 
 @dataclass(frozen=True, kw_only=True)

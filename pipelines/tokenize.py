@@ -9,12 +9,13 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import tokenizers
+from pydantic import AfterValidator
 
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
@@ -34,6 +35,11 @@ ENCODE_BYTES = 1 << 18  # text handed to the engine at once; its Encoding object
 UINT16_IDS = 1 << 16
 
 
+def _absolute_if_file(path: str) -> str:
+    """A hub id stays as it is; a file is named wholly, so that a run can be looked at later."""
+    return os.path.abspath(path) if os.path.isfile(path) else path
+
+
 class Tokenizer(Config):
     """Which tokenizer, and what stands around a document.
 
@@ -44,7 +50,7 @@ class Tokenizer(Config):
         its characters (plain), or the control token itself (id).
     """
 
-    path: str
+    path: Annotated[str, AfterValidator(_absolute_if_file)]
     eos: bool | str = True
     bos: bool | str = False
     special_tokens_in_text: Literal["plain", "id"] = "plain"

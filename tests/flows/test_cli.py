@@ -156,3 +156,19 @@ def test_two_runs_in_one_directory_at_once_are_refused(recipe, tmp_path, capsys,
     with locked(out):
         assert main(["prepare", str(recipe), "--out", str(out)]) == 2
     assert "another run is at work" in capsys.readouterr().err
+
+
+def test_a_run_over_relative_paths_can_be_looked_at_from_elsewhere(
+    recipe, tmp_path, server, monkeypatch, capsys
+):
+    data = yaml.safe_load(recipe.read_text())
+    monkeypatch.chdir(recipe.parent)
+    data["inputs"], data["tokenizer"] = [{"path": "docs.jsonl"}], {"path": "tokenizer.json"}
+    (tmp_path / "relative.yaml").write_text(yaml.safe_dump(data))
+    out = str(tmp_path / "run")
+    assert main(["prepare", str(tmp_path / "relative.yaml"), "--out", out, "--json"]) == 0
+    monkeypatch.chdir("/")
+    capsys.readouterr()
+    assert main(["inspect", out, "--doc", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kept"]["id"] == "doc-0"
+    assert main(["inspect", out, "--documents", "--json"]) == 0
