@@ -50,6 +50,7 @@ EXAMPLE_MODULES = (
 
 def demo_recipe(folder: Path) -> Recipe:
     """Write the demo's benchmark, tokenizer and recipe into `folder`, and return the recipe."""
+    folder = folder.absolute()  # the recipe is made before the tokenizer is there to be found
     data: dict[str, Any] = yaml.safe_load((SHIPPED / "demo.yaml").read_text("utf-8"))
     data["inputs"] = found_inputs()
     benchmark = folder / "benchmark.jsonl"

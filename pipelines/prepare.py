@@ -42,11 +42,8 @@ def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
     started = time.perf_counter()
     plan = plan_run(recipe)
     with opened(recipe, out, plan) as job:
-        found = _finished_report(job)
+        found = finished_report(job)
         if found is not None:
-            if not all((job.out / name).is_file() for name in REPORTS):
-                write_report(job.out, found)
-            clean(job)
             return found
         finished = drive(job, plan, execute)
         _sweep_strays(job, finished)
@@ -119,8 +116,11 @@ def clean(job: Job) -> None:
         shutil.rmtree(folder)
 
 
-def _finished_report(job: Job) -> dict[str, Any] | None:
-    """The report of the run if it has finished, and all that it made to stay is still there."""
+def finished_report(job: Job) -> dict[str, Any] | None:
+    """The report of the run if it has finished, and all that it made to stay is still there.
+
+    What its end lacks (intermediates to delete, the report's files) is made up for.
+    """
     found = read_manifest(job.out) or {}
     if found.get("status") != COMPLETE:
         return None
@@ -130,7 +130,11 @@ def _finished_report(job: Job) -> dict[str, Any] | None:
             kept = name.partition("/")[0] in KEPT
             if kept and not (path.is_file() and path.stat().st_size == size):
                 return None
-    return dict(found["report"])
+    report: dict[str, Any] = found["report"]
+    if not all((job.out / name).is_file() for name in REPORTS):
+        write_report(job.out, report)
+    clean(job)
+    return report
 
 
 def _sweep_strays(job: Job, finished: Finished) -> None:

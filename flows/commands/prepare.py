@@ -12,7 +12,7 @@ from flows.server import embedded_server
 from flows.show import as_json, console, printable, table
 from pipelines.dry_run import dry_run
 from pipelines.errors import ConfigError
-from pipelines.prepare import opened, plan_run
+from pipelines.prepare import finished_report, opened, plan_run
 from pipelines.recipe import Recipe, find_recipe, load_recipe
 from pipelines.summary import removed_by_reason
 from sizing.units import format_bytes
@@ -42,8 +42,10 @@ def run(args: argparse.Namespace) -> int:
 
 def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str, Any]:
     """Run the flow against the user's Prefect server, or against one of its own."""
-    with opened(recipe, out, plan_run(recipe)):
-        pass  # the user's mistakes are told before a server is started for them
+    with opened(recipe, out, plan_run(recipe)) as job:
+        found = finished_report(job)  # this, and the user's mistakes, before a server is started
+    if found is not None:
+        return found
     with embedded_server(), watching(quiet=quiet):
         from flows.prepare import run_prepare  # Prefect reads its settings when it is imported
 
