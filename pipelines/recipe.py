@@ -105,7 +105,7 @@ class RunOptions(Config):
 
 
 class Recipe(Config):
-    """The whole job. See DESIGN of each step's settings in its own class."""
+    """The whole job. What each step takes is said in its own class."""
 
     name: str = "corpus"
     inputs: tuple[Input, ...] = Field(min_length=1)
