@@ -1,0 +1,154 @@
+"""What a run makes, as one digest: no change for speed may change it.
+
+The corpus is drawn from a seed, the tokenizer is written out by hand, and the digest is of
+values, not of files: neither an interpreter nor a library's file format decides it. It was taken
+before the kernels, the tokenizer's engine and the readers were made fast. A change that is meant
+to change the output (a new default, another rule) states the new digest.
+"""
+
+import gzip
+import hashlib
+import json
+import random
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from datasets import load_from_disk
+from tokenizers.pre_tokenizers import ByteLevel
+
+from pipelines.prepare import prepare
+from pipelines.recipe import load_recipe
+from pipelines.run import one_by_one
+
+DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
+COLUMNS = ("doc_id", "id", "outcome", "stage", "reason", "duplicate_of", "similarity")
+STARTS = [*"bcdfghklmnprstvw", "st", "tr"]
+ENDS = ["a", "e", "i", "o", "u", "ai", "on", "er", "an", "it"]
+COMMON = ["the", "of", "and", "to", "in", "that", "is", "with", "for", "be", "have", "this"]
+SCRIPTS = (
+    "данные модель текст",
+    "日本語の文章 東京",
+    "cafe\u0301 na\u00efve",
+    "한국어 문장",
+    "αβγ λόγος",
+    "🙂 🚀",
+)
+MERGES = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("i", "n"), ("e", "r"), ("Ġ", "o"), ("a", "n")]
+
+
+def word(draw: random.Random) -> str:
+    n = 1 + int(draw.random() * 3)
+    pick = lambda among: among[int(draw.random() * len(among))]  # noqa: E731
+    return "".join(pick(STARTS) + pick(ENDS) for _ in range(n))
+
+
+def document(draw: random.Random) -> str:
+    sentences = []
+    for _ in range(3 + int(draw.random() * 40)):
+        words = [
+            COMMON[int(draw.random() * len(COMMON))] if draw.random() < 0.4 else word(draw)
+            for _ in range(4 + int(draw.random() * 20))
+        ]
+        if draw.random() < 0.1:
+            words.append(SCRIPTS[int(draw.random() * len(SCRIPTS))])
+        ends = ". " if draw.random() < 0.8 else ".\r\n" if draw.random() < 0.5 else "\n\n- "
+        sentences.append(" ".join(words).capitalize() + ends)
+        if draw.random() < 0.1:
+            sentences.append(sentences[-1])
+    return "".join(sentences)
+
+
+def documents() -> list[str]:
+    """1,200 texts: some twice, some with a few words changed, some short or strange."""
+    draw = random.Random(20240229)
+    made = [document(draw) for _ in range(900)]
+    made += [
+        "",
+        " ",
+        "\x00\x01",
+        "word",
+        "lorem ipsum dolor " * 30,
+        "{ code }",
+        "<|endoftext|> end",
+    ]
+    while len(made) < 1200:
+        text = made[int(draw.random() * 900)]
+        if draw.random() < 0.5:
+            words = text.split(" ")
+            words[int(draw.random() * len(words))] = word(draw)
+            text = " ".join(words)
+        made.append(text)
+    return made
+
+
+def write_tokenizer(path):
+    alphabet = sorted(ByteLevel.alphabet())
+    vocab = {token: i for i, token in enumerate([*alphabet, *(a + b for a, b in MERGES)])}
+    end = {"id": len(vocab), "content": "<|endoftext|>", "special": True}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    data = {
+        "version": "1.0",
+        "added_tokens": [{**end, **flags}],
+        "pre_tokenizer": {**byte_level, "use_regex": True},
+        "decoder": {**byte_level, "use_regex": True},
+        "model": {"type": "BPE", "vocab": vocab, "merges": [list(m) for m in MERGES]},
+    }
+    path.write_text(json.dumps(data))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    texts = documents()
+    for name, part in (("a.jsonl", texts[:700]), ("b.jsonl.gz", texts[700:])):
+        lines = "".join(
+            json.dumps({"id": f"{name}-{i}", "text": t}, ensure_ascii=i % 2 == 0) + "\n"
+            for i, t in enumerate(part)
+        ).encode()
+        (folder / name).write_bytes(gzip.compress(lines) if name.endswith("gz") else lines)
+    write_tokenizer(folder / "tokenizer.json")
+    (folder / "items.jsonl").write_text(
+        "".join(json.dumps({"q": texts[i][10:300]}) + "\n" for i in range(0, 60, 3))
+    )
+    item = {"name": "items", "path": str(folder / "items.jsonl"), "fields": ["q"]}
+    recipe = {
+        "name": "golden",
+        "inputs": [{"path": str(folder / name)} for name in ("a.jsonl", "b.jsonl.gz")],
+        "shard_bytes": "300kB",
+        "steps": [
+            "normalize",
+            {"gopher_quality": {"min_stop_words": 1}},
+            {"gopher_repetition": {}},
+            {"c4": {"min_sentences": 2}},
+            {"fineweb": {}},
+            "exact",
+            "near",
+            {"decontaminate": {"benchmarks": [item]}},
+        ],
+        "tokenizer": {"path": str(folder / "tokenizer.json")},
+        "output": {"shard_bytes": "300kB", "validation_frac": 0.05},
+    }
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    report = prepare(load_recipe(folder / "recipe.yaml"), folder / "run", one_by_one)
+    return folder / "run", report
+
+
+def test_the_corpus_meets_every_step(made):
+    _, report = made
+    removed = {row["stage"]: row["docs_in"] - row["docs_out"] for row in report["ledger"]}
+    assert min(removed[s] for s in removed if s not in ("read", "normalize", "tokenize")) > 0
+    assert report["ledger"][-1]["docs_out"] > 300
+
+
+def test_the_output_is_what_it_was(made):
+    run, _ = made
+    digest = hashlib.sha256()
+    for split in load_from_disk(str(run / "dataset")).values():
+        for row in split:
+            digest.update(json.dumps([row[k] for k in sorted(row)]).encode())
+    for path in sorted((run / "removed").iterdir()):
+        rows = pq.read_table(path, columns=list(COLUMNS)).to_pylist()
+        digest.update(json.dumps([list(r.values()) for r in rows]).encode())
+    assert digest.hexdigest() == DIGEST
