@@ -27,6 +27,7 @@ CASED = 8  # cased and not case-ignorable, as the rule of the final sigma reads 
 IGNORABLE = 16  # case-ignorable: the rule of the final sigma looks past it
 PUNCT = 32  # general category P*
 DIGIT = 64  # str.isdigit()
+UNASSIGNED = 128  # general category Cn: not a character yet in this version
 
 CAPITAL_SIGMA = 0x3A3  # lower-cased to U+03C2 at the end of a word, else to U+03C3
 CAPITAL_I_WITH_DOT = 0x130  # lower-cased to two code points, "i" and U+0307
@@ -39,7 +40,8 @@ class UnicodeTables(NamedTuple):
     """Two-level tables; the entry of code point `cp` is at `pages[cp >> 8] * 256 + (cp & 255)`.
 
     pages: (0x1100,) uint16.
-    flags: (n_pages * 256,) uint8, bits WORD, SPACE, ALPHA, CASED, IGNORABLE, PUNCT, DIGIT.
+    flags: (n_pages * 256,) uint8, bits WORD, SPACE, ALPHA, CASED, IGNORABLE, PUNCT, DIGIT,
+        UNASSIGNED.
     lower_delta: (n_pages * 256,) uint32; the lower case of a code point by itself is
         `(cp + lower_delta[...]) mod 2**32`, so that pages without capitals are one page.
         Two need their context or more room, and so their callers' care: CAPITAL_SIGMA, and
@@ -109,6 +111,7 @@ def interpreter_flags(char: str) -> int:
         IGNORABLE: sees_past_or_cased and not cased,
         PUNCT: unicodedata.category(char).startswith("P"),
         DIGIT: char.isdigit(),
+        UNASSIGNED: unicodedata.category(char) == "Cn",
     }
     return sum(bit for bit, holds in held.items() if holds)
 

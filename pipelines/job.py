@@ -15,7 +15,7 @@ OUT/receipts/…         proof of each piece of work
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,11 @@ class Job:
     out: Path
     recipe: Recipe
     identity: str
+
+    def exactly(self) -> "Job":
+        """The same job, every document encoded by the tokenizer's own library."""
+        tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
+        return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
 
     def filtered(self, pass_index: int, key: str) -> Path:
         return self.out / f"{pass_index + 1}0-filtered" / f"part-{key}.arrow"

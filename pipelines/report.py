@@ -249,6 +249,7 @@ def _origin(report: Report) -> list[str | Table]:
         ("tokenizer", tokenizer["path"]),
         ("tokenizer digest", tokenizer["digest"]),
         ("tokenizer engine", tokenizer["engine"]),
+        *_engines(tokenizer),
         ("largest token id", f"{tokenizer['largest_id']:,}"),
         ("token type", report["dataset"]["dtype"]),
         ("sequence length", NONE if seq_len is None else f"{seq_len:,}"),
@@ -258,6 +259,20 @@ def _origin(report: Report) -> list[str | Table]:
         ("report version", report["report"]),
     ]
     return [table("Made with", ("what", "`value"), rows)]
+
+
+def _engines(tokenizer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Which engine encoded what, and why not the fast one."""
+    rows = [
+        (f"documents encoded by {name}", f"{docs:,}")
+        for name, docs in tokenizer["docs_by_engine"].items()
+    ]
+    if tokenizer["why"]:
+        rows.append(("why no faster engine", tokenizer["why"]))
+    rows += [
+        (f"shard {m['key']}", f"{m['message']}; encoded exactly") for m in tokenizer["mismatches"]
+    ]
+    return rows
 
 
 def _counts(

@@ -4,6 +4,7 @@ The report is plain JSON data, `report.json`; everything shown elsewhere is draw
 """
 
 import platform
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -29,7 +30,16 @@ from sizing.report import sheet_json
 from sizing.sheet import requirement_sheet
 
 REPORT_VERSION = "1"
-LIBRARIES = ("tokenmill", "pyarrow", "numpy", "numba", "tokenizers", "datasets", "xxhash")
+LIBRARIES = (
+    "tokenmill",
+    "pyarrow",
+    "numpy",
+    "numba",
+    "tokenizers",
+    "gigatoken",
+    "datasets",
+    "xxhash",
+)
 
 
 def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
@@ -86,6 +96,8 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
         "tokenizer": {
             "path": job.recipe.tokenizer.path,
             "engine": engine.name,
+            "why": engine.why,
+            **_encoded(finished),
             "digest": engine.digest,
             "largest_id": engine.largest_id,
         },
@@ -181,6 +193,19 @@ def _shard_facts(job: Job, finished: Finished) -> list[dict[str, Any]]:
 def _length_bins(finished: Finished) -> list[int]:
     bins = [r.facts["measured"]["length_bins"] for r in finished.receipts if "measured" in r.facts]
     return np.sum(bins, axis=0).tolist() if bins else []
+
+
+def _encoded(finished: Finished) -> dict[str, Any]:
+    """Which engine encoded how many documents, and where the fast one was found to differ."""
+    by: Counter[str] = Counter()
+    for receipt in finished.receipts:
+        by.update(receipt.facts.get("measured", {}).get("docs_by_engine", {}))
+    mismatches = [
+        {"key": r.key, "message": r.facts["mismatch"]}
+        for r in finished.receipts
+        if "mismatch" in r.facts
+    ]
+    return {"docs_by_engine": dict(by), "mismatches": mismatches}
 
 
 def _damaged(finished: Finished) -> list[dict[str, Any]]:

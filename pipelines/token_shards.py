@@ -1,6 +1,7 @@
 """Token shards: the documents of one input shard as ids, before they are laid out for training."""
 
 import contextlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,13 @@ class TokenShards:
         self._chars = 0
         self._text_bytes = dict.fromkeys(paths, 0)
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
+        self._by: Counter[str] = Counter()
 
     def write(self, batch: pa.RecordBatch) -> StageStats:
         """Encode `batch`; every document comes out."""
         text = batch["text"]
-        ids, offsets = self._engine.encode(text)
+        ids, offsets, by = self._engine.encode(text)
+        self._by.update(by)
         lengths = text_buffers(text).lengths
         made = pa.record_batch(
             [
@@ -76,7 +79,8 @@ class TokenShards:
             batch["id"], self._output.validation_frac, seed=self._output.seed
         )
         for split, writer in self._writers.items():
-            part = made.filter(pa.array(validation == (split == "validation")))
+            here = validation == (split == "validation")
+            part = made if here.all() else made.filter(pa.array(here))
             if part.num_rows:
                 writer.write_batch(part)
                 self._docs[split] += part.num_rows
@@ -88,13 +92,16 @@ class TokenShards:
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
     def measured(self) -> dict[str, Any]:
-        """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths."""
+        """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;
+        documents by the engine that encoded them.
+        """
         return {
             "docs": self._docs,
             "tokens": self._tokens,
             "chars": self._chars,
             "text_bytes": self._text_bytes,
             "length_bins": self._lengths.tolist(),
+            "docs_by_engine": dict(self._by),
         }
 
 

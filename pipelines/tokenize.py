@@ -1,4 +1,7 @@
-"""Text to token ids, exactly as `tokenizers` makes them, with the document ends we state.
+"""Text to token ids, exactly as the tokenizer's own library makes them, with the ends we state.
+
+    batch --guard--> safe documents --gigatoken--> ids ──┬─ a few made both ways
+                     the others ---reference-----> ids ──┴─> ids with bos, eos
 
 The post-processor of a tokenizer file (which may add [CLS], <s>, …) is not run: which
 ids stand at the ends of a document is the recipe's word. Nor does literal text such as
@@ -6,19 +9,23 @@ ids stand at the ends of a document is the recipe's word. Nor does literal text 
 """
 
 import functools
-import hashlib
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import tokenizers
+import pyarrow.compute as pc
 from pydantic import AfterValidator
 
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
+from pipelines.encode.fast import Ragged, differences, fast_engine
+from pipelines.encode.guard import risky
+from pipelines.encode.layout import place, with_ends
+from pipelines.encode.reference import Reference, open_reference
 from pipelines.errors import ConfigError
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
@@ -31,7 +38,8 @@ END_TOKENS = (
     "[SEP]",
 )
 START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "[CLS]")
-ENCODE_BYTES = 1 << 18  # text handed to the engine at once; its Encoding objects cost ~30x that
+ENCODE_BYTES = 1 << 18  # text handed to the reference at once; its objects cost ~30x that
+CHECKED_DOCS, CHECKED_CHARS = 2, 1000  # of each batch, made both ways
 UINT16_IDS = 1 << 16
 
 
@@ -43,70 +51,125 @@ def _absolute_if_file(path: str) -> str:
 class Tokenizer(Config):
     """Which tokenizer, and what stands around a document.
 
-    path: a `tokenizer.json`, or the id of a model on the Hugging Face hub.
+    path: a `tokenizer.json`, the id of a model on the Hugging Face hub, one of OpenAI's
+        `.tiktoken` files, GPT-2's `vocab.bpe`, or a SentencePiece `.model`.
     eos, bos: append or prepend the end- or start-of-document token: true for the one the
         vocabulary has by a common name, a string for that very token, false for none.
     special_tokens_in_text: what "<|endoftext|>" written in a document becomes: the ids of
         its characters (plain), or the control token itself (id).
+    engine: "auto" is the fastest that makes the same ids; "reference" is the library that the
+        file belongs to, for everything.
     """
 
     path: Annotated[str, AfterValidator(_absolute_if_file)]
     eos: bool | str = True
     bos: bool | str = False
     special_tokens_in_text: Literal["plain", "id"] = "plain"
+    engine: Literal["auto", "reference"] = "auto"
+
+
+IdType = Literal["auto", "uint16", "uint32", "int32"]
 
 
 class Tokens(NamedTuple):
     """Documents as ids: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
 
     ids: (n_tokens,) of the engine's dtype.  offsets: (n_docs + 1,) int64.
+    by: how many documents each engine encoded, by its name.
     """
 
     ids: npt.NDArray[np.generic]
     offsets: npt.NDArray[np.int64]
+    by: dict[str, int]
+
+
+class MismatchError(Exception):
+    """The fast engine made other ids than the reference; encode with the reference instead."""
 
 
 class Engine:
-    """A loaded tokenizer that encodes text columns. Make it with `load_engine`."""
+    """A loaded tokenizer that encodes text columns. Make it with `load_engine`.
 
-    def __init__(self, config: Tokenizer, dtype: Literal["auto", "uint16", "uint32", "int32"]):
-        self.name = f"tokenizers {tokenizers.__version__}"
-        self._tokenizer = open_tokenizer(config.path)
-        if getattr(self._tokenizer.model, "dropout", None):
-            raise ConfigError(
-                f"{config.path}: has BPE dropout {self._tokenizer.model.dropout}, which draws other"
-                " ids each time; set it to null in the file"
-            )
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = config.special_tokens_in_text == "plain"
-        self.eos_id = _end_id(self._tokenizer, config, config.eos, END_TOKENS, "eos")
-        self.bos_id = _end_id(self._tokenizer, config, config.bos, START_TOKENS, "bos")
-        self.largest_id = max(self._tokenizer.get_vocab(with_added_tokens=True).values())
+    name: of the library that encodes most, with its version.
+    why: the reason if that is not the fast one, else empty.
+    """
+
+    def __init__(self, config: Tokenizer, dtype: IdType) -> None:
+        self.reference = open_reference(config.path, plain=config.special_tokens_in_text == "plain")
+        if config.engine == "auto":
+            self._fast, self.why = fast_engine(self.reference)
+        else:
+            self._fast, self.why = None, "the recipe says so"
+        self.name = self._fast.name if self._fast else self.reference.name
+        self.eos_id = _end_id(self.reference, config, config.eos, END_TOKENS, "eos")
+        self.bos_id = _end_id(self.reference, config, config.bos, START_TOKENS, "bos")
+        self.largest_id = self.reference.largest_id
         self.dtype = _id_dtype(dtype, self.largest_id, config.path)
-        # the file's own text, so that the same recipe over another vocabulary is another run
-        self.digest = hashlib.md5(self._tokenizer.to_str().encode()).hexdigest()
+        self.digest = self.reference.digest
 
     def encode(self, text: pa.Array) -> Tokens:
-        """Encode a text column without nulls; every document gets its bos and eos."""
-        parts: list[npt.NDArray[np.generic]] = []
-        counts: list[int] = []
-        head = [] if self.bos_id is None else [self.bos_id]
-        tail = [] if self.eos_id is None else [self.eos_id]
+        """Encode a text column without nulls; every document gets its bos and eos.
+
+        Raises:
+            MismatchError: a document that was made both ways came out differently.
+        """
+        n = len(text)
+        slow = np.arange(n)
+        fast = slow[:0]
+        if self._fast is not None:
+            risk = risky(text, composes=self._fast.composes)
+            fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
+        parts = []
+        by = {}
+        if self._fast is not None and len(fast):
+            some = text if len(fast) == n else text.take(pa.array(fast))
+            self._check(some)
+            parts.append((fast, self._fast.encode(some)))
+            by[self._fast.name] = len(fast)
+        if len(slow):
+            some = text if len(slow) == n else text.take(pa.array(slow))
+            parts.append((slow, self._encode_exactly(some)))
+            by[self.reference.name] = len(slow)
+        return self._laid_out(n, parts, by)
+
+    def _check(self, text: pa.Array) -> None:
+        """Make the beginnings of a few documents both ways."""
+        assert self._fast is not None
+        places = sorted({i * len(text) // CHECKED_DOCS for i in range(CHECKED_DOCS)})
+        texts = pc.utf8_slice_codeunits(text.take(pa.array(places)), 0, CHECKED_CHARS)
+        some = texts.to_pylist()
+        differing = differences(self.reference, some, self._fast.encode(texts))
+        if differing:
+            raise MismatchError(
+                f"{self._fast.name} and {self.reference.name} make other ids of"
+                f" {some[differing[0]][:60]!r}"
+            )
+
+    def _encode_exactly(self, text: pa.Array) -> Ragged:
+        parts: list[npt.NDArray[np.uint32]] = []
+        lengths: list[int] = []
         for piece in _pieces(text):
-            encoded = self._tokenizer.encode_batch_fast(piece.to_pylist(), add_special_tokens=False)
-            for document in encoded:
-                ids = np.array([*head, *document.ids, *tail], self.dtype)
-                parts.append(ids)
-                counts.append(len(ids))
+            documents = self.reference.encode(piece.to_pylist())
+            lengths += map(len, documents)
+            parts.append(np.fromiter(chain.from_iterable(documents), np.uint32))
         offsets = np.zeros(len(text) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        return Tokens(np.concatenate(parts) if parts else np.empty(0, self.dtype), offsets)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(np.concatenate(parts), offsets)
+
+    def _laid_out(
+        self, n: int, parts: list[tuple[npt.NDArray[np.int64], Ragged]], by: dict[str, int]
+    ) -> Tokens:
+        lengths = np.zeros(n, np.int64)
+        for rows, made in parts:
+            lengths[rows] = np.diff(made.offsets)
+        bos, eos = (-1 if i is None else i for i in (self.bos_id, self.eos_id))
+        ids, offsets = with_ends(lengths, self.dtype, (int(bos >= 0), int(eos >= 0)))
+        for rows, made in parts:
+            place(made.ids, made.offsets[:-1], made.offsets[1:], rows, bos, eos, ids, offsets)
+        return Tokens(ids, offsets, by)
 
 
-def load_engine(
-    config: Tokenizer, dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
-) -> Engine:
+def load_engine(config: Tokenizer, dtype: IdType = "auto") -> Engine:
     """Load the tokenizer, once a process as long as its file stays the same.
 
     Raises:
@@ -122,36 +185,12 @@ def load_engine(
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(
-    config: Tokenizer, dtype: Literal["auto", "uint16", "uint32", "int32"], stamp: object
-) -> Engine:
+def _loaded(config: Tokenizer, dtype: IdType, stamp: object) -> Engine:
     return Engine(config, dtype)
 
 
-def open_tokenizer(path: str) -> tokenizers.Tokenizer:
-    """A tokenizer by file or hub id.
-
-    Raises:
-        ConfigError: neither, or not a tokenizer.
-    """
-    if os.path.isfile(path):
-        try:
-            return tokenizers.Tokenizer.from_file(path)
-        except Exception as e:  # the library raises no narrower one
-            raise ConfigError(f"{path}: not a tokenizer.json ({e})") from e
-    if path.endswith(".json") or path.count("/") > 1 or path.startswith((".", "/", "~")):
-        raise ConfigError(f"{path}: no such tokenizer file; name a tokenizer.json or a hub id")
-    try:
-        return tokenizers.Tokenizer.from_pretrained(path)
-    except Exception as e:  # whatever the network or the hub answers
-        raise ConfigError(
-            f"tokenizer {path!r} is no file here and could not be had from the hub"
-            f" ({type(e).__name__}); download its tokenizer.json and name the file"
-        ) from e
-
-
 def _end_id(
-    tokenizer: tokenizers.Tokenizer,
+    reference: Reference,
     config: Tokenizer,
     wanted: bool | str,
     common: tuple[str, ...],
@@ -161,9 +200,9 @@ def _end_id(
         return None
     names = common if wanted is True else (wanted,)
     for name in names:
-        found = tokenizer.token_to_id(name)
+        found = reference.token_to_id(name)
         if found is not None:
-            return int(found)
+            return found
     raise ConfigError(
         f"tokenizer.{key}: {config.path} has no token {' or '.join(names)};"
         f' name its token (tokenizer.{key}: "<...>") or turn it off ({key}: false)'

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from flows.cli import OK
 from flows.show import as_json, console, printable, table
+from pipelines.encode.reference import open_reference
 from pipelines.errors import ConfigError
 from pipelines.inspect import Pair, beside, documents, open_run, removals
 from pipelines.manifest import RUNNING
 from pipelines.schema import shard_and_row
 from pipelines.summary import removed_by_reason
-from pipelines.tokenize import open_tokenizer
 
 EXCERPT = 100  # characters of a document in a list
 SHOWN = 2000  # characters of a document shown whole
@@ -68,13 +68,13 @@ def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
     recipe = manifest["identity"]["recipe"]
-    tokenizer = open_tokenizer(recipe["tokenizer"]["path"])
+    tokenizer = open_reference(recipe["tokenizer"]["path"])
     loaded = load_from_disk(str(out / "dataset"))
     splits = loaded if isinstance(loaded, DatasetDict) else {"train": loaded}
     rows = []
     for split, dataset in splits.items():
         for row in dataset.select(range(min(limit, len(dataset)))):
-            text = tokenizer.decode(row["input_ids"], skip_special_tokens=False)
+            text = tokenizer.decode(row["input_ids"])
             rows.append({**row, "split": split, "tokens": len(row["input_ids"]), "text": text})
             rows[-1].pop("input_ids")
     if as_data:

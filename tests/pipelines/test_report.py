@@ -125,7 +125,10 @@ def run_report(rows=None, shards=None):
         },
         "tokenizer": {
             "path": "gpt2.json",
-            "engine": "tokenizers 0.23",
+            "engine": "gigatoken 0.10",
+            "why": "",
+            "docs_by_engine": {"gigatoken 0.10": 890, "tokenizers 0.23": 10},
+            "mismatches": [{"key": "00001-of-00004", "message": "other ids of 'x'"}],
             "digest": "c0ffee",
             "largest_id": 50_256,
         },

@@ -53,7 +53,7 @@ def test_a_control_token_written_in_text_is_text_unless_the_recipe_says_id(token
     text = pa.array([f"a{END}b"])
     plain = load_engine(Tokenizer(path=str(tokenizer_path), eos=False))
     asked = load_engine(Tokenizer(path=str(tokenizer_path), eos=False, special_tokens_in_text="id"))
-    end = asked._tokenizer.token_to_id(END)
+    end = asked.reference.token_to_id(END)
     assert end not in per_document(plain.encode(text))[0]
     assert end in per_document(asked.encode(text))[0]
     assert per_document(plain.encode(text)) == reference(tokenizer_path, text)
