@@ -39,7 +39,7 @@ END_TOKENS = (
 )
 START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "[CLS]")
 ENCODE_BYTES = 1 << 18  # text handed to the reference at once; its objects cost ~30x that
-CHECKED_DOCS, CHECKED_CHARS = 2, 1000  # of each batch, made both ways
+CHECKED_DOCS, CHECKED_CHARS = 8, 250  # of each batch, made both ways
 UINT16_IDS = 1 << 16
 
 

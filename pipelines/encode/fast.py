@@ -7,16 +7,17 @@ text. Before it is used it must agree with the reference on `adversarial` texts;
 
 import json
 import os
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import tokenizers
 
 from dedup.arrow_text import text_buffers
 from pipelines.encode.adversarial import adversarial
@@ -108,7 +109,11 @@ def _awkward(text: pa.Array) -> Any:
 def _open(vocabulary: str) -> Any:
     import gigatoken
 
-    return gigatoken.Tokenizer(tokenizers.Tokenizer.from_str(vocabulary))
+    # By a file: `tokenizers` would number added tokens anew where others were taken out.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.json"
+        path.write_text(vocabulary, encoding="utf-8")
+        return gigatoken.Tokenizer(path)
 
 
 def _resident() -> int:

@@ -111,11 +111,16 @@ def open_reference(path: str, *, plain: bool = True) -> Reference:
         ConfigError: no such file or hub model, or not a tokenizer.
     """
     if is_sentencepiece(path):
+        if not plain:
+            raise ConfigError(
+                f"{path}: a SentencePiece model never reads control tokens in text;"
+                " leave tokenizer.special_tokens_in_text at plain"
+            )
         return SentencePieceReference(path)
     return TokenizersReference(path, plain=plain)
 
 
 def is_sentencepiece(path: str) -> bool:
     """Whether a file is a SentencePiece model: by its name, `.model`, `.model.v3`, …"""
-    path = Path(path).name
-    return Path(path).suffix == ".model" or ".model.v" in path
+    name = Path(path).name
+    return Path(path).is_file() and (name.endswith(".model") or ".model.v" in name)
