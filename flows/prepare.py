@@ -11,7 +11,7 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.progress import watcher
-from pipelines.job import Job, Outcome, Phase, Work, do
+from pipelines.job import Job, Outcome, Phase, Work, chained, do
 from pipelines.manifest import HOPELESS
 from pipelines.prepare import prepare
 from pipelines.recipe import Recipe
@@ -44,17 +44,22 @@ def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
     """Execute a phase's works as Prefect tasks; a failed one is an outcome, not the end.
 
     A few are submitted ahead of the workers, not all: a submitted task cannot be taken
-    back when the first ones show that the disk is full.
+    back when the first ones show that the disk is full. Of a chain there is one at a time.
     """
     show = watcher.get()
     show.start(phase.name, len(phase.works))
-    waiting, futures, outcomes = deque(phase.works), {}, {}
+    waiting = deque(chained(phase.works, workers(job.recipe)))
+    futures: dict[Any, deque[Work]] = {}
+    outcomes = {}
     while waiting or futures:
         while waiting and len(futures) < AHEAD * workers(job.recipe):
-            work = waiting.popleft()
-            futures[do_work.submit(work.step, work.key, job, work)] = work
+            chain = waiting.popleft()
+            futures[_submitted(job, chain[0])] = chain
         future = next(iter(as_completed(list(futures))))
-        work, result = futures.pop(future), future.result(raise_on_failure=False)
+        chain, result = futures.pop(future), future.result(raise_on_failure=False)
+        work = chain.popleft()
+        if chain:
+            futures[_submitted(job, chain[0])] = chain
         if not isinstance(result, Outcome):
             stop_if_hopeless(job, result)
             result = Outcome(work=work, error=result)
@@ -62,6 +67,10 @@ def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
         show.advance(phase.name)
     show.end(phase.name)
     return [outcomes[work.key] for work in phase.works]
+
+
+def _submitted(job: Job, work: Work) -> Any:
+    return do_work.submit(work.step, work.key, job, work)
 
 
 def workers(recipe: Recipe) -> int:

@@ -14,6 +14,7 @@ OUT/receipts/…         proof of each piece of work
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,6 +90,7 @@ class Work:
     """One piece of work: independent of its siblings, repeatable, proven by a receipt.
 
     step, key: name it.  inputs: digest of all that it reads.
+    chain: works of one chain are best done in turn, by one worker; "" is none.
     call, args: a module-level function and what it takes after the job, so that it pickles.
     """
 
@@ -97,6 +99,7 @@ class Work:
     inputs: str
     call: Callable[..., Done]
     args: tuple[Any, ...] = ()
+    chain: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +125,24 @@ class Phase:
     name: str
     works: tuple[Work, ...]
     whole: bool = False
+
+
+def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
+    """The works in order, those of a chain together; long chains are cut until there are enough.
+
+    A cut costs its second half the way to its beginning.
+    """
+    made: list[deque[Work]] = []
+    for work in works:
+        if made and work.chain and made[-1][-1].chain == work.chain:
+            made[-1].append(work)
+        else:
+            made.append(deque([work]))
+    while len(made) < at_least and (longest := max(made, key=len, default=())) and len(longest) > 1:
+        half = len(longest) // 2
+        tail = deque([longest.pop() for _ in range(half)][::-1])
+        made.insert(made.index(longest) + 1, tail)
+    return made
 
 
 def do(job: Job, work: Work) -> Outcome:

@@ -170,7 +170,7 @@ def _source(
 def _read(
     job: Job, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
 ) -> Iterator[pa.RecordBatch]:
-    for batch in read_shard(shard, limits=job.recipe.limits):
+    for batch in read_shard(shard, limits=job.recipe.limits, run=job.identity):
         tally.add("read", read_stats(batch))
         if batch.failed.num_rows:
             receipts(batch.failed)

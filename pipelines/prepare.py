@@ -21,6 +21,7 @@ from pipelines.manifest import (
     read_manifest,
 )
 from pipelines.plan import plan_inputs
+from pipelines.read.parked import forget
 from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
@@ -66,7 +67,11 @@ def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[Job]:
     _check_apart(recipe, out)
     with locked(out):
         try:
-            yield open_job(out, recipe, plan)
+            job = open_job(out, recipe, plan)
+            try:
+                yield job
+            finally:
+                forget(job.identity)
         except OSError as e:
             if e.errno in HOPELESS:
                 raise cannot_write(out, e) from e

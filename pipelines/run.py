@@ -106,6 +106,7 @@ def phases(job: Job, plan: Plan) -> Phases:
                 inputs=digest_of([upstream[shard.key], common]),
                 call=run_pass,
                 args=(part, shard),
+                chain=shard.paths[0] if part.index == 0 and shard.compression else "",
             )
             for shard in shards
         ]

@@ -1,5 +1,6 @@
 """JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream."""
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,8 @@ from pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, t
 from pipelines.read.columns import Columns, Piece, find_columns
 from pipelines.read.limits import BATCH_DOCS, Limits
 from pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
-from pipelines.read.stream import BLOCK_BYTES, expansion_ratio, read_blocks
+from pipelines.read.parked import BLOCK_BYTES
+from pipelines.read.stream import expansion_ratio, read_blocks
 from pipelines.shard import Input, SourceShard
 from pipelines.store import InputFile
 
@@ -48,11 +50,15 @@ def cut_jsonl(
     ]
 
 
-def read_jsonl(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
+def read_jsonl(shard: SourceShard, limits: Limits, run: str = "") -> Iterator[ReadBatch]:
     """Yield the documents of a shard; blank lines are no documents."""
-    blocks = read_blocks(
-        shard.paths[0], shard.compression, start=first_byte(shard.start), limits=limits
-    )
+    start = first_byte(shard.start)
+    blocks = read_blocks(shard.paths[0], shard.compression, start=start, limits=limits, run=run)
+    with contextlib.closing(blocks):
+        yield from _documents(shard, limits, blocks)
+
+
+def _documents(shard: SourceShard, limits: Limits, blocks: Iterator[bytes]) -> Iterator[ReadBatch]:
     row = 0
     found = read_lines(
         blocks, start=shard.start, stop=shard.stop, max_bytes=limits.max_document_bytes

@@ -4,7 +4,7 @@ Memory stays at a few blocks whatever the file claims: a gzip or zstd bomb comes
 blocks like any other file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +12,9 @@ import zstandard
 from isal import isal_zlib
 
 from pipelines.read.limits import Limits
+from pipelines.read.parked import BLOCK_BYTES, Stream, park, take
 from pipelines.store import is_outage, open_input, translated
 
-BLOCK_BYTES = 4 * 1024**2  # on an object store each is a request
 # What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
 GZIP_PIECE_BYTES = 16 * 1024
 GZIP_OUT_BYTES = 1024**2
@@ -39,20 +39,34 @@ class DamagedError(Exception):
 
 
 def read_blocks(
-    path: str, compression: str | None, *, start: int = 0, limits: Limits
-) -> Iterator[bytes]:
+    path: str, compression: str | None, *, start: int = 0, limits: Limits, run: str = ""
+) -> Generator[bytes, None, None]:
     """Blocks of about `BLOCK_BYTES` of the uncompressed file, from byte `start` on.
+
+    run: an identity under which files do not change. With it a compressed stream is set down
+        where reading ends, for the shard that begins there (see `parked`).
 
     Raises:
         DamagedError: after the last good byte was yielded.
         InputError, OSError: as `open_input`.
     """
-    with open_input(path) as file:
-        if compression is None:
+    if compression is None:
+        with open_input(path) as file:
             file.seek(start)
             yield from _raw(file, path)
-            return
-        yield from _gathered(_decompressed(file, path, compression, limits), start)
+        return
+    key = (run, path)
+    stream = take(key, start) if run else None
+    if stream is None:
+        file = open_input(path)
+        stream = Stream(file, _decompressed(file, path, compression, limits))
+    try:
+        yield from stream.blocks(start)
+    finally:
+        if run:
+            park(key, stream)
+        else:
+            stream.close()
 
 
 def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
@@ -98,30 +112,6 @@ def _raw(file: pa.NativeFile, path: str) -> Iterator[bytes]:
 
 def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
     return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
-
-
-def _gathered(pieces: Iterator[bytes], start: int) -> Iterator[bytes]:
-    """Blocks of `BLOCK_BYTES` of a stream of pieces, without its first `start` bytes."""
-    held: list[bytes] = []
-    size = 0
-    skip = start
-    try:
-        for piece in pieces:
-            if skip >= len(piece):
-                skip -= len(piece)
-                continue
-            held.append(piece[skip:] if skip else piece)
-            size += len(held[-1])
-            skip = 0
-            if size >= BLOCK_BYTES:
-                yield b"".join(held)
-                held, size = [], 0
-    except DamagedError:
-        if held:
-            yield b"".join(held)
-        raise
-    if held:
-        yield b"".join(held)
 
 
 def _gunzipped(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
