@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench peers wheel clean
+.PHONY: demo test lint bench profile peers wheel clean
 
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
@@ -19,8 +19,11 @@ lint: $(INSTALLED) ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED) ## speed by step, against datasketch in the same run
-	$(BIN)/python -m tests.bench.run
+bench: $(INSTALLED) ## speed by step against the field's tools, in one run (BENCH_QUICK=1: minutes)
+	$(BIN)/python -m tests.bench --folder $(VENV)-bench
+
+profile: $(INSTALLED) ## where the CPU seconds of our own run go, step by step
+	$(BIN)/python -m tests.bench.profile
 
 peers: $(VENV)-peers/.installed ## verdicts against datatrove, in its own environment
 	$(VENV)-peers/bin/pytest -m peers -q
@@ -40,4 +43,4 @@ $(VENV)-peers/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-peers demo-run build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-bench demo-run build dist *.egg-info

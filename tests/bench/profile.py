@@ -1,0 +1,121 @@
+"""Where the CPU seconds of our own run go, step by step. Run: make profile
+
+A whole run, every step in it, its works one by one under the profiler, after a small run
+that compiles; then the command, whose further seconds are start-up, Prefect and its server.
+MB/s are of all text that went in: a step behind a filter sees less of it.
+"""
+
+import argparse
+import cProfile
+import json
+import os
+import pstats
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from pipelines.prepare import prepare
+from pipelines.recipe import make_recipe
+from pipelines.run import one_by_one
+from pipelines.stages import STAGES
+from tests.bench.__main__ import prepared
+from tests.bench.measure import WARM_MB, Bench
+from tests.bench.tools.ours import command, recipe_data
+
+FUNCTIONS = {  # step: the end of its function's file, its name
+    "read": ("read/jsonl.py", "read_jsonl"),
+    **{name: (f"pipelines/{STAGES[name].__module__.rpartition('.')[2]}.py", "__call__")
+       if name == "normalize" else (f"filters/{name}.py", "__call__") for name in STAGES},
+    "benchmark index": ("pipelines/decontaminate.py", "prepare"),
+    "overlap": ("pipelines/decontaminate.py", "check"),
+    "digest": ("dedup/digest.py", "digests"),
+    "sign": ("dedup/minhash.py", "signatures"),
+    "band": ("dedup/lsh.py", "band_keys"),
+    "exact duplicates": ("pipelines/duplicates.py", "find_exact"),
+    "pairs of bands": ("pipelines/edges.py", "find_edges"),
+    "clusters": ("pipelines/duplicates.py", "find_near"),
+    "tokenize": ("pipelines/tokenize.py", "encode"),
+    "plan": ("pipelines/plan.py", "plan_inputs"),
+    "report": ("pipelines/report.py", "write_report"),
+    "its figures": ("pipelines/summary.py", "summarize"),
+}  # fmt: skip
+WRITES = ("write_batch", "write_table", "fsync")
+WITHIN = ("duplicates.py", "edges.py")  # what they write is in their own figure
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(prog="python -m tests.bench.profile", description=__doc__)
+    ask.add_argument("--mb", type=float, default=100, help="of text")
+    args = ask.parse_args()
+    bench = prepared(quick=False, repeats=1)
+    os.environ["BENCH_TOKENIZER"] = str(bench.tokenizer)
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        scratch = Path(folder)
+        run(bench, WARM_MB, scratch / "warm")
+        profiler, cpu_s = profiled(bench, args.mb, scratch / "run")
+        whole_s = command_s(bench, args.mb, scratch)
+    text = json.loads((bench.part(args.mb) / "info.json").read_text())["text_bytes"] / 1e6
+    show(by_step(pstats.Stats(profiler)), text, cpu_s, whole_s)
+
+
+def run(bench: Bench, mb: float, out: Path) -> None:
+    prepare(make_recipe(recipe_data(bench.part(mb), steps(bench)), where="bench"), out, one_by_one)
+
+
+def steps(bench: Bench) -> list[dict[str, Any]]:
+    """Every step that a recipe can name."""
+    items = str(bench.part(WARM_MB) / "benchmark.jsonl")
+    wanted = [{"name": "items", "path": items, "fields": ["question"]}]
+    overlap = {"decontaminate": {"benchmarks": wanted}}
+    return [*({name: {}} for name in STAGES), {"exact": {}}, {"near": {}}, overlap]
+
+
+def profiled(bench: Bench, mb: float, out: Path) -> tuple[cProfile.Profile, float]:
+    """The profile of this thread, and the CPU seconds of all."""
+    bench.part(mb)
+    profiler, start = cProfile.Profile(time.thread_time), time.process_time()
+    profiler.runcall(run, bench, mb, out)
+    return profiler, time.process_time() - start
+
+
+def command_s(bench: Bench, mb: float, scratch: Path) -> float:
+    """CPU seconds of the command over the same."""
+    work = command(*steps(bench))(bench.part(mb), scratch)
+    before = children_s()
+    work()
+    return children_s() - before
+
+
+def children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def by_step(stats: pstats.Stats) -> dict[str, float]:
+    """CPU seconds of each step, with all that it calls."""
+    found = dict.fromkeys([*FUNCTIONS, "write"], 0.0)
+    for (file, _, name), (_, _, _, cumulated, callers) in stats.stats.items():
+        for step, (end, function) in FUNCTIONS.items():
+            if name == function and file.endswith(end):
+                found[step] += cumulated
+        if any(write in name for write in WRITES):
+            found["write"] += sum(
+                used[3] for (where, *_), used in callers.items() if not where.endswith(WITHIN)
+            )
+    return found
+
+
+def show(found: dict[str, float], text_mb: float, cpu_s: float, whole_s: float) -> None:
+    print(f"{text_mb:.0f} MB of text, {cpu_s:.2f} CPU s, {text_mb / cpu_s:.1f} MB/s\n")
+    print(f"{'step':24}{'CPU s':>9}{'share':>8}{'MB/s':>10}")
+    rest = cpu_s - sum(found.values())
+    for step, seconds in {**found, "the rest": rest}.items():
+        rate = f"{text_mb / seconds:10.0f}" if seconds > 0 else f"{'-':>10}"
+        print(f"{step:24}{seconds:9.3f}{seconds / cpu_s:8.1%}{rate}")
+    print(f"\nas a command: {whole_s:.2f} CPU s; start-up and Prefect {whole_s - cpu_s:.2f} CPU s")
+
+
+if __name__ == "__main__":
+    main()
