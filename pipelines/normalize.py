@@ -81,8 +81,10 @@ def work_needed(text: pa.Array) -> npt.NDArray[np.uint8]:
 def normalized(text: pa.Array, work: npt.NDArray[np.uint8]) -> pa.Array:
     """Do the work that `work_needed` found; the other documents stay as they are."""
     for bit, do in ((HAS_CONTROLS, without_controls), (MAY_COMPOSE, composed)):
-        mask = pa.array((work & bit) != 0)
-        text = pc.replace_with_mask(text, mask, do(text.filter(mask)))
+        wanted = (work & bit) != 0
+        if wanted.any():
+            mask = pa.array(wanted)
+            text = pc.replace_with_mask(text, mask, do(text.filter(mask)))
     return text
 
 

@@ -9,7 +9,8 @@ from pydantic import Field
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
 from pipelines.filters.characters import characters
-from pipelines.filters.kernels.c4 import CitationWords, LineRules, Phrases, c4_documents
+from pipelines.filters.kernels.c4 import c4_documents
+from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
 from pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 Count = Annotated[int, Field(ge=0)]
@@ -108,10 +109,10 @@ class C4(Config):
 
 
 def packed(phrases: tuple[str, ...]) -> Phrases:
-    """Phrases as the kernel reads them."""
+    """Phrases, at most eight, as the kernel reads them."""
     text = text_buffers(pa.array(phrases, pa.large_string()))
     heads, seconds = np.zeros((2, 256), np.uint8)
-    for phrase in phrases:
+    for k, phrase in enumerate(phrases):
         for table, letter in ((heads, phrase[0]), (seconds, phrase[1])):
-            table[[ord(letter.lower()), ord(letter.upper())]] = 1
+            table[[ord(letter.lower()), ord(letter.upper())]] |= 1 << k
     return Phrases(text.data, text.offsets[1:], heads, seconds)

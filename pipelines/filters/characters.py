@@ -17,7 +17,7 @@ import pyarrow as pa
 from dedup import unicode
 from dedup.arrow_text import text_buffers
 from pipelines.filters.kernels.characters import class_of_bytes
-from pipelines.filters.kernels.words import count_words
+from pipelines.filters.kernels.words import count_bits, count_words
 
 START = 1  # first byte of its character: as many as there are characters
 SPACE = 2  # str.isspace()
@@ -27,6 +27,8 @@ SYMBOL = 16  # in datatrove's PUNCTUATION_SET: a word of nothing else is no word
 TERMINAL = 32  # in datatrove's TERMINAL_PUNCTUATION: ends a sentence in some script
 DECIMAL = 64  # str.isdecimal(), `\d` of `re`
 CLOSING = 128  # may stand between the end of a sentence and the space behind it
+
+PADDING = 8  # bytes
 
 LINE_BREAKS = "A-D 1C-1E 85 2028-2029"
 CLOSING_MARKS = "22 27 29 5D 7D BB 2019 201D"
@@ -59,7 +61,9 @@ DECIMAL_ZEROS = (
 class Characters(NamedTuple):
     """A text column and the classes of its bytes; document `i` at `[offsets[i]:offsets[i + 1]]`.
 
-    data, classes: (n_bytes,) uint8.  offsets: (n_docs + 1,) int64, the first of them 0.
+    data: (n_bytes,) uint8.  offsets: (n_docs + 1,) int64, the first of them 0.
+    classes: (n_bytes + PADDING,) uint8, of any value behind the last document: kernels read
+    eight bytes at a time.
     """
 
     data: npt.NDArray[np.uint8]
@@ -77,7 +81,7 @@ def characters(column: pa.Array) -> Characters:
     first, last = int(text.offsets[0]), int(text.offsets[-1])
     data = text.data[first:last]
     data.flags.writeable = False  # or kernels would be compiled twice: empty columns have no buffer
-    classes = np.empty(len(data), np.uint8)
+    classes = np.empty(len(data) + PADDING, np.uint8)
     class_of_bytes(data, class_table(), classes)
     return Characters(data, classes, text.offsets - first)
 
@@ -86,6 +90,13 @@ def word_counts(text: Characters) -> npt.NDArray[np.int64]:
     """(n_docs,) int64, words as `str.split()` has them."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
     count_words(text.classes, text.offsets, counts)
+    return counts
+
+
+def char_counts(text: Characters) -> npt.NDArray[np.int64]:
+    """(n_docs,) int64, code points."""
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    count_bits(text.classes, text.offsets, START, START, counts)
     return counts
 
 

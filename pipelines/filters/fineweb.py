@@ -4,11 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field
 
 from pipelines.config import Config
-from pipelines.filters.characters import Characters, characters, word_counts
+from pipelines.filters.characters import Characters, char_counts, characters, word_counts
 from pipelines.filters.parts import newline_counts, part_facts
 from pipelines.filters.rules import Rule, above, below, decide, ratio
 from pipelines.stage import StageResult
@@ -52,7 +51,7 @@ class FineWeb(Config):
 
     def _rules(self, text: Characters, column: pa.Array) -> list[Rule]:
         n_newlines = newline_counts(text)
-        chars = np.asarray(pc.utf8_length(column), np.int64)
+        chars = char_counts(text)
         n_words = word_counts(text)
         lines = part_facts(text, n_newlines, skip_blank=True, short_chars=self.short_line_chars)
         terminal = ratio(lines.n_terminal, lines.n)

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
-from pipelines.filters.characters import Characters, characters
+from pipelines.filters.characters import Characters, characters, word_counts
 from pipelines.filters.kernels import lines, words
 from pipelines.filters.rules import Rule, above, below, decide, ratio
 from pipelines.stage import StageResult
@@ -122,7 +122,8 @@ def word_facts(
     for word in stop_words:
         encoded = word.encode()
         lengths[encoded[0]] |= np.uint64(1 << min(len(encoded), 63))
-    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, enough, seen, counts)
+    borders = np.empty(2 * int(word_counts(text).max(initial=0)) + 1, np.uint64)
+    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, enough, seen, borders, counts)
     return counts.T.astype(np.float64)
 
 

@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
 from pipelines.config import Config
-from pipelines.filters.characters import Characters, characters, word_counts
-from pipelines.filters.kernels.ngrams import first_repetition
+from pipelines.filters.characters import Characters, char_counts, characters
+from pipelines.filters.letters import letters
+from pipelines.filters.ngrams import judge_frequent, judge_repeated, ngram_rules
 from pipelines.filters.parts import newline_counts, part_facts
 from pipelines.filters.rules import Rule, above, first_failing, ratio
 from pipelines.stage import StageResult, keep_where
@@ -73,10 +73,14 @@ class GopherRepetition(Config):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
-        chars = np.asarray(pc.utf8_length(batch["text"]), np.int64)
+        chars = char_counts(text)
         rules = self._part_rules(text, batch["text"], chars)
         verdicts, values = first_failing(rules, batch.num_rows)
-        self._judge_ngrams(text, chars, verdicts, values, first_place=len(rules) + 1)
+        top = ngram_rules(self.top_ngrams, len(rules) + 1)
+        duplicate = ngram_rules(self.duplicate_ngrams, len(rules) + len(top.sizes) + 1)
+        words = letters(text)
+        judge_frequent(words, chars, top, verdicts, values)
+        judge_repeated(words, chars, duplicate, verdicts, values)
         reasons = [r.reason for r in rules] + self._ngram_reasons()
         return keep_where(self.name, batch, verdicts, reasons, values=values)
 
@@ -112,36 +116,3 @@ class GopherRepetition(Config):
         return [f"top_{n}_gram" for n, _ in self.top_ngrams or ()] + [
             f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()
         ]
-
-    def _judge_ngrams(
-        self,
-        text: Characters,
-        chars: npt.NDArray[np.int64],
-        verdicts: npt.NDArray[np.uint8],
-        values: npt.NDArray[np.float64],
-        *,
-        first_place: int,
-    ) -> None:
-        """Let the n-gram rules decide on documents no rule has removed; in place."""
-        top, duplicate = self.top_ngrams or (), self.duplicate_ngrams or ()
-        sizes = np.array([n for n, _ in top + duplicate], np.int64)
-        limits = np.array([limit for _, limit in top + duplicate], np.float64)
-        most = int(word_counts(text).max(initial=0))
-        slots = 1 << max(1, (2 * most - 1).bit_length())
-        first_repetition(
-            *text,
-            chars,
-            sizes,
-            limits,
-            len(top),
-            first_place,
-            np.empty(most, np.uint64),  # words
-            np.empty(most + 2, np.uint64),  # sums
-            np.empty(most + 2, np.uint64),  # scale
-            np.empty(most + 2, np.int64),  # chars
-            np.empty(slots, np.uint64),  # keys
-            np.empty(slots, np.int32),  # counts
-            np.empty(slots, np.int32),  # firsts
-            verdicts,
-            values,
-        )

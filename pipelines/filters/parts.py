@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pipelines.filters.characters import Characters
 from pipelines.filters.kernels import parts
-from pipelines.filters.kernels.words import count_byte
+from pipelines.filters.kernels.words import count_bits
 
 
 class PartFacts(NamedTuple):
@@ -27,7 +27,7 @@ class PartFacts(NamedTuple):
 def newline_counts(text: Characters) -> npt.NDArray[np.int64]:
     r"""(n_docs,) int64, how many "\n" each document has."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
-    count_byte(text.data, text.offsets, parts.LF, counts)
+    count_bits(text.data, text.offsets, 0xFF, parts.LF, counts)
     return counts
 
 

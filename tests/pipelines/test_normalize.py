@@ -63,6 +63,12 @@ def test_bytes_are_accounted_also_where_text_grows(texts):
     assert (stats.bytes_edited, stats.docs_out) == (before - after, len(texts))
 
 
+@pytest.mark.parametrize("odd", ["\x00", "\r", "\x85", "e\u0301", "é\r\n"])
+def test_work_is_found_wherever_it_stands_in_a_long_document(odd):
+    texts = ["a" * before + odd + "b" * 200 for before in range(300)]
+    assert normalized(texts) == [twin.normalize(t) for t in texts]
+
+
 def test_text_can_grow():
     assert Normalize()(document_batch(["\U0001d15e"])).stats.bytes_edited == -4
 

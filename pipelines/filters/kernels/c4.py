@@ -1,24 +1,15 @@
 """C4's rules, line by line, writing what is left of each document."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dedup.kernels._jit import F64, I64, U8, inlined, kernel
+from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
-SPACE = 2
-BREAK = 4
-TERMINAL = 32
-DECIMAL = 64
-CLOSING = 128
+START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.characters: a kernel's constants live
+TERMINAL, DECIMAL, CLOSING = 32, 64, 128  # in its own file
 
-LF = 0x0A
-CR = 0x0D
-DOT = 0x2E
-BRACKET = 0x5B
-CLOSING_BRACKET = 0x5D
-BRACE = 0x7B
+LF, CR, DOT = 0x0A, 0x0D, 0x2E
+BRACKET, CLOSING_BRACKET, BRACE = 0x5B, 0x5D, 0x7B
 
 KEEP = 0  # as in pipelines.stage
 LOREM_IPSUM, CURLY_BRACKET, TOO_FEW_SENTENCES = range(1, 4)
@@ -26,42 +17,13 @@ LOREM_IPSUM, CURLY_BRACKET, TOO_FEW_SENTENCES = range(1, 4)
 KEPT, DROPPED = 0, -1  # what becomes of a line
 
 # `find_phrases` sets bit k for phrase k: lorem ipsum, javascript, then the policies
-LOREM_IPSUM_PHRASE = 1
-JAVASCRIPT_PHRASE = 2
-POLICY_PHRASES = ~3
+LOREM_IPSUM_PHRASE, JAVASCRIPT_PHRASE, POLICY_PHRASES = 1, 2, ~3
 
-
-class LineRules(NamedTuple):
-    """Which rules hold for lines; a limit that is off is one that no line meets."""
-
-    remove_citations: bool
-    terminal_mark: bool
-    lorem_ipsum: bool
-    javascript: bool
-    curly_bracket: bool
-    policy: bool
-    min_words: int
-    max_word_chars: int
-
-
-class CitationWords(NamedTuple):
-    """The two citations of Wikipedia that are not numbers: UTF-8, brackets included."""
-
-    edit: U8
-    needed: U8
-
-
-class Phrases(NamedTuple):
-    """Lower-case phrases of ASCII letters and spaces.
-
-    text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
-    heads, seconds: (256,) uint8, 1 for first and second bytes of phrases, in either case.
-    """
-
-    text: U8
-    ends: I64
-    heads: U8
-    seconds: U8
+U64_8 = np.uint64(8)
+ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
+ONE = np.uint64(1)
+BREAKS = np.uint64(0x0101010101010101 * BREAK)
+TERMINALS = np.uint64(0x0101010101010101 * TERMINAL)
 
 
 @inlined
@@ -95,14 +57,18 @@ def phrase_stands_at(data: U8, i: int, end: int, text: U8, first: int, last: int
 @inlined
 def find_phrases(data: U8, i: int, end: int, phrases: Phrases) -> int:
     """Which phrases occur in data[i:end], whatever their case: bit k for phrase k."""
+    text, ends, heads, seconds = phrases
     found = 0
-    for j in range(i, end - 1):
-        if phrases.heads[data[j]] and phrases.seconds[data[j + 1]]:
+    for j in range(np.uint64(i), np.uint64(max(i, end - 1))):
+        may = heads[data[j]] & seconds[data[j + ONE]]
+        if may:
             first = 0
-            for k in range(phrases.ends.shape[0]):
-                if phrase_stands_at(data, j, end, phrases.text, first, phrases.ends[k]):
+            for k in range(ends.shape[0]):
+                if may >> k & 1 and phrase_stands_at(
+                    data, int(np.int64(j)), end, text, first, ends[k]
+                ):
                     found |= 1 << k
-                first = phrases.ends[k]
+                first = ends[k]
     return found
 
 
@@ -133,17 +99,23 @@ def citation_end(data: U8, classes: U8, i: int, end: int, words: CitationWords) 
 
 
 @inlined
-def word_lengths(classes: U8, i: int, end: int) -> tuple[int, int]:
-    """How many words a line has, and how many characters its longest."""
-    n = longest = chars = 0
+def has_words(classes: U8, i: int, end: int, least: int) -> bool:
+    """Whether at least so many words stand in classes[i:end], which begins with one if any."""
+    n = int(i < end)
+    while n < least and i + 1 < end:
+        n += int(classes[i] & SPACE) > int(classes[i + 1] & SPACE)
+        i += 1
+    return n >= least
+
+
+@inlined
+def longest_word(classes: U8, i: int, end: int) -> int:
+    """The characters of the longest word."""
+    longest = chars = 0
     for j in range(i, end):
-        if classes[j] & SPACE:
-            chars = 0
-        else:
-            n += chars == 0
-            chars += classes[j] & START
-            longest = max(longest, chars)
-    return n, longest
+        chars = 0 if classes[j] & SPACE else chars + int(classes[j] & START)
+        longest = max(longest, chars)
+    return longest
 
 
 @inlined
@@ -157,28 +129,43 @@ def ends_sentence(data: U8, start: int, end: int) -> bool:
 
 
 @inlined
+def skip(classes: U8, i: int, end: int, bits: np.uint64) -> int:
+    """i, moved over whole eights of bytes that have none of these bits."""
+    at = np.uint64(i)
+    while at + U64_8 <= np.uint64(end):
+        chunk = ZERO
+        for j in range(8):  # the compiler makes one load of it
+            chunk |= np.uint64(classes[at + np.uint64(j)]) << np.uint64(8 * j)
+        if chunk & bits:
+            break
+        at += U64_8
+    return int(np.int64(at))
+
+
+@inlined
 def count_sentences(classes: U8, i: int, end: int) -> int:
     """Sentences of a line; at least 1.
 
     One ends where whitespace follows a terminal mark, closing marks between them allowed.
     """
     n = 1
-    after_mark = ended = False
-    for j in range(i, end):
-        c = classes[j]
-        if c & SPACE:
-            ended = ended or after_mark
-            after_mark = False
+    while i < end:
+        if not classes[i] & TERMINAL:
+            i = skip(classes, i + 1, end, TERMINALS)
             continue
-        n += ended
-        ended = False
-        after_mark = (c & TERMINAL) != 0 or (after_mark and (c & CLOSING) != 0)
+        while i < end and classes[i] & (TERMINAL | CLOSING):
+            i += 1
+        mark_end = i
+        while i < end and classes[i] & SPACE:
+            i += 1
+        n += mark_end < i and i < end
     return n
 
 
 @inlined
 def line_end(data: U8, classes: U8, i: int, end: int) -> tuple[int, int]:
     """Where the line that begins at byte i ends, and where the next begins."""
+    i = skip(classes, i, end, BREAKS)
     while i < end and not classes[i] & BREAK:
         i += 1
     if i == end:
@@ -192,6 +179,24 @@ def line_end(data: U8, classes: U8, i: int, end: int) -> tuple[int, int]:
 
 
 @inlined
+def has_byte(data: U8, i: int, end: int, byte: int) -> bool:
+    """Whether a byte stands in data[i:end]."""
+    found = False
+    for j in range(np.uint64(i), np.uint64(end)):
+        found |= data[j] == np.uint8(byte)
+    return found
+
+
+@inlined
+def copy(data: U8, i: int, end: int, out: U8, k: int) -> None:
+    """Copy data[i:end] to out[k:]."""
+    to = np.uint64(k)
+    first = np.uint64(i)
+    for j in range(np.uint64(end - i)):
+        out[to + j] = data[first + j]
+
+
+@inlined
 def copy_line(
     data: U8, classes: U8, i: int, end: int, rules: LineRules, words: CitationWords, out: U8,
     out_classes: U8, k: int, at_start: bool,
@@ -201,8 +206,12 @@ def copy_line(
     at_start: nothing stands before it in its document; leading whitespace is then left out.
     """
     first = k
+    if not (rules.remove_citations and has_byte(data, i, end, BRACKET)):
+        copy(data, i, end, out, k)
+        copy(classes, i, end, out_classes, k)
+        return k + end - i
     while i < end:
-        if data[i] == BRACKET and rules.remove_citations:
+        if data[i] == BRACKET:
             after = citation_end(data, classes, i, end, words)
             if after > i:
                 i = after
@@ -225,10 +234,8 @@ def judge_line(out: U8, first: int, k: int, rules: LineRules, phrases: Phrases) 
         return LOREM_IPSUM
     if rules.javascript and found & JAVASCRIPT_PHRASE:
         return DROPPED
-    if rules.curly_bracket:
-        for j in range(first, k):
-            if out[j] == BRACE:
-                return CURLY_BRACKET
+    if rules.curly_bracket and has_byte(out, first, k, BRACE):
+        return CURLY_BRACKET
     if rules.policy and found & POLICY_PHRASES:
         return DROPPED
     return KEPT
@@ -246,24 +253,15 @@ def trimmed(classes: U8, i: int, end: int) -> tuple[int, int]:
 
 @kernel
 def c4_documents(
-    data: U8,
-    classes: U8,
-    offsets: I64,
-    rules: LineRules,
-    words: CitationWords,
-    phrases: Phrases,
-    min_sentences: int,
-    out: U8,
-    out_classes: U8,
-    out_offsets: I64,
-    verdicts: U8,
-    values: F64,
-) -> None:
+    data: U8, classes: U8, offsets: I64, rules: LineRules, words: CitationWords, phrases: Phrases,
+    min_sentences: int, out: U8, out_classes: U8, out_offsets: I64, verdicts: U8, values: F64,
+) -> None:  # fmt: skip
     """Write the kept lines of each document, one behind the other, and judge it.
 
     out, out_classes: (n_bytes,).  out_offsets: (n_docs + 1,); a document that is not kept is
     empty.  verdicts, values: (n_docs,); value is the number of sentences where that decides.
     """
+    most_chars = rules.max_word_chars
     out_offsets[0] = 0
     for d in range(verdicts.shape[0]):
         start = k = out_offsets[d]
@@ -274,8 +272,9 @@ def c4_documents(
             stop, after = line_end(data, classes, i, end)
             first, last = trimmed(classes, i, stop)
             i = after
-            n_words, longest = word_lengths(classes, first, last)
-            if n_words < rules.min_words or longest > rules.max_word_chars:
+            if not has_words(classes, first, last, rules.min_words):
+                continue
+            if last - first > most_chars and longest_word(classes, first, last) > most_chars:
                 continue
             line = k
             if k > start:

@@ -1,5 +1,7 @@
 """Control characters and line ends: which documents need work, and the work."""
 
+import numpy as np
+
 from dedup.kernels._jit import I64, U8, inlined, kernel
 
 MAY_COMPOSE = 1  # as in pipelines.normalize; a kernel's constants live in its own file
@@ -17,6 +19,7 @@ LAST_CODE_POINT = 0x10FFFF
 REPLACEMENT = 0xFFFD
 
 LEAVE, REMOVE = -1, -2
+BLOCK = 128  # bytes looked at together
 
 
 @inlined
@@ -57,11 +60,11 @@ def replacement(cp: int) -> int:
 @inlined
 def plain_ascii(data: U8, start: int, end: int) -> bool:
     """Whether there is nothing but ASCII without controls, tabs and newlines apart."""
-    odd = 0
-    for i in range(start, end):
+    odd = False
+    for i in range(np.uint64(start), np.uint64(end)):  # or it would test for negative indices
         b = data[i]
         odd |= (b >= DEL) | ((b < SPACE) & (b != TAB) & (b != LF))
-    return odd == 0
+    return not odd
 
 
 @kernel
@@ -74,8 +77,11 @@ def find_work(data: U8, offsets: I64, composing: U8, out: U8) -> None:
         i = offsets[d]
         end = offsets[d + 1]
         found = 0
-        if not plain_ascii(data, i, end):
-            while i < end:
+        while i < end:
+            stop = min(i + BLOCK, end)
+            if plain_ascii(data, i, stop):
+                i = stop
+            while i < stop:
                 cp, size = decode(data, i, end)
                 found |= composing[cp]
                 if replacement(cp) != LEAVE:

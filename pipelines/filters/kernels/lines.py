@@ -24,6 +24,16 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 THREE = np.uint64(3)
+U64_2 = np.uint64(2)
+U64_4 = np.uint64(4)
+U64_8 = np.uint64(8)
+U64_56 = np.uint64(56)
+BLOCK = np.uint64(128)  # bytes looked at together; an uint8 counts up to 255
+LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
+EVEN_BITS = np.uint64(0x5555555555555555)
+BIT_PAIRS = np.uint64(0x3333333333333333)
+LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
+BREAKS = LOW_BITS * np.uint64(BREAK)
 
 
 @inlined
@@ -37,20 +47,73 @@ def is_bullet(data: U8, i: np.uint64, end: np.uint64) -> bool:
 
 
 @inlined
-def ends_ellipsis(data: U8, start: np.uint64, end: np.uint64) -> bool:
-    """Whether data[start:end] ends with U+2026."""
-    if end < start + THREE:
-        return False
-    last = data[end - ONE] == LAST_OF_ELLIPSIS
-    return bool(last and data[end - TWO] == 0x80 and data[end - THREE] == 0xE2)
+def eight(data: U8, at: np.uint64) -> np.uint64:
+    """data[at:at + 8] as one number; the compiler makes one load of it."""
+    chunk = ZERO
+    for j in range(8):
+        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
+    return chunk
 
 
 @inlined
-def ends_dots(data: U8, start: np.uint64, end: np.uint64) -> bool:
-    """Whether data[start:end] ends with three dots."""
-    if end < start + THREE:
-        return False
-    return bool(data[end - ONE] == DOT and data[end - TWO] == DOT and data[end - THREE] == DOT)
+def n_bits(x: np.uint64) -> np.uint64:
+    """How many bits are set; the compiler makes one instruction of it."""
+    x -= (x >> ONE) & EVEN_BITS
+    x = (x & BIT_PAIRS) + ((x >> U64_2) & BIT_PAIRS)
+    x = (x + (x >> U64_4)) & LOW_HALVES
+    return (x * LOW_BITS) >> U64_56
+
+
+@inlined
+def find_break(classes: U8, i: np.uint64, end: np.uint64) -> np.uint64:
+    """Where the next line break begins; `end` if nowhere. Reads up to seven bytes behind."""
+    while i < end:
+        breaks = eight(classes, i) & BREAKS
+        if breaks:
+            return min(end, i + (n_bits((breaks - ONE) & ~breaks) >> THREE))
+        i += U64_8
+    return end
+
+
+@inlined
+def is_ellipsis(data: U8, i: int) -> bool:
+    """Whether the three bytes at i are dots, or U+2026; no branch, so that many are one test."""
+    first, second, third = data[i], data[i + ONE], data[i + TWO]
+    dots = (first == DOT) & (second == DOT) & (third == DOT)
+    return bool(dots | ((first == 0xE2) & (second == 0x80) & (third == LAST_OF_ELLIPSIS)))
+
+
+@inlined
+def count_ellipses(data: U8, i: np.uint64, end: np.uint64) -> int:
+    """U+2026 and three dots in data[i:end]; six dots are two."""
+    n = 0
+    free = i
+    while i + TWO < end:
+        stop = min(i + BLOCK, end - TWO)
+        found = False
+        for j in range(i, stop):
+            found |= is_ellipsis(data, j)
+        if found:
+            for j in range(i, stop):
+                if j >= free and is_ellipsis(data, j):
+                    n += 1
+                    free = j + THREE
+        i = stop
+    return n
+
+
+@inlined
+def count_hashes(data: U8, i: np.uint64, end: np.uint64) -> int:
+    """How often "#" stands in data[i:end]."""
+    n = np.int64(0)
+    while i < end:
+        stop = min(i + BLOCK, end)
+        found = np.uint8(0)
+        for j in range(i, stop):
+            found = np.uint8(found + np.uint8(data[j] == HASH))
+        n += found
+        i = stop
+    return int(n)
 
 
 @kernel
@@ -61,31 +124,22 @@ def line_facts(data: U8, classes: U8, offsets: I64, out: I64) -> None:
     or three dots; six dots are two.
     """
     for d in range(out.shape[0]):
-        n_lines = n_bullets = n_trailing = n_hashes = n_ellipses = ZERO
+        n_lines = n_bullets = n_trailing = 0
         i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])
+        out[d, N_HASHES] = count_hashes(data, i, end)
+        out[d, N_ELLIPSES] = n_ellipses = count_ellipses(data, i, end)
         while i < end:
             line = i
-            while i < end and not classes[i] & BREAK:
-                b = data[i]
-                i += ONE
-                n_hashes += np.uint64(b == HASH)
-                if b == DOT:
-                    dots = ONE
-                    while i < end and data[i] == DOT:
-                        dots += ONE
-                        i += ONE
-                    n_ellipses += dots // THREE
-                elif b == LAST_OF_ELLIPSIS:
-                    n_ellipses += np.uint64(ends_ellipsis(data, line, i))
-            last = i
-            while last > line and classes[last - ONE] & SPACE:
-                last -= ONE
+            i = last = find_break(classes, i, end)
+            if n_ellipses:
+                while last > line and classes[last - ONE] & SPACE:
+                    last -= ONE
+                n_trailing += bool(last >= line + THREE and is_ellipsis(data, int(last - THREE)))
             while line < last and classes[line] & SPACE:
                 line += ONE
-            n_lines += ONE
-            n_bullets += np.uint64(line < last and is_bullet(data, line, last))
-            n_trailing += np.uint64(ends_dots(data, line, last) or ends_ellipsis(data, line, last))
+            n_lines += 1
+            n_bullets += bool(line < last and is_bullet(data, line, last))
             i += ONE
             if i < end and data[i - ONE] == CR and data[i] == LF:
                 i += ONE
@@ -94,5 +148,3 @@ def line_facts(data: U8, classes: U8, offsets: I64, out: I64) -> None:
         out[d, N_LINES] = n_lines
         out[d, N_BULLET_LINES] = n_bullets
         out[d, N_ELLIPSIS_LINES] = n_trailing
-        out[d, N_HASHES] = n_hashes
-        out[d, N_ELLIPSES] = n_ellipses

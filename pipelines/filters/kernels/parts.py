@@ -20,8 +20,21 @@ FINAL = np.uint64(0x94D049BB133111EB)
 EMPTY = np.uint64(0)  # of a slot
 NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
+# Unsigned indices: a signed one is tested for being negative at each use.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+U64_2 = np.uint64(2)
+U64_3 = np.uint64(3)
+U64_4 = np.uint64(4)
 U64_8 = np.uint64(8)
 U64_32 = np.uint64(32)
+U64_56 = np.uint64(56)
+LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
+HIGH_BITS = np.uint64(0x8080808080808080)
+EVEN_BITS = np.uint64(0x5555555555555555)
+BIT_PAIRS = np.uint64(0x3333333333333333)
+LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
+NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 
 # columns of `part_facts`
 N_PARTS, N_REPEATED, REPEATED_CHARS, N_TERMINAL, N_SHORT = range(5)
@@ -29,39 +42,97 @@ N_PART_FACTS = 5
 
 
 @inlined
-def find_break(data: U8, i: int, end: int, newlines: int) -> tuple[int, int]:
-    """Where the next run of `newlines` newlines or more begins and ends; end, end + 1 if none."""
-    while i < end:
-        if data[i] == LF:
-            first = i
-            while i < end and data[i] == LF:
-                i += 1
-            if i - first >= newlines:
-                return first, i
-        else:
-            i += 1
-    return end, end + 1
+def eight(data: U8, at: np.uint64) -> np.uint64:
+    """data[at:at + 8] as one number; the compiler makes one load of it."""
+    chunk = ZERO
+    for j in range(8):
+        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
+    return chunk
 
 
 @inlined
-def hash_bytes(data: U8, start: int, stop: int) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY."""
-    i = np.uint64(start)
-    end = np.uint64(stop)
-    h = end - i
+def n_bits(x: np.uint64) -> np.uint64:
+    """How many bits are set; the compiler makes one instruction of it."""
+    x -= (x >> ONE) & EVEN_BITS
+    x = (x & BIT_PAIRS) + ((x >> U64_2) & BIT_PAIRS)
+    x = (x + (x >> U64_4)) & LOW_HALVES
+    return (x * LOW_BITS) >> U64_56
+
+
+@inlined
+def find_newline(data: U8, i: np.uint64, end: np.uint64) -> np.uint64:
+    r"""Where the next "\n" stands; `end` if nowhere. A byte less one borrows where it is 0."""
     while i + U64_8 <= end:
-        chunk = EMPTY
-        for j in range(8):  # the compiler makes one load of it
-            chunk |= np.uint64(data[i + np.uint64(j)]) << np.uint64(8 * j)
-        h = (h ^ chunk) * FOLD
-        h ^= h >> U64_32
+        chunk = eight(data, i) ^ NEWLINES
+        zeros = (chunk - LOW_BITS) & ~chunk & HIGH_BITS
+        if zeros:
+            return i + (n_bits((zeros - ONE) & ~zeros) >> U64_3)
         i += U64_8
-    chunk = EMPTY
+    while i < end and data[i] != LF:
+        i += ONE
+    return i
+
+
+@inlined
+def find_break(
+    data: U8, i: np.uint64, end: np.uint64, newlines: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Where the next run of `newlines` newlines or more begins and ends; end, end + 1 if none."""
     while i < end:
-        chunk = (chunk << U64_8) | np.uint64(data[i])
-        i += NEVER_EMPTY
+        first = find_newline(data, i, end)
+        i = first
+        while i < end and data[i] == LF:
+            i += ONE
+        if first < end and i - first >= newlines:
+            return first, i
+    return end, end + ONE
+
+
+@inlined
+def hash_bytes(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
+    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
+
+    The last eight may be some that were read before.
+    """
+    h = (stop - start) * FOLD
+    chunk = ZERO
+    if stop - start < U64_8:
+        for i in range(start, stop):
+            chunk = (chunk << U64_8) | np.uint64(data[i])
+    else:
+        while start + U64_8 < stop:
+            h = (h ^ eight(data, start)) * FOLD
+            h ^= h >> U64_32
+            start += U64_8
+        chunk = eight(data, stop - U64_8)
     h = (h ^ chunk) * FINAL
+    h = (h ^ (h >> U64_32)) * FOLD
     return (h ^ (h >> U64_32)) | NEVER_EMPTY
+
+
+@inlined
+def n_characters(classes: U8, start: np.uint64, stop: np.uint64) -> int:
+    """Characters that begin in classes[start:stop]."""
+    n = 0
+    for i in range(start, stop):
+        n += int(classes[i] & START)
+    return n
+
+
+@inlined
+def is_short(classes: U8, start: np.uint64, stop: np.uint64, chars: np.uint64) -> bool:
+    """Whether classes[start:stop] has at most so many characters, of up to four bytes each."""
+    if stop - start <= chars:
+        return True
+    return bool(stop - start <= U64_4 * chars and n_characters(classes, start, stop) <= chars)
+
+
+@inlined
+def is_blank(classes: U8, start: np.uint64, stop: np.uint64) -> bool:
+    """Whether classes[start:stop] is nothing but whitespace."""
+    while start < stop and classes[start] & SPACE:
+        start += ONE
+    return bool(start == stop)
 
 
 @inlined
@@ -98,32 +169,33 @@ def part_facts(
     out: (n_docs, N_PART_FACTS): parts; those equal to one before, and their characters; those
     whose last character ends a sentence; those of at most `short_chars` characters.
     """
+    fewest = np.uint64(newlines)
+    short = np.uint64(short_chars)
     for d in range(out.shape[0]):
-        facts = out[d]
-        facts[:] = 0
-        start = offsets[d]
-        end = offsets[d + 1]
+        n_parts = n_repeated = repeated_chars = n_terminal = n_short = 0
+        start = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
         if trim:
             while start < end and classes[start] & SPACE:
-                start += 1
-            while start < end and classes[end - 1] & SPACE:
-                end -= 1
+                start += ONE
+            while start < end and classes[end - ONE] & SPACE:
+                end -= ONE
         size = 2
         while size < 2 * (n_newlines[d] + 1):
             size *= 2
         table[:size] = EMPTY
         while start <= end:
-            stop, after = find_break(data, start, end, newlines)
-            chars = 0
-            common = SPACE
-            for i in range(start, stop):
-                chars += classes[i] & START
-                common &= classes[i]
-            if not (skip_blank and common):
-                facts[N_PARTS] += 1
-                facts[N_SHORT] += chars <= short_chars
-                facts[N_TERMINAL] += stop > start and (classes[stop - 1] & TERMINAL) != 0
+            stop, after = find_break(data, start, end, fewest)
+            if not (skip_blank and is_blank(classes, start, stop)):
+                n_parts += 1
+                n_short += is_short(classes, start, stop, short)
+                n_terminal += bool(stop > start and classes[stop - ONE] & TERMINAL)
                 if seen_before(table, size, hash_bytes(data, start, stop)):
-                    facts[N_REPEATED] += 1
-                    facts[REPEATED_CHARS] += chars
+                    n_repeated += 1
+                    repeated_chars += n_characters(classes, start, stop)
             start = after
+        out[d, N_PARTS] = n_parts
+        out[d, N_REPEATED] = n_repeated
+        out[d, REPEATED_CHARS] = repeated_chars
+        out[d, N_TERMINAL] = n_terminal
+        out[d, N_SHORT] = n_short

@@ -5,6 +5,7 @@ import numpy as np
 from dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
 SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
+ALPHA = 8
 SYMBOL = 16
 
 # columns of `word_facts`
@@ -14,50 +15,132 @@ N_WORD_FACTS = 5
 
 ONE = np.uint64(1)  # unsigned indices: a signed one is tested for being negative at each use
 ZERO = np.uint64(0)
+BLOCK = np.uint64(120)  # bytes counted before an uint8 would be full, also in steps of SPACE
+U64_8 = np.uint64(8)
+U64_56 = np.uint64(56)
 U64_63 = np.uint64(63)
-SPACE_CLASS = np.uint64(SPACE)
-SYMBOL_CLASS = np.uint64(SYMBOL)
-SYMBOL_BIT = np.uint64(4)  # of SYMBOL and ALPHA
-ALPHA_BIT = np.uint64(3)
+SPACE_BIT = 1  # of SPACE
+LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
+ALL_BITS = np.uint64(2**64 - 1)
+ALPHAS = LOW_BITS * np.uint64(ALPHA)
+SYMBOLS = LOW_BITS * np.uint64(SYMBOL)
 
 
 @kernel
 def count_words(classes: U8, offsets: I64, out: I64) -> None:
     """out: (n_docs,), the words of each document."""
     for d in range(out.shape[0]):
-        n = 0
-        before = SPACE
-        for i in range(offsets[d], offsets[d + 1]):
-            now = classes[i] & SPACE
-            n += before & ~now
-            before = now
-        out[d] = n // SPACE
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
+        n = np.int64(i < end and not classes[i] & SPACE)
+        while i + ONE < end:
+            stop = min(i + BLOCK, end - ONE)
+            found = np.uint8(0)
+            for j in range(i, stop):
+                found = np.uint8(found + (classes[j] & ~classes[j + ONE] & SPACE))
+            n += found // SPACE
+            i = stop
+        out[d] = n
 
 
 @kernel
-def count_byte(data: U8, offsets: I64, byte: int, out: I64) -> None:
-    """out: (n_docs,), how often `byte` occurs in each document."""
+def count_bits(values: U8, offsets: I64, mask: int, wanted: int, out: I64) -> None:
+    """out: (n_docs,), at how many bytes of each document the bits of `mask` are `wanted`."""
     for d in range(out.shape[0]):
-        n = 0
-        for i in range(offsets[d], offsets[d + 1]):
-            n += data[i] == byte
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
+        n = np.int64(0)
+        while i < end:
+            stop = min(i + BLOCK, end)
+            found = np.uint8(0)
+            for j in range(i, stop):
+                found = np.uint8(found + np.uint8(values[j] & np.uint8(mask) == np.uint8(wanted)))
+            n += found
+            i = stop
         out[d] = n
 
 
 @inlined
-def find_word(data: U8, first: np.uint64, last: np.uint64, words: U8, ends: I64) -> int:
-    """Which of the packed words equals data[first:last]; -1 if none."""
-    size = np.int64(last - first)
-    start = 0
-    for k in range(ends.shape[0]):
-        if ends[k] - start == size:
-            j = 0
-            while j < size and data[np.int64(first) + j] == words[start + j]:
-                j += 1
-            if j == size:
-                return k
-        start = ends[k]
-    return -1
+def eight(data: U8, at: np.uint64) -> np.uint64:
+    """data[at:at + 8] as one number; the compiler makes one load of it."""
+    chunk = ZERO
+    for j in range(8):
+        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
+    return chunk
+
+
+@inlined
+def find_borders(classes: U8, start: np.uint64, stop: np.uint64, borders: U64) -> int:
+    """Write where each word of classes[start:stop] begins and ends; how many words.
+
+    borders: (2 * n_words + 1,).
+    Each byte writes where the next word would begin or end, and no branch asks whether one does:
+    the branches would take three times as long as all else.
+    """
+    n = ZERO
+    was_space = SPACE
+    for i in range(start, stop):
+        is_space = classes[i] & SPACE
+        borders[n] = i
+        n += np.uint64((is_space ^ was_space) >> SPACE_BIT)
+        was_space = is_space
+    borders[n] = stop
+    return int(np.int64((n + ONE) >> ONE))
+
+
+@inlined
+def class_facts(
+    classes: U8, first: np.uint64, last: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Of a word: its characters; 1 if it is more than symbols; 1 if it has a letter."""
+    chars = other = alpha = ZERO
+    at = first
+    while at + U64_8 < last:
+        chunk = eight(classes, at)
+        chars += ((chunk & LOW_BITS) * LOW_BITS) >> U64_56  # START is 1
+        other |= ~chunk
+        alpha |= chunk
+        at += U64_8
+    drop = (at + U64_8 - last) * U64_8
+    chunk = eight(classes, at) << drop
+    chars += ((chunk & LOW_BITS) * LOW_BITS) >> U64_56
+    other |= ~chunk & (ALL_BITS << drop)
+    alpha |= chunk
+    return chars, np.uint64(other & SYMBOLS != ZERO), np.uint64(alpha & ALPHAS != ZERO)
+
+
+@inlined
+def is_word(data: U8, first: np.uint64, size: int, word: U8) -> bool:
+    """Whether data[first:first + size] equals a word of as many bytes."""
+    for j in range(size):
+        if data[first + np.uint64(j)] != word[j]:
+            return False
+    return True
+
+
+@inlined
+def count_stop_words(
+    data: U8, borders: U64, stop_words: U8, stop_ends: I64, lengths: U64, enough: int, seen: U8
+) -> int:
+    """How many different stop words occur, up to `enough`: most documents soon have those."""
+    seen[:] = 0
+    found = 0
+    for w in range(borders.shape[0] // 2):
+        if found >= enough:
+            break
+        first = borders[2 * w]
+        size = borders[2 * w + 1] - first
+        if not (lengths[data[first]] >> min(size, U64_63)) & ONE:
+            continue
+        start = 0
+        for k in range(stop_ends.shape[0]):
+            end = stop_ends[k]
+            if end - start == np.int64(size) and not seen[k]:
+                if is_word(data, first, end - start, stop_words[start:end]):
+                    seen[k] = 1
+                    found += 1
+            start = end
+    return found
 
 
 @kernel
@@ -70,6 +153,7 @@ def word_facts(
     stop_lengths: U64,
     enough: int,
     seen: U8,
+    borders: U64,
     out: I64,
 ) -> None:
     """Count words, words that are more than symbols and their characters, words with a letter.
@@ -77,44 +161,22 @@ def word_facts(
     stop_words, stop_ends: words one behind the other, and where each ends.
     stop_lengths: (256,), for each first byte bit k is set if a stop word has k bytes; 63 or more
         are bit 63.
-    seen: (n_stop_words,), scratch.  out: (n_docs, N_WORD_FACTS); N_STOP_WORDS counts the
-        different stop words that occur, up to `enough`: looking for more costs a third.
+    seen: (n_stop_words,), scratch.  borders: (2 * most words + 1,), scratch.
+    out: (n_docs, N_WORD_FACTS); N_STOP_WORDS counts the different stop words that occur, up to
+        `enough`.
     """
     for d in range(out.shape[0]):
-        seen[:] = 0
-        if offsets[d] == offsets[d + 1]:
-            out[d, :] = 0
-            continue
-        looking = np.uint64(enough > 0)
-        n_words = n_content = content_chars = n_alpha = n_stop = ZERO
-        in_word = any_class = all_classes = chars = ZERO
-        first = i = np.uint64(offsets[d])
-        end = np.uint64(offsets[d + 1])
-        while i <= end:
-            c = np.uint64(classes[i]) if i < end else SPACE_CLASS
-            was_in_word = in_word
-            in_word = np.uint64((c & SPACE_CLASS) == 0)
-            ended = was_in_word & (in_word ^ ONE)
-            # what was gathered counts once, where the word ends; no branch asks whether it does
-            content = ended & (((all_classes & SYMBOL_CLASS) >> SYMBOL_BIT) ^ ONE)
-            n_words += ended
-            n_alpha += ended & (any_class >> ALPHA_BIT)
+        n_words = find_borders(classes, np.uint64(offsets[d]), np.uint64(offsets[d + 1]), borders)
+        n_content = content_chars = n_alpha = ZERO
+        for w in range(n_words):
+            chars, content, alpha = class_facts(classes, borders[2 * w], borders[2 * w + 1])
             n_content += content
             content_chars += content * chars
-            if ended & looking & (stop_lengths[data[first]] >> min(i - first, U64_63)):
-                k = find_word(data, first, i, stop_words, stop_ends)
-                if k >= 0 and not seen[k]:
-                    seen[k] = 1
-                    n_stop += ONE
-                    looking = np.uint64(n_stop < enough)
-            same_word = ZERO - was_in_word
-            any_class = c | (any_class & same_word)
-            all_classes = c & (all_classes | ~same_word)
-            chars = (c & ONE) + (chars & same_word)  # START is 1
-            first = first if was_in_word else i
-            i += ONE
+            n_alpha += alpha
         out[d, N_WORDS] = n_words
         out[d, N_CONTENT_WORDS] = n_content
         out[d, CONTENT_CHARS] = content_chars
         out[d, N_ALPHA_WORDS] = n_alpha
-        out[d, N_STOP_WORDS] = n_stop
+        out[d, N_STOP_WORDS] = count_stop_words(
+            data, borders[: 2 * n_words], stop_words, stop_ends, stop_lengths, enough, seen
+        )

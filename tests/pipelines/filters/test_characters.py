@@ -1,7 +1,7 @@
 """The classes of bytes are what `str` says of the characters."""
 
 import unicodedata
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,10 @@ from hypothesis import given
 
 from dedup.unicode import UNICODE_VERSION
 from pipelines.filters import characters as chars
-from pipelines.filters.characters import characters, class_table, word_counts
-from pipelines.filters.kernels import c4, lines, ngrams, parts, words
+from pipelines.filters.characters import char_counts, characters, class_table, word_counts
+from pipelines.filters.kernels import c4, lines, parts, words
+from pipelines.filters.kernels import letters as letters_kernels
+from pipelines.filters.letters import letters
 from tests.pipelines.filters.texts import texts
 from tests.strategies import text_columns
 
@@ -44,7 +46,8 @@ def test_each_byte_has_the_class_of_its_character(text):
     for char in text:
         c = int(class_table()[ord(char)])
         expected += [c] + [c & ~chars.START] * (len(char.encode()) - 1)
-    assert found == expected
+    assert found[: len(expected)] == expected
+    assert len(found) == len(expected) + chars.PADDING
 
 
 @given(text_columns())
@@ -53,9 +56,22 @@ def test_offsets_of_a_slice_begin_at_0(column):
     docs = [text.data[a:b].tobytes().decode() for a, b in pairwise(text.offsets)]
     assert docs == column.to_pylist()
     assert word_counts(text).tolist() == [len(t.split()) for t in docs]
+    assert char_counts(text).tolist() == [len(t) for t in docs]
 
 
-@pytest.mark.parametrize("kernels", [c4, lines, ngrams, parts, words])
+@given(text_columns())
+def test_letters_are_the_words_without_the_spaces_between(column):
+    found = letters(characters(column))
+    bounds = [found.starts[a:b].tolist() for a, b in pairwise(found.first_words)]
+    words_of = [[found.data[a:b].tobytes().decode() for a, b in pairwise(d)] for d in bounds]
+    chars_before = [found.chars[a:b].tolist() for a, b in pairwise(found.first_words)]
+    expected = [t.split() for t in column.to_pylist()]
+    assert words_of == expected
+    assert chars_before == [[0, *accumulate(map(len, ws))] for ws in expected]
+    assert found.most_words == max(map(len, expected), default=0)
+
+
+@pytest.mark.parametrize("kernels", [c4, letters_kernels, lines, parts, words])
 def test_kernels_read_the_bits_as_they_are_written(kernels):
     bits = ("START", "SPACE", "BREAK", "ALPHA", "SYMBOL", "TERMINAL", "DECIMAL", "CLOSING")
     held = {b: getattr(kernels, b) for b in bits if hasattr(kernels, b)}
@@ -68,4 +84,4 @@ def test_text_that_is_not_utf8_is_not_read_out_of_bounds():
     broken = pa.LargeStringArray.from_buffers(
         2, pa.py_buffer(np.array([0, 3, 5], np.int64)), pa.py_buffer(b"a\xf4\xff\xff\xf0")
     )
-    assert len(characters(broken).classes) == 5
+    assert len(characters(broken).classes) == 5 + chars.PADDING

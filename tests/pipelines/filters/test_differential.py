@@ -122,6 +122,28 @@ def test_gopher_repetition_is_its_twin_on_long_documents():
     assert len({reason for reason, _ in expected}) == 2
 
 
+def dense_documents():
+    """Of nothing but what is counted, so that a count a block of bytes cannot hold would show."""
+    units = [
+        "#",
+        ".",
+        "...",
+        "…",
+        "\n",
+        "a ",
+        "é ",
+        "- x\n",
+        "\u2022\n",
+        "\u2028",
+        "a.\n",
+        "[1]",
+        "🙂",
+        "東" * 25 + "\n",
+        "a b c. [1]\n",
+    ]
+    return [unit * n for unit in units for n in (1, 7, 8, 9, 63, 64, 127, 128, 129, 255, 256, 700)]
+
+
 def library_texts():
     """Source text that ships with Python, whole and as its paragraphs."""
     files = sorted(Path(textwrap.__file__).parent.glob("*.py"))[:40]
@@ -144,6 +166,33 @@ FILTERS = [
     (C4(), lambda text, stage: twins.c4(text, stage)[:2]),
     (C4(terminal_mark=False, curly_bracket=False), lambda text, f: twins.c4(text, f)[:2]),
 ]
+
+# one rule at a time that nearly all documents fail, so that each measured value is seen
+QUALITY_OFF = dict.fromkeys(
+    name for name in GopherQuality.model_fields if name.startswith(("min_", "max_"))
+)
+FINEWEB_OFF = dict.fromkeys(n for n in FineWeb.model_fields if n.startswith(("min_", "max_")))
+DENSE = [
+    *(
+        (GopherQuality(**{**QUALITY_OFF, rule: 0}), twins.gopher_quality)
+        for rule in QUALITY_OFF
+        if rule.startswith("max_")
+    ),
+    (GopherQuality(**{**QUALITY_OFF, "min_alpha_words_ratio": 1}), twins.gopher_quality),
+    *(
+        (FineWeb(**{**FINEWEB_OFF, rule: 0}), twins.fineweb)
+        for rule in FINEWEB_OFF
+        if rule.startswith("max_")
+    ),
+    (FineWeb(**{**FINEWEB_OFF, "min_terminal_lines_ratio": 1}), twins.fineweb),
+    *FILTERS,
+]
+
+
+@pytest.mark.parametrize(("stage", "twin"), DENSE, ids=lambda v: getattr(v, "name", ""))
+def test_a_filter_is_its_twin_on_dense_documents(stage, twin):
+    docs = dense_documents()
+    assert verdicts(stage, docs) == [twin(t, stage) for t in docs]
 
 
 @pytest.mark.parametrize(("stage", "twin"), FILTERS, ids=lambda v: getattr(v, "name", ""))

@@ -1,0 +1,204 @@
+"""The most frequent word n-gram of a document.
+
+A word is known by a 64-bit hash, an n-gram by one of the hashes of its words: two n-grams of a
+document of m words share one with odds of about m**2 / 2**64. What is asked first is a bound, and
+only of rules it does not clear the exact answer: no n-gram is more frequent than its first words.
+"""
+
+import numpy as np
+
+from dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
+
+KEEP = 0  # as in pipelines.stage
+
+# 2**64 / golden ratio, the second multiplier of SplitMix64, and one more: odd, bits well spread
+FOLD = np.uint64(0x9E3779B97F4A7C15)
+FINAL = np.uint64(0x94D049BB133111EB)
+WORD_BASE = np.uint64(0xD1342543DE82EF95)
+EMPTY = np.uint64(0)  # of a slot
+NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
+
+# Unsigned indices: a signed one is tested for being negative at each use.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+U64_8 = np.uint64(8)
+U64_32 = np.uint64(32)
+U64_64 = np.uint64(64)
+
+
+@inlined
+def mixed(h: np.uint64) -> np.uint64:
+    """Spread a hash over all 64 bits; never EMPTY."""
+    h = (h ^ (h >> U64_32)) * FINAL
+    return (h ^ (h >> U64_32)) | NEVER_EMPTY
+
+
+@inlined
+def eight(letters: U8, at: np.uint64) -> np.uint64:
+    """letters[at:at + 8] as one number; the compiler makes one load of it."""
+    chunk = ZERO
+    for j in range(8):
+        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
+    return chunk
+
+
+@inlined
+def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
+    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
+    drop = (U64_8 - n) * U64_8
+    return (chunk << drop) >> drop
+
+
+@inlined
+def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
+    """A hash with eight more letters in it."""
+    h = (h ^ chunk) * FOLD
+    return h ^ (h >> U64_32)
+
+
+@inlined
+def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
+    """Hash of letters[start:stop], not empty; never EMPTY."""
+    h = (stop - start) * FINAL
+    while start + U64_8 < stop:
+        h = folded(h, eight(letters, start))
+        start += U64_8
+    return mixed(folded(h, first_of(eight(letters, start), stop - start)))
+
+
+@inlined
+def table_bits(n: np.uint64) -> np.uint64:
+    """How many bits number the slots of a table at most half full of n keys."""
+    bits = ONE + ONE
+    while (ONE << bits) < n + n:
+        bits += ONE
+    return bits
+
+
+@inlined
+def sequence_key(words: U64, w: int, n: np.uint64) -> np.uint64:
+    """Hash of words w to w + n - 1, borders included."""
+    key = ZERO
+    for j in range(w, w + n):
+        key = key * WORD_BASE + words[j]
+    return mixed(key)
+
+
+@inlined
+def hash_words(letters: U8, starts: U64, words: U64) -> None:
+    """words: (n_words,), a hash of each."""
+    for w in range(np.uint64(words.shape[0])):
+        words[w] = slice_key(letters, starts[w], starts[w + ONE])
+
+
+@inlined
+def find_suspects(
+    words: U64,
+    chars: I64,
+    doc_chars: int,
+    sizes: U64,
+    limits: F64,
+    table: U64,
+    suspects: U8,
+) -> None:
+    """Set the rules that may be broken; the others are not.
+
+    Counted are n-grams of the smallest size, slot by slot: no n-gram is more frequent than the
+    slot of its first words, and where it occurs last it is as long as anywhere.
+    """
+    n_words = np.uint64(words.shape[0])
+    bits = table_bits(n_words)
+    table[: ONE << bits] = ZERO
+    suspects[:] = 0
+    least = sizes.min()
+    most = sizes.max()
+    lowest = limits.min() * doc_chars
+    for w in range(n_words - min(least - ONE, n_words)):
+        at = sequence_key(words, w, least) >> (U64_64 - bits)
+        count = table[at] + ONE
+        table[at] = count
+        longest = np.uint64(chars[min(w + most, n_words)] - chars[w]) + most
+        if count * longest > lowest:
+            for rule in range(sizes.shape[0]):
+                n = sizes[rule]
+                length = np.uint64(chars[min(w + n, n_words)] - chars[w]) + n - ONE
+                suspects[rule] |= count * length / doc_chars > limits[rule]
+
+
+@inlined
+def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
+    """Where in keys[:2**bits], never full, `key` stands or belongs."""
+    at = key >> (U64_64 - bits)
+    while keys[at] != EMPTY and keys[at] != key:
+        at = (at + ONE) & ((ONE << bits) - ONE)
+    return at
+
+
+@inlined
+def top_chars(words: U64, chars: I64, n: np.uint64, keys: U64, counts: I32, firsts: I32) -> int:
+    """Characters of the most frequent n-gram, a space between words, times how often it occurs.
+
+    Of several as frequent the first counts.
+    """
+    n_words = np.uint64(words.shape[0])
+    bits = table_bits(n_words)
+    keys[: ONE << bits] = EMPTY
+    most = np.int64(0)
+    best = np.int64(0)
+    for w in range(n_words - n + ONE):
+        key = sequence_key(words, w, n)
+        at = slot_of(keys, bits, key)
+        if keys[at] == EMPTY:
+            keys[at] = key
+            counts[at] = 0
+            firsts[at] = w
+        counts[at] += 1
+        if counts[at] > most or (counts[at] == most and firsts[at] < best):
+            most = counts[at]
+            best = firsts[at]
+    size = np.int64(n)
+    return int(most * (chars[best + size] - chars[best] + size - 1))
+
+
+@kernel
+def first_frequent(
+    letters: U8,
+    starts: U64,
+    chars: I64,
+    first_words: I64,
+    doc_chars: I64,
+    sizes: U64,
+    limits: F64,
+    first_place: int,
+    words: U64,
+    keys: U64,
+    counts: I32,
+    firsts: I32,
+    suspects: U8,
+    verdicts: U8,
+    values: F64,
+) -> None:
+    """Find the first rule that each document fails: its most frequent n-gram has too many chars.
+
+    letters, starts, chars, first_words: as in pipelines.filters.letters.
+    doc_chars: (n_docs,).  sizes, limits: (n_rules,), an n and the share of characters allowed.
+    words, keys, counts, firsts: scratch for the document of most words.  suspects: (n_rules,).
+    verdicts, values: (n_docs,), out; documents whose verdict is not 0 are left alone. A document
+    that fails gets `first_place` plus the place of the rule, and its share.
+    """
+    for d in range(verdicts.shape[0]):
+        if verdicts[d] != KEEP:
+            continue
+        first, end = first_words[d], first_words[d + 1]
+        n_words = end - first - 1
+        hashes, behind = words[:n_words], chars[first:end]
+        hash_words(letters, starts[first:end], hashes)
+        find_suspects(hashes, behind, doc_chars[d], sizes, limits, keys, suspects)
+        for rule in range(sizes.shape[0]):
+            if not suspects[rule] or np.int64(sizes[rule]) > n_words:
+                continue
+            found = top_chars(hashes, behind, sizes[rule], keys, counts, firsts) / doc_chars[d]
+            if found > limits[rule]:
+                verdicts[d] = first_place + rule
+                values[d] = found
+                break

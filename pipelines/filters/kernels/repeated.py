@@ -1,0 +1,292 @@
+"""Word n-grams of a document that repeat one before when both are written without spaces.
+
+So written an n-gram is a slice of the document's letters, known by a 64-bit hash: two of m share
+one with odds of about m**2 / 2**65. What is asked first is a bound, and only of rules it does not
+clear the exact answer: who repeats an n-gram repeats its first letters too.
+"""
+
+import numpy as np
+
+from dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
+
+KEEP = 0  # as in pipelines.stage
+
+# 2**64 / golden ratio, the second multiplier of SplitMix64, and more: odd, bits well spread
+FOLD = np.uint64(0x9E3779B97F4A7C15)
+FINAL = np.uint64(0x94D049BB133111EB)
+SECOND = np.uint64(0xD1342543DE82EF95)
+THIRD = np.uint64(0xC2B2AE3D27D4EB4F)
+FOURTH = np.uint64(0x165667B19E3779F9)
+EMPTY = np.uint64(0)  # of a slot
+NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
+
+SHORT = np.uint64(16)  # letters
+LONG = np.uint64(32)
+ANY_NUMBER = np.uint64(2**64 - 1)
+
+# Unsigned indices: a signed one is tested for being negative at each use.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+U64_8 = np.uint64(8)
+U64_16 = np.uint64(16)
+U64_32 = np.uint64(32)
+U64_63 = np.uint64(63)
+U64_64 = np.uint64(64)
+
+
+@inlined
+def mixed(h: np.uint64) -> np.uint64:
+    """Spread a hash over all 64 bits; never EMPTY."""
+    h = (h ^ (h >> U64_32)) * FINAL
+    return (h ^ (h >> U64_32)) | NEVER_EMPTY
+
+
+@inlined
+def eight(letters: U8, at: np.uint64) -> np.uint64:
+    """letters[at:at + 8] as one number; the compiler makes one load of it."""
+    chunk = ZERO
+    for j in range(8):
+        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
+    return chunk
+
+
+@inlined
+def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
+    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
+    drop = (U64_8 - n) * U64_8
+    return (chunk << drop) >> drop
+
+
+@inlined
+def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
+    """A hash with eight more letters in it."""
+    h = (h ^ chunk) * FOLD
+    return h ^ (h >> U64_32)
+
+
+@inlined
+def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
+    """Hash of letters[start:stop], not empty; never EMPTY."""
+    h = (stop - start) * FINAL
+    while start + U64_8 < stop:
+        h = folded(h, eight(letters, start))
+        start += U64_8
+    return mixed(folded(h, first_of(eight(letters, start), stop - start)))
+
+
+@inlined
+def table_bits(n: np.uint64) -> np.uint64:
+    """How many bits number the slots of a table at most half full of n keys."""
+    bits = ONE + ONE
+    while (ONE << bits) < n + n:
+        bits += ONE
+    return bits
+
+
+@inlined
+def two_bits(key: np.uint64) -> np.uint64:
+    """What a Bloom filter sets in one slot for a key."""
+    return (ONE << ((key >> U64_8) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
+
+
+@inlined
+def knew(once: U64, again: U64, bits: np.uint64, key: np.uint64) -> bool:
+    """Whether a Bloom filter may know a key; now it does, and `again` knows those met again."""
+    pair = two_bits(key)
+    at = key >> (U64_64 - bits)
+    slot = once[at]
+    once[at] = slot | pair
+    if slot & pair != pair:
+        return False
+    again[at] |= pair
+    return True
+
+
+@inlined
+def knows(table: U64, bits: np.uint64, key: np.uint64) -> bool:
+    """Whether a Bloom filter may know a key."""
+    pair = two_bits(key)
+    return bool(table[key >> (U64_64 - bits)] & pair == pair)
+
+
+@inlined
+def first_letters(letters: U8, at: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Keys of the SHORT and of the LONG letters that begin at `at`."""
+    short = eight(letters, at) * FOLD + eight(letters, at + U64_8) * SECOND
+    third, fourth = eight(letters, at + SHORT), eight(letters, at + SHORT + U64_8)
+    return mixed(short), mixed(short + third * THIRD + fourth * FOURTH)
+
+
+@inlined
+def filter_bits(n_words: np.uint64) -> np.uint64:
+    """How many bits number the slots of a Bloom filter of two keys a word: 4 of 64 bits set."""
+    return table_bits(n_words) - ONE
+
+
+@inlined
+def find_repeats(
+    letters: U8, starts: U64, least: np.uint64, once: U64, again: U64, words: U64, below: U64
+) -> int:
+    """Write the words at which an n-gram may begin that equals one before; how many words.
+
+    An n-gram of at least SHORT letters may do so where its first SHORT letters stood at the
+    beginning of a word before, one of at least LONG where its first LONG did.
+    starts: (n_words + 1,).  least: words of the shortest n-gram.
+    once, again: Bloom filters of the first letters of all words, and of those met again.
+    words: (n_words,), ascending.  below: (n_words,), such n-grams have fewer letters.
+    """
+    n_words = np.uint64(starts.shape[0] - 1)
+    bits = filter_bits(n_words)
+    once[: ONE << bits] = ZERO
+    again[: ONE << bits] = ZERO
+    n = ZERO
+    for w in range(n_words - min(least - ONE, n_words)):
+        at = starts[w]
+        short, long = first_letters(letters, at)
+        reach = LONG if knew(once, again, bits, short) else SHORT
+        if knew(once, again, bits, long):
+            reach = ANY_NUMBER
+        words[n] = w
+        below[n] = reach
+        n += np.uint64(starts[w + least] - at < reach)
+    return int(np.int64(n))
+
+
+@inlined
+def find_twins(
+    letters: U8, starts: U64, least: np.uint64, again: U64, words: U64, below: U64
+) -> int:
+    """Write the words at which an n-gram may begin that stands more than once; how many words.
+
+    again: as `find_repeats` left it, whose other arguments are these.
+    """
+    n_words = np.uint64(starts.shape[0] - 1)
+    bits = filter_bits(n_words)
+    n = ZERO
+    for w in range(n_words - min(least - ONE, n_words)):
+        at = starts[w]
+        short, long = first_letters(letters, at)
+        reach = SHORT
+        if knows(again, bits, short):
+            reach = ANY_NUMBER if knows(again, bits, long) else LONG
+        words[n] = w
+        below[n] = reach
+        n += np.uint64(starts[w + least] - at < reach)
+    return int(np.int64(n))
+
+
+@inlined
+def repeated_chars_bound(
+    letters: U8,
+    starts: U64,
+    chars: I64,
+    n: np.uint64,
+    repeats: U64,
+    below: U64,
+    once: U64,
+    again: U64,
+) -> int:
+    """No less than `repeated_chars`: characters covered by n-grams that may repeat one before.
+
+    Those of fewer than SHORT letters are looked up in `once`, and added.
+    """
+    n_words = np.uint64(starts.shape[0] - 1)
+    bits = filter_bits(n_words)
+    covered = 0
+    covered_to = ZERO
+    for k in range(repeats.shape[0]):
+        w = repeats[k]
+        behind = w + n
+        if behind > n_words or starts[behind] - starts[w] >= below[k]:
+            continue
+        if starts[behind] - starts[w] < SHORT:
+            key = slice_key(letters, starts[w], starts[behind])
+            if not knew(once, again, bits, key):
+                continue
+        covered += chars[behind] - chars[max(w, covered_to)]
+        covered_to = behind
+    return covered
+
+
+@inlined
+def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
+    """Where in keys[:2**bits], never full, `key` stands or belongs."""
+    at = key >> (U64_64 - bits)
+    while keys[at] != EMPTY and keys[at] != key:
+        at = (at + ONE) & ((ONE << bits) - ONE)
+    return at
+
+
+@inlined
+def repeated_chars(
+    letters: U8, starts: U64, chars: I64, n: np.uint64, twins: U64, below: U64, keys: U64
+) -> int:
+    """Characters of n-grams equal to one before when written without spaces, none counted twice.
+
+    From left to right: an n-gram that was met before counts and the words behind it are next;
+    else the next one begins one word further. Of all words only `twins` need be asked.
+    """
+    n_words = np.uint64(starts.shape[0] - 1)
+    bits = table_bits(np.uint64(twins.shape[0]))
+    keys[: ONE << bits] = EMPTY
+    repeated = 0
+    next_word = ZERO
+    for k in range(twins.shape[0]):
+        w = twins[k]
+        behind = w + n
+        if w < next_word or behind > n_words or starts[behind] - starts[w] >= below[k]:
+            continue
+        key = slice_key(letters, starts[w], starts[behind])
+        at = slot_of(keys, bits, key)
+        if keys[at] == key:
+            repeated += chars[behind] - chars[w]
+            next_word = behind
+        else:
+            keys[at] = key
+    return repeated
+
+
+@kernel
+def first_repeated(
+    letters: U8,
+    starts: U64,
+    chars: I64,
+    first_words: I64,
+    doc_chars: I64,
+    sizes: U64,
+    limits: F64,
+    first_place: int,
+    tables: U64,
+    lists: U64,
+    verdicts: U8,
+    values: F64,
+) -> None:
+    """Find the first rule that each document fails: its repeated n-grams have too many characters.
+
+    tables, lists: (3, n_slots) and (4, n_words), scratch for the document of most words.
+    The other arguments are those of `kernels.frequent.first_frequent`.
+    """
+    once, again, keys = tables[0], tables[1], tables[2]
+    repeats, repeats_below, twins, twins_below = lists[0], lists[1], lists[2], lists[3]
+    least = sizes.min()
+    for d in range(verdicts.shape[0]):
+        if verdicts[d] != KEEP:
+            continue
+        at = starts[first_words[d] : first_words[d + 1]]
+        before = chars[first_words[d] : first_words[d + 1]]
+        r = find_repeats(letters, at, least, once, again, repeats, repeats_below)
+        t = -1  # not known
+        for rule in range(sizes.shape[0]):
+            n = sizes[rule]
+            found = repeated_chars_bound(
+                letters, at, before, n, repeats[:r], repeats_below[:r], once, again
+            )
+            if found / doc_chars[d] <= limits[rule]:
+                continue
+            if t < 0:
+                t = find_twins(letters, at, least, again, twins, twins_below)
+            found = repeated_chars(letters, at, before, n, twins[:t], twins_below[:t], keys)
+            if found / doc_chars[d] > limits[rule]:
+                verdicts[d] = first_place + rule
+                values[d] = found / doc_chars[d]
+                break

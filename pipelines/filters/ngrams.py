@@ -1,0 +1,78 @@
+"""Rules about word n-grams: the most frequent one, and those that repeat one before."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.filters.kernels.frequent import first_frequent
+from pipelines.filters.kernels.repeated import first_repeated
+from pipelines.filters.letters import Letters
+
+
+class NGramRules(NamedTuple):
+    """sizes: (n_rules,) uint64, words.  limits: (n_rules,) float64, shares of all characters.
+
+    first_place: of these rules among all of their filter; verdicts count from it.
+    """
+
+    sizes: npt.NDArray[np.uint64]
+    limits: npt.NDArray[np.float64]
+    first_place: int
+
+
+def ngram_rules(pairs: tuple[tuple[int, float], ...] | None, first_place: int) -> NGramRules:
+    """Rules of (n, limit) pairs; `None` and () are none."""
+    sizes = np.array([n for n, _ in pairs or ()], np.uint64)
+    return NGramRules(sizes, np.array([limit for _, limit in pairs or ()]), first_place)
+
+
+def judge_frequent(
+    words: Letters,
+    doc_chars: npt.NDArray[np.int64],
+    rules: NGramRules,
+    verdicts: npt.NDArray[np.uint8],
+    values: npt.NDArray[np.float64],
+) -> None:
+    """Remove documents whose most frequent n-gram has too many of its `doc_chars`; in place.
+
+    verdicts, values: (n_docs,); documents already removed are left alone.
+    """
+    if not len(rules.sizes):
+        return
+    slots = slots_for(words.most_words)
+    first_frequent(
+        *words,
+        doc_chars,
+        *rules,
+        np.empty(words.most_words, np.uint64),  # words
+        np.empty(slots, np.uint64),  # keys
+        np.empty(slots, np.int32),  # counts
+        np.empty(slots, np.int32),  # firsts
+        np.empty(len(rules.sizes), np.uint8),  # suspects
+        verdicts,
+        values,
+    )
+
+
+def judge_repeated(
+    words: Letters,
+    doc_chars: npt.NDArray[np.int64],
+    rules: NGramRules,
+    verdicts: npt.NDArray[np.uint8],
+    values: npt.NDArray[np.float64],
+) -> None:
+    """Remove documents too many of whose `doc_chars` are of repeated n-grams; in place.
+
+    verdicts, values: (n_docs,); documents already removed are left alone.
+    """
+    if not len(rules.sizes):
+        return
+    tables = np.empty((3, slots_for(words.most_words)), np.uint64)
+    lists = np.empty((4, words.most_words), np.uint64)
+    first_repeated(*words, doc_chars, *rules, tables, lists, verdicts, values)
+
+
+def slots_for(n: int) -> int:
+    """Slots of the kernels' tables for n words: a power of two, twice as many or more."""
+    return 1 << max(2, (2 * n - 1).bit_length())
