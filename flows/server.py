@@ -8,6 +8,7 @@ Settings are read when `prefect` is imported: call `embedded_server` before that
 """
 
 import contextlib
+import importlib
 import os
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from pathlib import Path
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
 POLL_S = 0.1
+CLIENT = ("prefect", "flows.prepare")  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {
@@ -84,9 +86,11 @@ def embedded_server() -> Iterator[str | None]:
             start_new_session=True,  # Ctrl-C reaches the run first, which then stops the server
         )
         stack.callback(_stop, server)
-        _wait(server, url, log)
         stack.enter_context(_environment({"PREFECT_API_URL": url}))
         stack.callback(_drain)
+        for module in CLIENT:
+            importlib.import_module(module)
+        _wait(server, url, log)
         yield url
 
 
