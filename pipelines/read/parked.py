@@ -13,8 +13,8 @@ import pyarrow as pa
 
 BLOCK_BYTES = 4 * 1024**2  # on an object store each is a request
 # The line that a shard ends with reaches into the next one, which begins a byte before its start.
-KEPT_BLOCKS = 2
-PARKED_STREAMS = max(8, 4 * (os.cpu_count() or 1))  # each holds an open file and its kept blocks
+KEPT_BYTES = 2 * BLOCK_BYTES
+PARKED_STREAMS = max(8, 4 * (os.cpu_count() or 1))  # each holds an open file and what it kept
 
 
 class Stream:
@@ -26,58 +26,50 @@ class Stream:
     def __init__(self, file: pa.NativeFile, pieces: Iterator[bytes]) -> None:
         self._file = file
         self._pieces = pieces
-        self._next = 0
-        self._kept: deque[tuple[int, bytes]] = deque(maxlen=KEPT_BLOCKS)
-        self._exhausted = False
+        self._kept: deque[bytes] = deque()
+        self._kept_bytes = 0
+        self.first = 0  # the first byte that can still be had
         self.damaged = False
-
-    @property
-    def first(self) -> int:
-        """The first byte that can still be had."""
-        return self._kept[0][0] if self._kept else self._next
 
     def close(self) -> None:
         self._file.close()
 
     def blocks(self, start: int) -> Iterator[bytes]:
-        """Blocks of about `BLOCK_BYTES`, from byte `start` on, which is `first` at least."""
-        for offset, block in list(self._kept):
-            if offset + len(block) > start:
-                yield block[max(0, start - offset) :]
-        while not self._exhausted:
-            offset, block = self._gather(start)
-            if block:
-                yield block[max(0, start - offset) :]
+        """Blocks of at least `BLOCK_BYTES`, from byte `start` on, which is `first` at least.
 
-    def _gather(self, start: int) -> tuple[int, bytes]:
-        """The next block and its offset; what lies before `start` is not held."""
+        They end where pieces do, so that they do not depend on where the stream was taken up.
+        """
         held: list[bytes] = []
-        offset, size = self._next, 0
+        size, skip = 0, start - self.first
         try:
-            for piece in self._pieces:
-                self._next += len(piece)
-                if self._next <= start:
-                    offset = self._next
+            for piece in self._from_first():
+                if skip >= len(piece):
+                    skip -= len(piece)
                     continue
-                held.append(piece)
-                size += len(piece)
+                held.append(piece[skip:] if skip else piece)
+                size += len(held[-1])
+                skip = 0
                 if size >= BLOCK_BYTES:
-                    break
-            else:
-                self._exhausted = True
-        except Exception as e:
+                    yield b"".join(held)
+                    held, size = [], 0
+        except Exception:
             self.damaged = True
-            if not held:
-                raise
-            self._pieces = _raising(e)  # what came before is good, and goes out first
-        block = b"".join(held)
-        self._kept.append((offset, block))
-        return offset, block
+            if held:
+                yield b"".join(held)  # what came before is good
+            raise
+        if held:
+            yield b"".join(held)
 
-
-def _raising(error: Exception) -> Iterator[bytes]:
-    raise error
-    yield b""
+    def _from_first(self) -> Iterator[bytes]:
+        yield from list(self._kept)
+        for piece in self._pieces:
+            self._kept.append(piece)
+            self._kept_bytes += len(piece)
+            while self._kept_bytes - len(self._kept[0]) >= KEPT_BYTES:
+                dropped = len(self._kept.popleft())
+                self._kept_bytes -= dropped
+                self.first += dropped
+            yield piece
 
 
 _parked: deque[tuple[tuple[str, str], Stream]] = deque()
