@@ -43,6 +43,7 @@ def word_buffer(n_words: int) -> kernels.Words:
         np.empty(n_words, np.int64),
         np.empty(n_words, np.int64),
         np.empty(n_words, np.int64),
+        np.empty(n_words, np.uint64),
     )
 
 

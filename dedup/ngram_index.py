@@ -21,12 +21,12 @@ from dedup.gram_words import chars, most_words, word_buffer
 from dedup.kernels import overlap as kernels
 from dedup.unicode import UNICODE_VERSION
 
-FORMAT = "1"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "2"  # of the saved index; raise it with any change of hash, gram words or layout
 MIN_WORDS = kernels.TAIL_WORDS  # 8: shorter items are ignored, as in GPT-3's appendix C
 MAX_NGRAM = 256
 
 SLOTS_PER_GRAM = 2
-BITS_PER_GRAM = 16  # 1 window in 16 at most passes by chance; 10k items of 70 words: 2 MiB
+BITS_PER_GRAM = 32  # of distinct minimizers; 10k items of 70 words: 1 MiB
 BITS_PER_TAIL = 64  # short items are few: 2,000 of them take 16 KiB
 
 _PREFIX = "tokenmill.ngram_index."
@@ -82,15 +82,18 @@ class NgramIndex:
         words = word_buffer(int(room.max(initial=0)))
         lengths, tails = np.empty(len(texts), np.int64), np.empty(len(texts), np.uint64)
         grams, gram_texts = np.empty(room.sum(), np.uint64), np.empty(room.sum(), np.int64)
+        minimizers = np.empty(len(grams), np.uint64)
         found = kernels.hash_items(
             read_only(data),
             read_only(offsets),
             chars(),
             ngram,
             words,
+            _run_words(ngram),
             lengths,
             tails,
             grams,
+            minimizers,
             gram_texts,
         )
         ids = np.asarray(item_ids, np.int64)
@@ -100,7 +103,7 @@ class NgramIndex:
             ngram=ngram,
             hashes=hashes,
             slots=_slots(hashes),
-            bitmap=_bitmap(hashes, BITS_PER_GRAM),
+            bitmap=_bitmap(np.unique(minimizers[:found]), BITS_PER_GRAM),
             tail_bitmap=_bitmap(tails[short], BITS_PER_TAIL),
             shorts=np.unique(lengths[short]),
             item_offsets=item_offsets,
@@ -148,14 +151,26 @@ class NgramIndex:
         """How to find windows of `ngram` words, and windows that are a whole short text."""
         full = read_only(np.array([self.ngram]))
         return (
-            kernels.Probe(full, self.ngram, read_only(self.bitmap), _shift(self.bitmap, 64)),
+            kernels.Probe(
+                full,
+                self.ngram,
+                _run_words(self.ngram),
+                read_only(self.bitmap),
+                _shift(self.bitmap, 64),
+            ),
             kernels.Probe(
                 read_only(self.shorts),
+                kernels.TAIL_WORDS,
                 kernels.TAIL_WORDS,
                 read_only(self.tail_bitmap),
                 _shift(self.tail_bitmap, 64),
             ),
         )
+
+
+def _run_words(ngram: int) -> int:
+    """Words in the runs of which an n-gram's least is looked up first: about half of it."""
+    return (ngram + 1) // 2
 
 
 def saved_extra(path: Path) -> dict[str, str]:
@@ -192,7 +207,7 @@ def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
 
 def _bitmap(hashes: npt.NDArray[np.uint64], bits_per_hash: int) -> npt.NDArray[np.uint64]:
     bitmap = np.zeros(_power_of_two(len(hashes) * bits_per_hash) // 64, np.uint64)
-    bits = hashes >> _shift(bitmap, 64)
+    bits = (hashes * kernels.SPREAD) >> _shift(bitmap, 64)
     np.bitwise_or.at(bitmap, bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63)))
     return bitmap
 

@@ -17,7 +17,7 @@ from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import NgramIndex
 
 BUFFER_WORDS = 1024  # 32 KiB: fits the first-level cache of most processors
-FIRST_HITS = 1024
+FIRST_HITS = 1 << 16  # 2 MiB, touched only as far as there are hits; more of them scan twice
 
 
 class Overlaps(NamedTuple):

@@ -1,9 +1,8 @@
 """Kernels that hash a text's gram words and look its n-grams up.
 
-    UTF-8 bytes --> gram words --> 64-bit word hashes --> rolling n-gram hashes --> bitmap --> table
+    UTF-8 bytes --> gram words --> word hashes --> minimizers, a bitmap --> n-gram hashes, a table
 
-A document goes through a buffer of words that stays in the processor's cache; the last
-words of one filling begin the next. Arrays that go together are named tuples of arrays.
+The buffer of words stays in the cache; the last words of one filling begin the next.
 """
 
 from typing import NamedTuple
@@ -47,12 +46,14 @@ class Words(NamedTuple):
     """A buffer of words: hash, first byte of the first kept character, byte after the last.
 
     lasts: (n,) scratch, last words of the windows that a bitmap did not rule out.
+    runs: (n,) scratch, of the window that ends with each word, its minimizer.
     """
 
     hashes: U64
     starts: I64
     ends: I64
     lasts: I64
+    runs: U64
 
 
 class Table(NamedTuple):
@@ -69,26 +70,27 @@ class Table(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """Which windows to look up: those whose last words have their bit set.
+    """Which windows to look up: those whose minimizer has its bit set.
 
-    lengths: (n_lengths,) words in a window, each at least `tail_words`.
-    tail_words: how many last words are hashed for the bitmap.
-    bitmap: (power of two / 64,) the first bits of a hash number its bit.
+    The minimizer of a window is the least hash of its runs of `run_words` words (Schleimer et
+    al. 2003, winnowing). Neighbours mostly share it: over 13-grams there is one for four words.
+
+    lengths: (n_lengths,) words in a window to look up, each at least `window_words`.
+    window_words: how many last words have the minimizer.
+    bitmap: (power of two / 64,) the first bits of a spread minimizer number its bit.
     shift: 64 less the bits that number bits.
     """
 
     lengths: I64
-    tail_words: int
+    window_words: int
+    run_words: int
     bitmap: U64
     shift: np.uint64
 
 
 @inlined
 def code_point(data: U8, i: int, stop: int) -> tuple[np.uint32, int]:
-    """The code point of the multi-byte sequence at `i`, and the place after it.
-
-    Never reads at `stop` or beyond, whatever the bytes are.
-    """
+    """The code point of the multi-byte sequence at `i`, and the place after it, at most `stop`."""
     lead = np.uint32(data[i])
     width = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
     cp = np.uint32(lead & np.uint32(0x7F >> width))
@@ -152,11 +154,29 @@ def weight_of_first(length: int) -> np.uint64:
 
 @inlined
 def window_hash(words: Words, first: int, stop: int) -> np.uint64:
-    """The hash of `words[first:stop]`: sum of word * BASE ** (words after it) mod 2**64."""
+    """The sum of word * BASE ** (words after it) mod 2**64 over `words[first:stop]`."""
     h = ZERO
     for k in range(first, stop):
         h = h * BASE + words.hashes[k]
     return h
+
+
+@inlined
+def least_runs(words: Words, first: int, n: int, window: int, run: int) -> None:
+    """Set the minimizers of the windows of `words[first:n]`, from the first whole one on."""
+    runs = words.runs
+    weight = weight_of_first(run)
+    h = window_hash(words, first, min(first + run - 1, n))
+    for k in range(first + run - 1, n):
+        h = h * BASE + words.hashes[k]
+        runs[k] = h
+        h -= words.hashes[k - run + 1] * weight
+    covered = 1  # runs that runs[k] is the least of
+    while covered < window - run + 1:
+        step = min(covered, window - run + 1 - covered)
+        for k in range(n - 1, first + run - 2 + step, -1):
+            runs[k] = min(runs[k], runs[k - step])
+        covered += step
 
 
 @inlined
@@ -176,9 +196,11 @@ def hash_items(
     chars: Chars,
     ngram: int,
     words: Words,
+    run_words: int,
     lengths: I64,
     tails: U64,
     grams: U64,
+    minimizers: U64,
     gram_texts: I64,
 ) -> int:
     """Hash every window of `ngram` words of each text; of a shorter text, all of it.
@@ -186,7 +208,8 @@ def hash_items(
     words: room for the words of the longest text.
     lengths: (n_texts,), out; words in each window, 0 if under both `ngram` and `TAIL_WORDS`.
     tails: (n_texts,), out; of a text shorter than `ngram`, the hash of its last words.
-    grams, gram_texts: (>= words of all texts,), out; a window's hash and its text.
+    grams, minimizers, gram_texts: (>= words of all texts,), out; of a window. A window shorter
+        than `ngram` has no minimizer: 0.
     Returns the number of windows.
     """
     found = 0
@@ -196,11 +219,14 @@ def hash_items(
         if lengths[t] == 0:
             continue
         tails[t] = window_hash(words, max(n - TAIL_WORDS, 0), n)
+        if lengths[t] == ngram:
+            least_runs(words, 0, n, ngram, run_words)
         weight = weight_of_first(lengths[t])
         h = window_hash(words, 0, lengths[t] - 1)
         for k in range(lengths[t] - 1, n):
             h = h * BASE + words.hashes[k]
             grams[found] = h
+            minimizers[found] = words.runs[k] if lengths[t] == ngram else ZERO
             gram_texts[found] = t
             found += 1
             h -= words.hashes[k - lengths[t] + 1] * weight
@@ -220,22 +246,17 @@ def enter(hashes: U64, slots: I32, shift: np.uint64) -> None:
 
 @inlined
 def candidates(words: Words, held: int, n: int, probe: Probe) -> np.int64:
-    """Note which of `words[held:n]` end a run of words whose bit is set; return how many.
+    """Note which of `words[held:n]` end a window whose bit is set; return how many.
 
     No branch depends on a bit: the processor fetches many of them at once (1.7 times as fast).
     """
-    hashes, lasts, bitmap, shift = words.hashes, words.lasts, probe.bitmap, probe.shift
-    before = probe.tail_words - 1
-    first = max(held - before, 0)
-    weight = weight_of_first(probe.tail_words)
-    h = window_hash(words, first, min(first + before, n))
+    first = max(held - probe.window_words + 1, 0)
+    least_runs(words, first, n, probe.window_words, probe.run_words)
     found = np.int64(0)
-    for k in range(first + before, n):
-        h = h * BASE + hashes[k]
-        bit = h >> shift
-        lasts[found] = k
-        found += np.int64((bitmap[bit >> BIT_SHIFT] >> (bit & BIT_MASK)) & ONE)
-        h -= hashes[k - before] * weight
+    for k in range(first + probe.window_words - 1, n):
+        bit = (words.runs[k] * SPREAD) >> probe.shift
+        words.lasts[found] = k
+        found += np.int64((probe.bitmap[bit >> BIT_SHIFT] >> (bit & BIT_MASK)) & ONE)
     return found
 
 
@@ -244,8 +265,7 @@ def look_up(
     words: Words, held: int, n: int, probe: Probe, table: Table, doc: int, hits: I64, found: int
 ) -> int:
     """Look up the windows that end in `words[held:n]`; return the hits so far."""
-    for c in range(candidates(words, held, n, probe)):
-        last = words.lasts[c]
+    for last in words.lasts[: candidates(words, held, n, probe)]:
         for length in probe.lengths:
             first = last - length + 1
             gram = gram_of(table, window_hash(words, first, last + 1)) if first >= 0 else -1
@@ -275,9 +295,8 @@ def find_grams(
 
     full: of windows of an n-gram, the longest.  short: of texts indexed as a whole.
     words: scratch, longer than an n-gram.
-    hits: (capacity, 4), out: document, index into `table.hashes`, first byte, end byte.
-    doc_grams: (n_docs,), out; hits of each.
-    Returns the number of hits; beyond the capacity they are counted, not stored.
+    hits: (room, 4), out: document, index into `table.hashes`, first byte, end byte.
+    doc_grams: (n_docs,), out; hits of each.  Returns their number, stored or not.
     """
     found = 0
     for d in range(doc_grams.shape[0]):
@@ -290,7 +309,7 @@ def find_grams(
             found = look_up(words, held, n, full, table, d, hits, found)
             if short.lengths.shape[0] > 0:
                 found = look_up(words, held, n, short, table, d, hits, found)
-            drop = max(n - full.tail_words + 1, 0)
+            drop = max(n - full.window_words + 1, 0)
             n -= drop
             for k in range(n):
                 words.hashes[k] = words.hashes[k + drop]
