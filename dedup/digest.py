@@ -45,25 +45,28 @@ def _md5(data: memoryview) -> bytes:
     return hashlib.md5(data, usedforsecurity=False).digest()
 
 
-def first_occurrence(digests: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def first_occurrence(
+    digests: npt.NDArray[np.uint64], bits: int | None = None
+) -> npt.NDArray[np.int64]:
     """Find the first document with the same digest.
 
     Args:
         digests: (n_docs, 2), as `digests` makes them.
+        bits: of the prefix to partition by; None: as many as suit the number of documents.
 
     Returns:
         (n_docs,) int64, the lowest row number with the digest of the row: "keep the first of
-        each" is `first == np.arange(n_docs)`. Memory besides: 4 bytes a row.
+        each" is `first == np.arange(n_docs)`. Memory besides: 4 bytes a row,
+        and 48 for each row of the largest partition.
     """
-    parts = partition(digests[:, 0])
-    largest = int(np.diff(parts.starts).max())
+    parts = partition(digests[:, 0], bits)
     out = np.empty(len(digests), np.int64)
     kernels.first_occurrence(
         read_only(digests),
         parts.starts,
         parts.rows,
         np.empty(parts.table_size, np.int32),
-        np.empty((largest, 2), np.uint64),
+        np.empty((parts.largest, 2), np.uint64),
         out,
     )
     return out

@@ -7,17 +7,17 @@ that LSH finds are below the wanted similarity.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from datasketch import MinHashLSH
 
 from dedup.arrays import read_only
 from dedup.kernels import lsh as kernels
 from dedup.partition import partition
 
 NO_KEY = kernels.NO_KEY  # every band's key of a document without shingles: never a candidate
+MAX_BUCKET = 128  # rows of a bucket of which all pairs are made
 PREVIOUS_ROWS = 8  # a row of an over-full bucket is paired with as many rows before it
 
 
@@ -54,6 +54,8 @@ class Bands:
         Raises:
             ValueError: `threshold` is not within 0 and 1, or no two bands fit `num_perm`.
         """
+        from datasketch import MinHashLSH  # takes 1.1 s with SciPy, and few ask for it
+
         chosen = MinHashLSH(threshold=threshold, num_perm=num_perm)
         return cls(bands=chosen.b, rows=chosen.r)
 
@@ -94,7 +96,7 @@ def band_keys(signatures: npt.NDArray[np.uint32], bands: Bands) -> npt.NDArray[n
 
 
 def candidate_pairs(
-    keys: npt.NDArray[np.uint64], ids: npt.NDArray[Any], *, max_bucket: int = 128
+    keys: npt.NDArray[np.uint64], ids: npt.NDArray[Any], *, max_bucket: int = MAX_BUCKET
 ) -> npt.NDArray[Any]:
     """Pair the rows that have the same key in one band.
 
@@ -122,8 +124,8 @@ def candidate_pairs(
     if np.any(ids[1:] < ids[:-1]):
         order = np.argsort(ids)
         keys, ids = keys[order], ids[order]
-    members, ends = _buckets(keys)
-    pairs = np.empty(_n_pairs(np.diff(ends, prepend=0), max_bucket), np.uint64)
+    members, ends = buckets(keys)
+    pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
     kernels.bucket_pairs(members, ends, max_bucket, max_bucket // 2, PREVIOUS_ROWS, pairs)
     pairs.sort()
     out = np.empty((len(pairs), 2), ids.dtype)
@@ -132,12 +134,25 @@ def candidate_pairs(
     return out
 
 
-def _buckets(
-    keys: npt.NDArray[np.uint64],
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Rows that share their key, bucket after bucket, and where each bucket ends."""
-    parts = partition(keys)
-    largest = int(np.diff(parts.starts).max())
+class Buckets(NamedTuple):
+    """Rows that share their key, bucket after bucket.
+
+    members: (n_members,) uint32 row numbers, ascending within a bucket.
+    ends: (n_buckets,) int64, where in `members` each bucket ends.
+    """
+
+    members: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+
+
+def buckets(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Buckets:
+    """Gather the rows of (n,) keys that share theirs with another row; NO_KEY is in no bucket.
+
+    Buckets come in order of the top `bits` of their key, and of their first row: so that
+    those of a range of prefixes are a part of those of all. Memory: see BUCKET_BYTES.
+    """
+    parts = partition(keys, bits)
+    largest = parts.largest
     members = np.empty(len(keys), np.uint32)
     ends = np.empty(len(keys) // 2 + 1, np.int64)
     n_buckets, n_members = kernels.buckets(
@@ -151,11 +166,12 @@ def _buckets(
         members,
         ends,
     )
-    return members[:n_members], ends[:n_buckets]
+    return Buckets(members[:n_members], ends[:n_buckets])
 
 
-def _n_pairs(sizes: npt.NDArray[np.int64], max_bucket: int) -> int:
-    """How many pairs `bucket_pairs` makes of buckets of these sizes."""
+def count_pairs(ends: npt.NDArray[np.int64], max_bucket: int = MAX_BUCKET) -> int:
+    """How many pairs `candidate_pairs` makes of buckets that end at `ends`."""
+    sizes = np.diff(ends, prepend=0)
     n_first = max_bucket // 2
     small = sizes * (sizes - 1) // 2
     large = _sum_of_least(sizes, n_first) + _sum_of_least(sizes - n_first, PREVIOUS_ROWS)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import datasketch
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,7 +11,19 @@ import pyarrow as pa
 from dedup.arrays import read_only
 from dedup.arrow_text import TextBuffers, text_buffers
 from dedup.kernels import minhash as kernels
-from dedup.shingle import BLOCK_BYTES, Words, check_shingles, shingle_hash, shingles_of
+from dedup.shingle import (
+    BLOCK_BYTES,
+    LARGE_BYTES,
+    Shingles,
+    Words,
+    check_shingles,
+    shingle_hash,
+    shingles_in_parts,
+    shingles_of,
+)
+
+if TYPE_CHECKING:
+    import datasketch
 
 EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
 
@@ -63,16 +75,32 @@ def signatures(text: pa.Array, config: MinHash) -> npt.NDArray[np.uint32]:
     out = np.full((len(text), config.num_perm), EMPTY)
     for start, stop in _blocks(offsets):
         block = TextBuffers(data, offsets[start : stop + 1])
-        found = shingles_of(block, ngram=config.ngram, words=config.words)
-        kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
+        for found in _shingles(block, config):
+            kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
     return out
 
 
+def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
+    """The shingles of a block; those of a large document in several parts."""
+    if len(block.offsets) == 2 and block.offsets[1] - block.offsets[0] > LARGE_BYTES:
+        yield from shingles_in_parts(
+            block, ngram=config.ngram, words=config.words, part_bytes=LARGE_BYTES
+        )
+    else:
+        yield shingles_of(block, ngram=config.ngram, words=config.words)
+
+
 def _blocks(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of whole documents, of BLOCK_BYTES of text or one document more."""
+    """Ranges of whole documents, of BLOCK_BYTES of text or one document more; large ones alone."""
     start, n_docs = 0, len(offsets) - 1
+    large = iter([*np.flatnonzero(np.diff(offsets) > LARGE_BYTES).tolist(), n_docs])
+    next_large = next(large)
     while start < n_docs:
-        stop = min(int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES)), n_docs)
+        if start == next_large:
+            stop, next_large = start + 1, next(large)
+        else:
+            stop = int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES))
+            stop = min(stop, next_large)
         yield start, stop
         start = stop
 
@@ -128,7 +156,7 @@ def pair_similarity(
     return out
 
 
-def to_datasketch(signature: npt.NDArray[np.uint32], config: MinHash) -> datasketch.MinHash:
+def to_datasketch(signature: npt.NDArray[np.uint32], config: MinHash) -> "datasketch.MinHash":
     """Hand out one (num_perm,) signature as datasketch's object, to query a MinHashLSH with.
 
     It can be updated with more shingles as well, in the form `shingle_hash` takes.
@@ -136,6 +164,8 @@ def to_datasketch(signature: npt.NDArray[np.uint32], config: MinHash) -> dataske
     Raises:
         ValueError: the signature has not `config.num_perm` slots.
     """
+    import datasketch  # takes 1.1 s with SciPy, and a run has no need of it
+
     if signature.shape != (config.num_perm,):
         raise ValueError(
             f"a signature of shape {signature.shape} does not fit num_perm={config.num_perm}"

@@ -6,6 +6,7 @@ The hashes are part of the file formats of a run: they depend on the text and th
 alone, not on the machine or the version of Python, and a golden test holds them.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
@@ -23,6 +24,9 @@ from dedup.kernels import words as word_kernels
 Words = Literal["unicode", "whitespace"]
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its word and shingle hashes stay in the L2 cache
+LARGE_BYTES = 1 << 21  # a larger document is taken apart, so that its hashes take no more memory
+
+CUTS = np.frombuffer(b" \n", np.uint8)  # bytes that end every word, however it is lower-cased
 
 _MASK = (1 << 64) - 1
 
@@ -84,11 +88,59 @@ def check_shingles(ngram: int, words: str) -> None:
 
 def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Shingles:
     """`shingles` of text that is arrays already, with settings that are checked already."""
+    word_hashes, doc_words = _word_hashes(text, words)
+    return _windows(word_hashes, doc_words, ngram)
+
+
+def shingles_in_parts(
+    text: TextBuffers, *, ngram: int, words: Words, part_bytes: int
+) -> Iterator[Shingles]:
+    """`shingles_of` of a single document, those of about `part_bytes` of its text at a time.
+
+    It is cut behind a space or a newline; where there is none, a part is larger.
+    """
+    at, end = text.offsets.tolist()
+    carried = np.empty(0, np.uint64)  # words that windows of the next part begin with
+    whole = False  # whether there was a window of `ngram` words
+    while at < end:
+        stop = _cut(text.data, at + part_bytes, end)
+        part = TextBuffers(text.data, np.array([at, stop]))
+        found = np.concatenate((carried, _word_hashes(part, words)[0]))
+        last = stop == end and not whole
+        if len(found) >= ngram or last:
+            whole = True
+            yield _windows(found, np.array([0, len(found)]), ngram)
+        carried = found[max(0, len(found) - ngram + 1) :]
+        at = stop
+
+
+def _cut(data: npt.NDArray[np.uint8], wanted: int, end: int) -> int:
+    """Where to cut text before `end`: behind the first space or newline from `wanted` on."""
+    at = wanted
+    while at < end:
+        step = min(at + 4096, end)
+        found = np.flatnonzero(np.isin(data[at:step], CUTS))
+        if len(found):
+            return at + int(found[0]) + 1
+        at = step
+    return end
+
+
+def _word_hashes(
+    text: TextBuffers, words: Words
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """(n_words,) hashes, and (n_docs + 1,) where in them each document's begin."""
     letters, ends, doc_words = split_words(text, words)
-    word_hashes = np.empty(len(ends), np.uint64)
-    word_kernels.hash_words(letters.view("<u8"), ends, word_hashes)
-    hashes = np.empty(len(ends), np.uint32)
-    offsets = np.empty(len(text.offsets), np.int64)
+    hashes = np.empty(len(ends), np.uint64)
+    word_kernels.hash_words(letters.view("<u8"), ends, hashes)
+    return hashes, doc_words
+
+
+def _windows(
+    word_hashes: npt.NDArray[np.uint64], doc_words: npt.NDArray[np.int64], ngram: int
+) -> Shingles:
+    hashes = np.empty(len(word_hashes), np.uint32)
+    offsets = np.empty(len(doc_words), np.int64)
     leaving = pow(int(shingle_kernels.SHINGLE_BASE), ngram - 1, 1 << 64)
     shingle_kernels.shingle_hashes(
         word_hashes, doc_words, ngram, np.uint64(leaving), hashes, offsets
@@ -104,25 +156,45 @@ def split_words(text: TextBuffers, words: Words) -> WordLetters:
     letters = np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8)
     ends = np.empty((n_bytes + n_docs) // 2 + 1, np.int64)  # a word and a separator: 2 bytes
     doc_words = np.empty(n_docs + 1, np.int64)
-    low, is_word = _word_characters(words)
-    pages, flags, lower_delta = unicode.tables()
     data, offsets = read_only(text.data), read_only(text.offsets)
     word_kernels.split_words(
-        data, offsets, low, is_word, pages, flags, lower_delta, letters, ends, doc_words
+        data, offsets, *_word_characters(words), *unicode.tables(), letters, ends, doc_words
     )
     return WordLetters(letters, ends[: doc_words[-1]], doc_words)
 
 
+class WordCharacters(NamedTuple):
+    """Tables of the word kernel, as it describes them; read-only, threads share them."""
+
+    low: npt.NDArray[np.uint8]
+    two: npt.NDArray[np.uint32]
+    three: npt.NDArray[np.uint8]
+    is_word: npt.NDArray[np.uint8]
+
+
 @cache
-def _word_characters(words: Words) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The tables `low` and `is_word` of the word kernel; read-only, threads share them."""
+def _word_characters(words: Words) -> WordCharacters:
     flags = np.arange(256, dtype=np.uint8)
     is_word = (flags & unicode.WORD) != 0 if words == "unicode" else (flags & unicode.SPACE) == 0
+    pages, of_place, lower_delta = unicode.tables()
+    cp = np.arange(1 << 16, dtype=np.uint32)
+    places = pages[cp >> 8].astype(np.int64) * 256 + (cp & 255)
+    in_word, lower = is_word[of_place[places]], cp + lower_delta[places]
+    ascii_low = np.where(in_word[:128], lower[:128], word_kernels.SEPARATOR)
     low = np.full(256, word_kernels.NON_ASCII, np.uint8)
-    for byte in range(0x80):
-        in_word = is_word[unicode.flags_of(byte)]
-        low[byte] = unicode.lower_of(byte) if in_word else word_kernels.SEPARATOR
-    return read_only(low), read_only(is_word.astype(np.uint8))
+    low[:128] = ascii_low
+    three = np.where(in_word, np.where(lower == cp, word_kernels.IN_WORD, word_kernels.AS_SLOW), 0)
+    three[:0x800] = word_kernels.AS_SLOW
+    utf8 = 0xC0 | lower >> 6 | (0x80 | lower & 0x3F) << 8
+    slow = (cp < 0x80) | (in_word & ((lower < 0x80) | (lower >= 0x800)))
+    slow[[word_kernels.CAPITAL_SIGMA, word_kernels.CAPITAL_I_WITH_DOT]] = True
+    two = np.where(slow, word_kernels.AS_SLOW, np.where(in_word, utf8, 0))[:0x800]
+    return WordCharacters(
+        read_only(low),
+        read_only(two.astype(np.uint32)),
+        read_only(three.astype(np.uint8)),
+        read_only(is_word.astype(np.uint8)),
+    )
 
 
 def word_hash(word: bytes) -> int:

@@ -7,27 +7,25 @@ A duplicates file has a row for each document of its shard: null where the docum
 kept, else the document that is kept in its place.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.cluster import clusters, merge_edges
+from dedup.cluster import Forest, cluster_sizes
 from dedup.digest import first_occurrence
-from dedup.lsh import candidate_pairs
 from dedup.minhash import pair_similarity
+from dedup.partition import prefix_bits
 from pipelines.atomic import arrow_file
 from pipelines.config import Config
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.errors import ConfigError
+from pipelines.corpus import Corpus
+from pipelines.edges import read_edges
 from pipelines.job import Done, Job
-from pipelines.keys import band_column, key_parameters
-from pipelines.sidecar import Rows, corpus_rows, open_arrow
-from sizing.units import format_memory
+from pipelines.parts import KeyColumn, Room, parts
+from pipelines.sidecar import Rows, open_arrow
 
 DUPLICATES = pa.schema(
     [
@@ -35,63 +33,15 @@ DUPLICATES = pa.schema(
         pa.field("similarity", pa.float32()),
     ]
 )
-EDGES = pa.schema(
-    [
-        pa.field("left", pa.int64()),
-        pa.field("right", pa.int64()),
-        pa.field("similarity", pa.float32()),
-    ]
-)
-PAIRS_AT_ONCE = 1 << 18  # their signatures: 2**18 x 2 x 448 B = 235 MB at 112 permutations
 LARGEST_CLUSTERS = 20
-EXACT_BYTES_PER_DOC = 80  # digests twice 32, row numbers 16, hash table at most 24
-NEAR_BYTES_PER_DOC = 56  # a band's keys 8, row numbers, sorting
-PAIR_BYTES = 48  # row numbers 16, sorting them, places in the gathered signatures
-EDGE_BYTES = 16
-
-
-class Corpus(NamedTuple):
-    """The documents of a pass, shard by shard, and the corpus-wide steps that follow it."""
-
-    job: Job
-    pass_index: int
-    steps: tuple[Config, ...]
-    shards: tuple[str, ...]
-
-    def rows(self) -> Rows:
-        """Their key sidecars."""
-        paths = [self.job.keys(self.pass_index, key) for key in self.shards]
-        return corpus_rows(paths, key_parameters(self.steps))
-
-    def duplicates(self, step: str, key: str) -> Path:
-        return self.job.duplicates(self.pass_index, step, key)
-
-    @property
-    def near(self) -> NearDedup:
-        return next(s for s in self.steps if isinstance(s, NearDedup))
-
-    def gone_before(self, step: str, n: int) -> npt.NDArray[np.bool_]:
-        """(n,) documents that a corpus-wide step standing before `step` removes already."""
-        names = ["exact" if isinstance(s, ExactDedup) else "near" for s in self.steps]
-        gone = np.zeros(n, np.bool_)
-        for before in names[: names.index(step)]:
-            at = 0
-            for key in self.shards:
-                for batch in read_duplicates(self.duplicates(before, key)):
-                    found = np.asarray(batch["duplicate_of"].is_valid())
-                    gone[at : at + len(found)] |= found
-                    at += len(found)
-        return gone
-
-    def fit(self, step: str, need: int) -> None:
-        """Refuse what would not fit into memory, before it is tried."""
-        budget = self.job.recipe.run.memory_budget
-        if need > budget:
-            way = "; put exact before near" if step == "near" else ""
-            raise ConfigError(
-                f"{step}: needs {format_memory(need)} of memory, run.memory_budget is"
-                f" {format_memory(budget)}; raise it, use fewer workers or split the corpus{way}"
-            )
+ROWS_AT_ONCE = 1 << 20
+EXACT_BYTES_PER_DOC = 14  # label 8, gone before 1, cluster size 4, gone 1
+EXACT_BYTES_PER_ROW = 40  # of a part: row number 4, digest 16, first row 16, partition 4
+EXACT_BYTES_PER_LARGEST = 32  # digest 16, of a hash table at most 16
+NEAR_BYTES_PER_DOC = 13  # label 8, gone 1, and cluster size 4 or, later, similarity 4
+PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
+MOST_PAIRS = 1 << 19  # at a time: more do not read faster
+LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 def find_exact(
@@ -100,38 +50,15 @@ def find_exact(
     """Mark every document whose digest an earlier one has."""
     corpus = Corpus(job, pass_index, steps, shards)
     rows = corpus.rows()
-    corpus.fit("exact", rows.n * EXACT_BYTES_PER_DOC)
-    table = np.concatenate(
-        [rows.matrix(b, "digest") for b in rows.batches] or [np.empty((0, 2), np.uint64)]
-    )
-    here = np.flatnonzero(~corpus.gone_before("exact", rows.n))
-    first = np.arange(rows.n)
-    first[here] = here[first_occurrence(table[here])]
-    gone = np.flatnonzero(first != np.arange(rows.n))
-    files = _write(corpus, "exact", rows, gone, first[gone], np.ones(len(gone), np.float32))
-    return Done(files=files, facts=_cluster_facts(rows, first))
-
-
-def find_edges(
-    job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...], band: int
-) -> Done:
-    """The pairs of documents that meet in one band and whose signatures verify."""
-    corpus = Corpus(job, pass_index, steps, shards)
-    rows = corpus.rows()
-    bands_at_once = job.recipe.run.workers or os.cpu_count() or 1
-    corpus.fit("near", bands_at_once * rows.n * NEAR_BYTES_PER_DOC)
-    keys = rows.column(band_column(band), np.uint64)
-    keys[corpus.gone_before("near", rows.n)] = 0
-    present = np.flatnonzero(keys)
-    pairs = candidate_pairs(keys[present], present)
-    corpus.fit("near", bands_at_once * len(pairs) * PAIR_BYTES)
-    path = job.edges(pass_index, band)
-    edges = 0
-    with arrow_file(path, EDGES) as writer:
-        for left, right, similarity in _verified(rows, pairs, corpus.near.verify):
-            edges += len(left)
-            writer.write_batch(pa.record_batch([left, right, similarity], schema=EDGES))
-    return Done(files=[path], facts={"candidates": len(pairs), "edges": edges})
+    left = corpus.memory_left("exact", rows.n, EXACT_BYTES_PER_DOC, least=LEAST_BYTES)
+    gone = corpus.gone_before("exact", rows.n)
+    label = np.arange(rows.n)
+    column = KeyColumn(rows, "digest", lambda start, keys: ~gone[start : start + len(keys)])
+    for part in parts(column, Room(left, EXACT_BYTES_PER_ROW, EXACT_BYTES_PER_LARGEST)):
+        # where all are equal, the one digest there is, the first row, is that of all rows
+        label[part.rows] = part.rows[first_occurrence(part.keys, prefix_bits(rows.n))]
+    facts = _cluster_facts(rows, label)
+    return Done(files=_write(corpus, "exact", rows, label, None), facts=facts)
 
 
 def find_near(
@@ -140,23 +67,16 @@ def find_near(
     """Cluster the edges of all bands; mark every document but the first of its cluster."""
     corpus = Corpus(job, pass_index, steps, shards)
     rows = corpus.rows()
-    label = np.arange(rows.n)
+    left = corpus.memory_left("near", rows.n, NEAR_BYTES_PER_DOC, least=LEAST_BYTES)
+    forest = Forest(rows.n)
     for band in range(corpus.near.lsh().bands):
-        # a band's edges and the forest of the bands before: never the edges of all at once
-        found = [
-            np.column_stack([b["left"], b["right"]])
-            for b in open_arrow(job.edges(pass_index, band))[0]
-        ]
-        corpus.fit("near", (3 * rows.n + 2 * sum(map(len, found))) * EDGE_BYTES)
-        joined = np.flatnonzero(label != np.arange(rows.n))
-        label = clusters(rows.n, merge_edges([*found, np.column_stack([label[joined], joined])]))
-    gone = np.flatnonzero(label != np.arange(rows.n))
-    kept = label[gone]
-    similarity = np.empty(len(gone), np.float32)
-    for at, alike in _similarities(rows, np.column_stack([gone, kept])):
-        similarity[at] = alike
-    files = _write(corpus, "near", rows, gone, kept, similarity)
-    return Done(files=files, facts=_cluster_facts(rows, label))
+        for edges in read_edges(job.edges(pass_index, band)):
+            forest.join(edges)
+    label = forest.labels()
+    facts = _cluster_facts(rows, label)
+    pairs_at_once = left // (2 * corpus.near.num_perm * 4 + PAIR_BYTES)
+    similarity = _similarities(rows, label, min(pairs_at_once, MOST_PAIRS))
+    return Done(files=_write(corpus, "near", rows, label, similarity), facts=facts)
 
 
 def read_duplicates(path: Path) -> Iterator[pa.RecordBatch]:
@@ -164,65 +84,84 @@ def read_duplicates(path: Path) -> Iterator[pa.RecordBatch]:
     yield from open_arrow(path)[0]
 
 
-def _verified(
-    rows: Rows, pairs: npt.NDArray[np.int64], verify: float
-) -> Iterator[tuple[Any, Any, Any]]:
-    for at, similarity in _similarities(rows, pairs):
-        good = similarity >= np.float32(verify)
-        block = pairs[at][good]
-        yield pa.array(block[:, 0]), pa.array(block[:, 1]), pa.array(similarity[good])
-
-
 def _similarities(
-    rows: Rows, pairs: npt.NDArray[np.int64]
-) -> Iterator[tuple[slice, npt.NDArray[np.float32]]]:
-    """Estimated Jaccard similarity of pairs, a block at a time, from the mapped sidecars."""
-    for start in range(0, len(pairs), PAIRS_AT_ONCE):
-        at = slice(start, start + PAIRS_AT_ONCE)
-        wanted, where = np.unique(pairs[at], return_inverse=True)
-        sides = where.reshape(-1, 2)
+    rows: Rows, label: npt.NDArray[np.int64], pairs_at_once: int
+) -> npt.NDArray[np.float32]:
+    """(n,) estimated Jaccard similarity of each document to the one kept in its place."""
+    similarity = np.ones(rows.n, np.float32)
+    for gone in _gone(label, pairs_at_once):
+        wanted, where = np.unique(np.concatenate((label[gone], gone)), return_inverse=True)
         signed = rows.take("signature", wanted)
-        yield at, pair_similarity(signed, sides[:, 0], sides[:, 1])
+        similarity[gone] = pair_similarity(signed, where[: len(gone)], where[len(gone) :])
+    return similarity
+
+
+def _gone(label: npt.NDArray[np.int64], at_once: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Rows that are not the first of their cluster, ascending, `at_once` at a time."""
+    waiting = np.empty(0, np.int64)
+    for start in range(0, len(label), at_once):
+        stop = min(start + at_once, len(label))
+        found = np.flatnonzero(label[start:stop] != np.arange(start, stop)) + start
+        waiting = np.concatenate((waiting, found))
+        if len(waiting) >= at_once:
+            yield waiting[:at_once]
+            waiting = waiting[at_once:]
+    if len(waiting):
+        yield waiting
 
 
 def _cluster_facts(rows: Rows, label: npt.NDArray[np.int64]) -> dict[str, Any]:
     """How many documents, clusters of two or more, and the largest, named by their first id."""
-    size = np.bincount(label, minlength=rows.n) if rows.n else np.zeros(0, np.int64)
-    order = np.lexsort((np.arange(len(size)), -size))[:LARGEST_CLUSTERS]
-    ids = rows.column("doc_id", np.uint64)
-    largest = [[int(ids[r]), int(size[r])] for r in order if size[r] > 1]
-    return {"docs": rows.n, "clusters": int((size > 1).sum()), "largest": largest}
+    sizes = cluster_sizes(label)
+    n_clusters = 0
+    largest = np.empty(0, np.int64)
+    for start in range(0, rows.n, ROWS_AT_ONCE):
+        found = np.flatnonzero(sizes[start : start + ROWS_AT_ONCE] > 1) + start
+        n_clusters += len(found)
+        largest = np.concatenate((largest, found))
+        largest = largest[np.lexsort((largest, -sizes[largest].astype(np.int64)))]
+        largest = largest[:LARGEST_CLUSTERS]
+    order = np.sort(largest)
+    ids = dict(zip(order.tolist(), rows.take("doc_id", order).tolist(), strict=True))
+    named = [[int(ids[r]), int(sizes[r])] for r in largest.tolist()]
+    return {"docs": rows.n, "clusters": n_clusters, "largest": named}
+
+
+def _name_kept(rows: Rows, label: npt.NDArray[np.int64], at_once: int) -> npt.NDArray[np.bool_]:
+    """(n,) documents that are not the first of their cluster; their label becomes its id."""
+    gone = np.zeros(rows.n, np.bool_)
+    for at in _gone(label, at_once):
+        wanted, where = np.unique(label[at], return_inverse=True)
+        label[at] = rows.take("doc_id", wanted).view(np.int64)[where]
+        gone[at] = True
+    return gone
 
 
 def _write(
     corpus: Corpus,
     step: str,
     rows: Rows,
-    gone: npt.NDArray[np.int64],
-    kept: npt.NDArray[np.int64],
-    similarity: npt.NDArray[np.float32],
+    label: npt.NDArray[np.int64],
+    similarity: npt.NDArray[np.float32] | None,
 ) -> list[Path]:
-    """Write the duplicates file of every shard; row `gone[i]` (ascending) duplicates `kept[i]`."""
-    ids = rows.column("doc_id", np.uint64)
+    """Write the duplicates file of every shard; row `r` duplicates `label[r]`, if another.
+
+    label: (n,), used up.  similarity: (n,) of each row to that; None where they are equal.
+    """
+    gone = _name_kept(rows, label, ROWS_AT_ONCE)
+    of = label.view(np.uint64)
     paths = []
-    for i, key in enumerate(corpus.shards):
+    for shard, key in enumerate(corpus.shards):
         path = corpus.duplicates(step, key)
-        batches = np.searchsorted(rows.starts, rows.shard_starts[i : i + 2])
         with arrow_file(path, DUPLICATES) as writer:
-            for b in range(batches[0], batches[1]):
-                start, stop = rows.starts[b], rows.starts[b + 1]
-                lo, hi = np.searchsorted(gone, (start, stop))
-                n = int(stop - start)
-                of = np.zeros(n, np.uint64)
-                alike = np.zeros(n, np.float32)
-                missing = np.ones(n, np.bool_)
-                local = gone[lo:hi] - start
-                of[local], alike[local], missing[local] = ids[kept[lo:hi]], similarity[lo:hi], False
-                writer.write_batch(
-                    pa.record_batch(
-                        [pa.array(of, mask=missing), pa.array(alike, mask=missing)],
-                        schema=DUPLICATES,
-                    )
-                )
+            for b in range(*rows.shard_batches[shard : shard + 2].tolist()):
+                at = slice(rows.starts[b], rows.starts[b + 1])
+                kept = ~gone[at]
+                alike = similarity[at] if similarity is not None else np.ones(len(kept), np.float32)
+                columns = [
+                    pa.array(np.where(kept, 0, of[at]), mask=kept),
+                    pa.array(np.where(kept, np.float32(0), alike), mask=kept),
+                ]
+                writer.write_batch(pa.record_batch(columns, schema=DUPLICATES))
         paths.append(path)
     return paths

@@ -15,7 +15,8 @@ from typing import TypeAlias
 from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.duplicates import find_edges, find_exact, find_near
+from pipelines.duplicates import find_exact, find_near
+from pipelines.edges import find_edges
 from pipelines.errors import ConfigError, LedgerError
 from pipelines.job import Done, Job, Outcome, Phase, Work, do
 from pipelines.manifest import HOPELESS, cannot_write
@@ -43,7 +44,6 @@ class Finished:
 
     receipts: list[Receipt] = field(default_factory=list)
     failures: list[ShardFailure] = field(default_factory=list)
-    fresh: int = 0
     shards: tuple[SourceShard, ...] = ()
     layouts: tuple[Layout, ...] = ()
 
@@ -127,7 +127,6 @@ def _do(
     for outcome in (yield phase) if phase.works else ():
         if outcome.receipt is not None:
             made[outcome.work.key] = outcome.receipt
-            finished.fresh += outcome.fresh
         elif phase.whole and outcome.error is not None:
             raise outcome.error
         else:

@@ -18,11 +18,14 @@ def first_occurrence(
     local: (largest partition, 2), scratch: gathered first, so that probing stays in the cache.
     out: (n,).
     """
-    mask = np.uint64(table.shape[0] - 1)
     for part in range(starts.shape[0] - 1):
         start = starts[part]
         n = starts[part + 1] - start
-        table[:] = -1
+        slots = 16
+        while slots < 2 * n:
+            slots *= 2
+        mask = np.uint64(slots - 1)
+        table[:slots] = -1
         for j in range(n):
             row = rows[start + j]
             local[j, 0] = digests[row, 0]

@@ -65,13 +65,16 @@ def buckets(
     Returns:
         How many buckets and how many members there are.
     """
-    mask = np.uint64(table.shape[0] - 1)
     n_buckets = 0
     n_members = 0
     for part in range(starts.shape[0] - 1):
         start = starts[part]
         n = starts[part + 1] - start
-        table[:] = -1
+        slots = 16
+        while slots < 2 * n:
+            slots *= 2
+        mask = np.uint64(slots - 1)
+        table[:slots] = -1
         for j in range(n):
             local[j] = keys[rows[start + j]]
         for j in range(n):

@@ -14,6 +14,14 @@ WORD_FINAL = np.uint64(0x94D049BB133111EB)
 NON_ASCII = 0xFE
 SEPARATOR = 0xFF
 
+# What `two` and `three` say of a character.
+IN_WORD = 1
+AS_SLOW = 2
+
+SIX = np.uint32(6)
+EIGHT_BITS = np.uint32(8)
+TWELVE = np.uint32(12)
+
 CASED = np.uint8(8)  # as in dedup.unicode; a kernel's constants live in its own file
 IGNORABLE = np.uint8(16)
 CAPITAL_I_WITH_DOT = np.uint32(0x130)
@@ -126,6 +134,8 @@ def split_words(
     data: U8,
     offsets: I64,
     low: U8,
+    two: U32,
+    three: U8,
     is_word: U8,
     pages: U16,
     flags: U8,
@@ -137,6 +147,10 @@ def split_words(
     """Lower-case each document and gather its words, the maximal runs of word characters.
 
     low: (256,) lower case of an ASCII byte that is a word character, else NON_ASCII, SEPARATOR.
+    two: (2048,) by code point, of a word character its lower case in UTF-8, first byte lowest;
+        AS_SLOW where that has not two bytes, or depends on what stands around; else 0.
+    three: (65536,) by code point, IN_WORD of a word character that is its own lower case;
+        AS_SLOW of another, and of one that has not three bytes; else 0.
     is_word: (256,) by flags, 1 if a character that has them is a word character. A character
         and its lower case agree on this, but for CAPITAL_I_WITH_DOT.
     pages, flags, lower_delta: the tables of dedup.unicode.
@@ -145,7 +159,8 @@ def split_words(
     doc_words: (n_docs + 1,), where in `ends` each document's words end; `doc_words[0]` is 0.
 
     ASCII goes without a branch at the ends of words, which no processor can foresee: a byte
-    and an end are always written, and stay where the counters move on.
+    and an end are always written, and stay where the counters move on. So do most characters
+    of two and three bytes, a whole run of them at a time.
     """
     dot_is_word = is_word[flags[place(pages, COMBINING_DOT_ABOVE)]]
     k = ZERO
@@ -157,7 +172,7 @@ def split_words(
         in_word = ZERO
         while i < end:
             byte = low[data[i]]
-            if byte != NON_ASCII:
+            while byte != NON_ASCII:
                 was_in_word = in_word
                 in_word = np.uint64(byte != SEPARATOR)
                 letters[k] = byte
@@ -165,6 +180,41 @@ def split_words(
                 k += in_word
                 n += was_in_word & (ONE - in_word)
                 i += ONE
+                if i >= end:
+                    break
+                byte = low[data[i]]
+            while i + ONE < end and (data[i] & 0xE0) == 0xC0:
+                cp = (np.uint32(data[i] & 0x1F) << SIX) | np.uint32(data[i + ONE] & 0x3F)
+                small = two[cp]
+                if small == AS_SLOW:
+                    break
+                was_in_word = in_word
+                in_word = np.uint64(small != 0)
+                letters[k] = small & 0xFF
+                letters[k + ONE] = small >> EIGHT_BITS
+                ends[n] = k
+                k += in_word << ONE
+                n += was_in_word & (ONE - in_word)
+                i += TWO
+            while i + TWO < end and (data[i] & 0xF0) == 0xE0:
+                cp = (
+                    (np.uint32(data[i] & 0x0F) << TWELVE)
+                    | (np.uint32(data[i + ONE] & 0x3F) << SIX)
+                    | np.uint32(data[i + TWO] & 0x3F)
+                )
+                kind = three[cp]
+                if kind == AS_SLOW:
+                    break
+                was_in_word = in_word
+                in_word = np.uint64(kind)
+                letters[k] = 0xE0 | (cp >> TWELVE)
+                letters[k + ONE] = 0x80 | ((cp >> SIX) & 0x3F)
+                letters[k + TWO] = 0x80 | (cp & 0x3F)
+                ends[n] = k
+                k += in_word + (in_word << ONE)
+                n += was_in_word & (ONE - in_word)
+                i += THREE
+            if i >= end or low[data[i]] != NON_ASCII:
                 continue
             cp, size = decode(data, i, end)
             at = place(pages, cp)

@@ -1,6 +1,7 @@
 """Signatures are those of the reference, and estimate what they should."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,25 @@ def test_signatures_do_not_depend_on_the_blocks(monkeypatch, block_bytes):
     expected = signatures(text, MinHash())
     monkeypatch.setattr(minhash, "BLOCK_BYTES", block_bytes)
     assert np.array_equal(signatures(text, MinHash()), expected)
+
+
+@given(text_columns(hard_documents), configs, st.integers(1, 60))
+def test_signatures_do_not_depend_on_the_parts_of_large_documents(text, config, large):
+    expected = signatures(text, config)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minhash, "LARGE_BYTES", large)
+        assert np.array_equal(signatures(text, config), expected)
+
+
+@pytest.mark.parametrize("line", ["some words in a line\n", "a b ", "没有空格的一行文字。\n"])
+def test_a_large_document_takes_no_more_memory_than_its_parts(line):
+    n_bytes = 20_000_000
+    text = pa.array([line * (n_bytes // len(line.encode()))])
+    tracemalloc.start()
+    signatures(text, MinHash())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= 16 * minhash.LARGE_BYTES
 
 
 def test_same_set_same_signature_whatever_the_order_and_number():

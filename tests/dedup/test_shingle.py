@@ -1,7 +1,7 @@
 """Shingles are those of `re` and `str.lower()`, and their hash is as good as chance."""
 
 import json
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dedup.arrow_text import text_buffers
 from dedup.shingle import ngram_hash, shingle_hash, shingles, split_words, word_hash
 from dedup.unicode import CAPITAL_I_WITH_DOT, N_CODE_POINTS, SPACE, WORD, flags_of, lower_of
-from tests.dedup.strategies import hard_documents
+from tests.dedup.strategies import hard_documents, known_alike
 from tests.reference import shingle as reference
 from tests.strategies import text_columns
 
@@ -35,6 +35,19 @@ def test_words_are_those_of_the_lower_cased_text(words, text):
     found = [letters[s:e].tobytes().decode() for s, e in pairwise([0, *ends.tolist()])]
     got = [found[s:e] for s, e in pairwise(doc_words)]
     assert got == [reference.words_of(document, words) for document in text.to_pylist()]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_with_every_character(words):
+    chars = [chr(c) for c in range(0x11000) if not 0xD800 <= c < 0xE000]
+    documents = [f"{c} a{c}b é{c}{c}東{c}" for c in chars if known_alike(c)]
+    assert len(documents) > 60_000
+    letters, ends, doc_words = split_words(text_buffers(pa.array(documents)), words)
+    got = letters[: ends[-1]].tobytes().decode()
+    assert got == "".join("".join(reference.words_of(d, words)) for d in documents)
+    sizes = [[len(w.encode()) for w in reference.words_of(d, words)] for d in documents]
+    assert np.array_equal(np.diff(ends, prepend=0), list(chain(*sizes)))
+    assert np.array_equal(np.diff(doc_words), list(map(len, sizes)))
 
 
 @pytest.mark.parametrize("words", WORDS)

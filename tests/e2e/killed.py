@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipelines import atomic, dataset, duplicates, job
+from pipelines import atomic, dataset, duplicates, edges, job
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
 from pipelines.run import one_by_one
@@ -50,8 +50,8 @@ def main(recipe: str, out: str, moment: str, number: str) -> None:
         "partial": (atomic, "_fsync", {"when": named(".partial-")}),
         # the file has its name, its receipt is not written
         "renamed": (job, "save_receipt", {}),
-        "banding": (duplicates, "candidate_pairs", {"after": True}),
-        "clustering": (duplicates, "clusters", {"after": True}),
+        "banding": (edges, "buckets", {"after": True}),
+        "clustering": (duplicates, "Forest", {"after": True}),
         # some files of the dataset are in place, others are not
         "dataset": (atomic.os, "replace", {"when": in_folder("dataset/data-")}),
         # between dataset_info.json and state.json

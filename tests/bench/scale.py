@@ -1,0 +1,224 @@
+"""Deduplication of many documents, from key sidecars that are made for it: no text.
+
+    python -m tests.bench.scale [--docs 10000000] [--digests 50000000] [--budget 4GiB] [--workers 2]
+
+Prints wall and CPU seconds and the highest resident memory of each step, each measured in its
+own process; pages of mapped files count. The steps are those of a run: band keys of signatures
+(part of signing), the edges of all bands and their clusters, and the first of equal digests.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from dedup.digest import first_occurrence
+from dedup.lsh import band_keys
+from pipelines.config import Config
+from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.duplicates import find_exact, find_near
+from pipelines.edges import find_edges
+from pipelines.job import Job
+from pipelines.keys import band_column, key_schema
+from pipelines.recipe import Recipe, make_recipe
+from pipelines.schema import doc_ids
+
+SHARD_DOCS = 100_000
+BATCH_DOCS = 4_096
+DUPLICATES = 0.2  # of the documents repeat an earlier one
+CHANGED = 0.07  # of the slots of a near duplicate's signature
+MIX = np.uint64(0xD6E8FEB86659FD93)
+
+
+def main() -> None:
+    options = arguments()
+    if options.step:
+        sys.stdout.write(json.dumps(measured(options)) + "\n")
+        return
+    with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
+        for step in STEPS:
+            command = [sys.executable, "-m", "tests.bench.scale", *sys.argv[1:]]
+            ended = subprocess.run(
+                [*command, "--step", step, "--out", folder],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            found = json.loads(ended.stdout)
+            sys.stdout.write(
+                f"{step:18} {found['wall_s']:7.1f} s {found['cpu_s']:7.1f} CPU s"
+                f" {found['rss_gb']:6.2f} GB at most  {found['facts']}\n"
+            )
+            sys.stdout.flush()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", type=int, default=10_000_000)
+    parser.add_argument("--digests", type=int, default=50_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--budget", default="4GiB", help="the recipe's run.memory_budget")
+    parser.add_argument("--same", type=float, default=0.0, help="share of documents that are equal")
+    parser.add_argument("--scratch", type=Path, help="where to make the sidecars")
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def measured(options: argparse.Namespace) -> dict[str, object]:
+    timed = STEPS[options.step](options)
+    wall, cpu = time.perf_counter(), time.process_time()
+    facts = timed()
+    return {
+        "wall_s": time.perf_counter() - wall,
+        "cpu_s": time.process_time() - cpu,
+        "rss_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
+        "facts": {k: v for k, v in facts.items() if k != "largest"},
+    }
+
+
+def make_signatures(options: argparse.Namespace):
+    """Write sidecars of signatures and band keys; how long the band keys alone take."""
+    step, job = NearDedup(), job_of(options, NearDedup())
+
+    def work():
+        schema, rng, seconds, copies = key_schema([step]), np.random.default_rng(1), 0.0, 0
+        for shard, (start, stop) in enumerate(shards(options.docs)):
+            rows = np.arange(start, stop)
+            again = rng.random(len(rows)) < DUPLICATES
+            origin = np.where(again, (rng.random(len(rows)) * rows).astype(np.int64), rows)
+            same = rng.random(len(rows)) < options.same
+            origin[same] = 0
+            signed = signature_of(origin)
+            changed = rng.random(signed.shape, np.float32) < CHANGED
+            changed[~again | same] = False
+            signed[changed] = rng.integers(0, 2**32, int(changed.sum()), np.uint32)
+            copies += int((again | same).sum())
+            began = time.process_time()
+            keys = band_keys(signed, step.lsh())
+            seconds += time.process_time() - began
+            columns = {"doc_id": doc_ids(shard, 0, len(rows)), "signature": listed(signed)}
+            columns |= {band_column(b): keys[:, b].copy() for b in range(keys.shape[1])}
+            write(job.keys(0, str(shard)), schema, columns)
+        return {"documents": options.docs, "copies": copies, "band_keys_cpu_s": round(seconds, 2)}
+
+    return work
+
+
+def make_digests(options: argparse.Namespace):
+    job, schema = job_of(options, ExactDedup()), key_schema([ExactDedup()])
+
+    def work():
+        rng = np.random.default_rng(2)
+        for shard, (start, stop) in enumerate(shards(options.digests)):
+            drawn = rng.integers(0, options.digests, stop - start, np.uint64)
+            ids = doc_ids(shard, 0, stop - start)
+            columns = {"doc_id": ids, "digest": listed(digest_of(drawn))}
+            write(job.keys(1, str(shard)), schema, columns)
+        return {"digests": options.digests}
+
+    return work
+
+
+def edges_and_clusters(options: argparse.Namespace):
+    """As a run does it: as many bands at a time as there are workers, then their clusters."""
+    step = NearDedup()
+    job, keys = job_of(options, step), keys_of(options.docs)
+
+    def work():
+        with ThreadPoolExecutor(options.workers) as pool:
+            bands = [
+                pool.submit(find_edges, job, 0, (step,), keys, band)
+                for band in range(step.lsh().bands)
+            ]
+            facts = [band.result().facts for band in bands]
+        began = time.process_time()
+        found = dict(find_near(job, 0, (step,), keys).facts)
+        found["clusters_cpu_s"] = round(time.process_time() - began, 1)
+        return found | {name: sum(f[name] for f in facts) for name in ("candidates", "edges")}
+
+    return work
+
+
+def exact(options: argparse.Namespace):
+    job, step, keys = job_of(options, ExactDedup()), ExactDedup(), keys_of(options.digests)
+    return lambda: dict(find_exact(job, 1, (step,), keys).facts)
+
+
+def first(options: argparse.Namespace):
+    """The kernel alone, on digests in memory."""
+    drawn = np.random.default_rng(2).integers(0, options.digests, options.digests, np.uint64)
+    table = digest_of(drawn)
+    first_occurrence(table[:1000])  # compiles
+    return lambda: {"digests": len(first_occurrence(table))}
+
+
+STEPS = {
+    "make signatures": make_signatures,
+    "edges and clusters": edges_and_clusters,
+    "make digests": make_digests,
+    "exact": exact,
+    "first occurrence": first,
+}
+
+
+def signature_of(origin):
+    """(n, 112) signatures, each drawn by the document's number."""
+    n_slots = NearDedup().num_perm
+    h = origin.astype(np.uint64)[:, None] * np.uint64(n_slots) + np.arange(n_slots, dtype=np.uint64)
+    h = (h + np.uint64(1)) * MIX
+    h ^= h >> np.uint64(32)
+    h *= MIX
+    return (h >> np.uint64(32)).astype(np.uint32)
+
+
+def digest_of(drawn):
+    h = drawn * MIX
+    h ^= h >> np.uint64(32)
+    return np.column_stack([h * MIX, drawn])
+
+
+def listed(matrix):
+    flat = pa.array(np.ascontiguousarray(matrix).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1])
+
+
+def write(path: Path, schema: pa.Schema, columns) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = pa.record_batch([pa.array(c) for c in columns.values()], schema=schema)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for start in range(0, whole.num_rows, BATCH_DOCS):
+            writer.write_batch(whole.slice(start, BATCH_DOCS))
+
+
+def shards(n: int) -> list[tuple[int, int]]:
+    return [(start, min(start + SHARD_DOCS, n)) for start in range(0, n, SHARD_DOCS)]
+
+
+def keys_of(n: int) -> tuple[str, ...]:
+    return tuple(str(shard) for shard in range(len(shards(n))))
+
+
+def job_of(options: argparse.Namespace, step: Config) -> Job:
+    recipe: Recipe = make_recipe(
+        {
+            "inputs": [{"path": "unread.jsonl"}],
+            "steps": [step],
+            "tokenizer": {"path": "unread.json"},
+            "run": {"memory_budget": options.budget, "workers": options.workers},
+        },
+        where="bench",
+    )
+    return Job(out=options.out, recipe=recipe, identity="bench")
+
+
+if __name__ == "__main__":
+    main()
