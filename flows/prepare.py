@@ -2,6 +2,7 @@
 
 import os
 from collections import deque
+from collections.abc import Collection, Sized
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
     futures: dict[Any, deque[Work]] = {}
     outcomes = {}
     while waiting or futures:
-        while waiting and len(futures) < AHEAD * workers(job.recipe):
+        while waiting and _has_room(futures.values(), waiting[0], workers(job.recipe)):
             chain = waiting.popleft()
             futures[_submitted(job, chain[0])] = chain
         future = next(iter(as_completed(list(futures))))
@@ -67,6 +68,13 @@ def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
         show.advance(phase.name)
     show.end(phase.name)
     return [outcomes[work.key] for work in phase.works]
+
+
+def _has_room(running: Collection[Sized], chain: Sized, n_workers: int) -> bool:
+    """Whether one more may be submitted; chains hold streams open, so as many as workers."""
+    if len(chain) > 1 and sum(len(other) > 1 for other in running) >= n_workers:
+        return False
+    return len(running) < AHEAD * n_workers
 
 
 def _submitted(job: Job, work: Work) -> Any:

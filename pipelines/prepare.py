@@ -21,7 +21,7 @@ from pipelines.manifest import (
     read_manifest,
 )
 from pipelines.plan import plan_inputs
-from pipelines.read.parked import forget
+from pipelines.read.parked import parking
 from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
@@ -68,10 +68,8 @@ def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[Job]:
     with locked(out):
         try:
             job = open_job(out, recipe, plan)
-            try:
+            with parking(job.identity):
                 yield job
-            finally:
-                forget(job.identity)
         except OSError as e:
             if e.errno in HOPELESS:
                 raise cannot_write(out, e) from e

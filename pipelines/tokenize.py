@@ -117,7 +117,7 @@ class Engine:
         slow = np.arange(n)
         fast = slow[:0]
         if self._fast is not None:
-            risk = risky(text, composes=self._fast.composes)
+            risk = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
             fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
         parts = []
         by = {}
@@ -211,10 +211,11 @@ def _end_id(
 
 def _id_dtype(dtype: str, largest_id: int, path: str) -> np.dtype[np.generic]:
     if dtype == "auto":
-        return np.dtype(np.uint16 if largest_id < UINT16_IDS else np.int32)
+        dtype = "uint16" if largest_id < UINT16_IDS else "int32"
     if largest_id > np.iinfo(dtype).max:
         raise ConfigError(
-            f"output.dtype: {path} has ids up to {largest_id}, which {dtype} cannot hold; use auto"
+            f"output.dtype: {path} has ids up to {largest_id}, which {dtype} cannot hold"
+            f"; use {'uint32' if largest_id > np.iinfo(np.int32).max else 'auto'}"
         )
     return np.dtype(dtype)
 

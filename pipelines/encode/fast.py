@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dedup.arrow_text import text_buffers
+from pipelines.encode.added import clashes
 from pipelines.encode.adversarial import adversarial
 from pipelines.encode.reference import Reference, TokenizersReference
 
@@ -28,6 +29,8 @@ from pipelines.encode.reference import Reference, TokenizersReference
 RENEW_TEXT_BYTES = 1 << 30
 RENEW_GROWN_BYTES = 192 << 20
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+LARGEST_ID = 1 << 24
+MOST_CLASHES = 500  # of added tokens, looked for in every document
 CHECKED_TOKENS = 64  # added tokens in the check; a vocabulary may have thousands, alike
 
 
@@ -45,11 +48,15 @@ class FastEngine:
     """Some engines of one vocabulary: one for each thread at work, since one serves one thread.
 
     composes: the tokenizer composes text (NFC) before splitting it.
+    clashes: texts that it may read otherwise; see `added`.
     """
 
-    def __init__(self, name: str, vocabulary: str, *, composes: bool) -> None:
+    def __init__(
+        self, name: str, vocabulary: str, *, composes: bool, clashes: Sequence[str] = ()
+    ) -> None:
         self.name = name
         self.composes = composes
+        self.clashes = tuple(clashes)
         self._vocabulary = vocabulary
         self._idle: list[_Renewed] = []
         self._lock = threading.Lock()
@@ -130,7 +137,7 @@ def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     if not isinstance(reference, TokenizersReference):
         return None, f"{reference.name} is the only one for such files"
     data = json.loads(reference.tokenizer.to_str())
-    refusal = _refused(data)
+    refusal = _refused(data, plain=reference.plain)
     if refusal:
         return None, refusal
     try:
@@ -138,16 +145,18 @@ def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
     except PackageNotFoundError:
         return None, "gigatoken is not installed"
     tokens = [token["content"] for token in data["added_tokens"]]
+    clashing = clashes(data["added_tokens"], plain=reference.plain)
     if reference.plain:
         data["added_tokens"] = [t for t in data["added_tokens"] if not t["special"]]
     data["post_processor"] = None  # which ids stand at the ends is the recipe's word
-    composes = _normalizers(data) == ["NFC"]
-    made = FastEngine(name, json.dumps(data), composes=composes)
+    composes = bool(_normalizers(data))
+    made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
     texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
     try:
         differing = differences(reference, texts, made.encode(pa.array(texts, pa.large_string())))
     except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
-        return None, f"{name} cannot read this vocabulary ({str(e).splitlines()[0]})"
+        said = next(iter(str(e).splitlines()), "")
+        return None, f"{name} cannot be used with this vocabulary ({type(e).__name__}: {said})"
     if differing:
         return None, (
             f"{name} makes other ids of {len(differing)} of {len(texts)} test texts, the first"
@@ -165,15 +174,27 @@ def differences(reference: Reference, texts: Sequence[str], found: Ragged) -> li
     ]
 
 
-def _refused(data: dict[str, Any]) -> str:
+def _refused(data: dict[str, Any], *, plain: bool) -> str:
     """Why a vocabulary is not for the fast engine; the empty string if it may be."""
-    kind = data["model"]["type"]
-    if kind != "BPE":
-        return f"the model is {kind}, not BPE"
-    if data["model"].get("byte_fallback"):
+    model = data["model"]
+    if model["type"] != "BPE":
+        return f"the model is {model['type']}, not BPE"
+    if model.get("byte_fallback"):
         return "the model falls back to bytes, as SentencePiece's do"
+    if max(model["vocab"].values(), default=0) > LARGEST_ID:
+        return f"it has ids over {LARGEST_ID}, for each of which gigatoken takes memory"
     others = [n for n in _normalizers(data) if n != "NFC"]
-    return f"it normalizes text by {', '.join(others)}" if others else ""
+    if others:
+        return f"it normalizes text by {', '.join(others)}"
+    return _refused_tokens(data["added_tokens"], plain=plain)
+
+
+def _refused_tokens(tokens: list[dict[str, Any]], *, plain: bool) -> str:
+    single = next((t["content"] for t in tokens if t["single_word"]), None)
+    if single is not None:
+        return f"its added token {single!r} counts only as a word of its own"
+    found = len(clashes(tokens, plain=plain))
+    return f"its added tokens overlap in {found} ways" if found > MOST_CLASHES else ""
 
 
 def _normalizers(data: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which documents may be read otherwise by a library with another version of Unicode.
+"""Which documents another library may read otherwise, for it knows another version of Unicode.
 
 Two libraries that know different versions of Unicode split and compose some characters
 differently: those that the older one has not heard of. Documents without them are safe, by
@@ -7,6 +7,8 @@ all code points, in four vocabularies, gigatoken 0.10.0 and tokenizers 0.23.3 di
 all unassigned in Unicode 14, and, composing, on one mark that was not in canonical order.
 """
 
+import re
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -22,11 +24,12 @@ from pipelines.normalize import MAY_COMPOSE, composing
 UNKNOWN = 4
 
 
-def risky(text: pa.Array, *, composes: bool) -> npt.NDArray[np.bool_]:
+def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt.NDArray[np.bool_]:
     """(n_docs,) documents with characters that are newer than Unicode 14.
 
     composes: the tokenizer brings text to NFC first; then documents that are not in NFC yet
         count too.
+    clashes: documents that contain one of these texts count too.
     """
     buffers = text_buffers(text)
     found = np.empty(len(text), np.uint8)
@@ -37,6 +40,9 @@ def risky(text: pa.Array, *, composes: bool) -> npt.NDArray[np.bool_]:
         part = text.take(pa.array(in_doubt))
         changed = pc.not_equal(pc.utf8_normalize(part, "NFC"), part)
         risk[in_doubt] = changed.to_numpy(zero_copy_only=False)
+    if clashes:
+        either = "|".join(map(re.escape, clashes))
+        risk |= pc.match_substring_regex(text, either).to_numpy(zero_copy_only=False)
     return risk
 
 

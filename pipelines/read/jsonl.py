@@ -53,7 +53,10 @@ def cut_jsonl(
 def read_jsonl(shard: SourceShard, limits: Limits, run: str = "") -> Iterator[ReadBatch]:
     """Yield the documents of a shard; blank lines are no documents."""
     start = first_byte(shard.start)
-    blocks = read_blocks(shard.paths[0], shard.compression, start=start, limits=limits, run=run)
+    last = shard.stop is None
+    blocks = read_blocks(
+        shard.paths[0], shard.compression, start=start, limits=limits, run=run, last=last
+    )
     with contextlib.closing(blocks):
         yield from _documents(shard, limits, blocks)
 

@@ -4,17 +4,17 @@ A compressed file can only be read from its beginning. Shards of one file that a
 one process, share one stream; whoever comes out of turn opens another and reads up to its start.
 """
 
-import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 
 BLOCK_BYTES = 4 * 1024**2  # on an object store each is a request
 # The line that a shard ends with reaches into the next one, which begins a byte before its start.
 KEPT_BYTES = 2 * BLOCK_BYTES
-PARKED_STREAMS = max(8, 4 * (os.cpu_count() or 1))  # each holds an open file and what it kept
+PARKED_STREAMS = 64  # more than a process has workers; each holds an open file and what it kept
 
 
 class Stream:
@@ -53,7 +53,6 @@ class Stream:
                     yield b"".join(held)
                     held, size = [], 0
         except Exception:
-            self.damaged = True
             if held:
                 yield b"".join(held)  # what came before is good
             raise
@@ -62,7 +61,7 @@ class Stream:
 
     def _from_first(self) -> Iterator[bytes]:
         yield from list(self._kept)
-        for piece in self._pieces:
+        while (piece := self._another()) is not None:
             self._kept.append(piece)
             self._kept_bytes += len(piece)
             while self._kept_bytes - len(self._kept[0]) >= KEPT_BYTES:
@@ -71,19 +70,44 @@ class Stream:
                 self.first += dropped
             yield piece
 
+    def _another(self) -> bytes | None:
+        """The next piece. Whatever ends this early, an interrupt too, leaves the stream damaged."""
+        self.damaged = True
+        piece = next(self._pieces, None)
+        self.damaged = False
+        return piece
 
+
+_runs: Counter[str] = Counter()
 _parked: deque[tuple[tuple[str, str], Stream]] = deque()
 _lock = threading.Lock()
 
 
+@contextmanager
+def parking(run: str) -> Iterator[None]:
+    """Let streams of a run be set down; at its end they are closed."""
+    with _lock:
+        _runs[run] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _runs[run] -= 1
+            gone = [] if _runs[run] else [stream for key, stream in _parked if key[0] == run]
+            rest = [item for item in _parked if item[1] not in gone]
+            _parked.clear()
+            _parked.extend(rest)
+        for stream in gone:
+            stream.close()
+
+
 def park(key: tuple[str, str], stream: Stream) -> None:
     """Set a stream down for whoever reads on there; the one longest set down may be closed."""
-    if stream.damaged:
-        stream.close()
-        return
+    dropped: Stream | None = stream
     with _lock:
-        _parked.append((key, stream))
-        dropped = _parked.popleft()[1] if len(_parked) > PARKED_STREAMS else None
+        if _runs[key[0]] and not stream.damaged:
+            _parked.append((key, stream))
+            dropped = _parked.popleft()[1] if len(_parked) > PARKED_STREAMS else None
     if dropped is not None:
         dropped.close()
 
@@ -102,14 +126,3 @@ def take(key: tuple[str, str], start: int) -> Stream | None:
         stream = _parked[i][1]
         del _parked[i]
         return stream
-
-
-def forget(run: str) -> None:
-    """Close the streams of a run."""
-    with _lock:
-        gone = [stream for key, stream in _parked if key[0] == run]
-        rest = [item for item in _parked if item[0][0] != run]
-        _parked.clear()
-        _parked.extend(rest)
-    for stream in gone:
-        stream.close()

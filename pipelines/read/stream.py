@@ -39,12 +39,19 @@ class DamagedError(Exception):
 
 
 def read_blocks(
-    path: str, compression: str | None, *, start: int = 0, limits: Limits, run: str = ""
+    path: str,
+    compression: str | None,
+    *,
+    start: int = 0,
+    limits: Limits,
+    run: str = "",
+    last: bool = False,
 ) -> Generator[bytes, None, None]:
     """Blocks of about `BLOCK_BYTES` of the uncompressed file, from byte `start` on.
 
     run: an identity under which files do not change. With it a compressed stream is set down
         where reading ends, for the shard that begins there (see `parked`).
+    last: no shard begins there.
 
     Raises:
         DamagedError: after the last good byte was yielded.
@@ -63,7 +70,7 @@ def read_blocks(
     try:
         yield from stream.blocks(start)
     finally:
-        if run:
+        if run and not last:
             park(key, stream)
         else:
             stream.close()

@@ -11,7 +11,7 @@ import zstandard
 from pipelines.plan import plan_inputs
 from pipelines.read import parked, stream
 from pipelines.read.limits import Limits
-from pipelines.read.parked import forget
+from pipelines.read.parked import parking
 from pipelines.read.readers import read_shard
 from pipelines.shard import Input
 
@@ -41,8 +41,8 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(parked, "BLOCK_BYTES", 20_000)
     monkeypatch.setattr(parked, "KEPT_BYTES", 40_000)
     monkeypatch.setattr(stream, "GZIP_OUT_BYTES", 10_000)
-    yield
-    forget("run")
+    with parking("run"):
+        yield
     assert not parked._parked
 
 
@@ -111,6 +111,37 @@ def test_streams_set_down_are_few(tmp_path, monkeypatch):
     monkeypatch.setattr(parked, "PARKED_STREAMS", 2)
     write(tmp_path, "gz")
     shards = shards_of(tmp_path)
-    for shard in shards[::-1]:  # each opens its own
+    for shard in shards[-2::-1]:  # each opens its own
         read(shard, "run")
     assert len(parked._parked) == 2
+
+
+def test_an_interrupted_stream_is_not_taken_up_again(tmp_path, monkeypatch):
+    write(tmp_path, "gz")
+    shards = shards_of(tmp_path)
+    expected = [read(shard, "") for shard in shards]
+    inner, made = stream._DECOMPRESS["gzip"], []
+
+    def interrupted(blocks, limits):
+        for piece in inner(blocks, limits):
+            made.append(piece)
+            if len(made) == 30:
+                raise KeyboardInterrupt
+            yield piece
+
+    monkeypatch.setattr(stream, "_DECOMPRESS", {"gzip": interrupted})
+    with pytest.raises(KeyboardInterrupt):
+        for shard in shards:
+            read(shard, "run")
+    assert [read(shard, "run") for shard in shards] == expected
+
+
+def test_nothing_is_set_down_behind_the_last_shard_or_after_the_run(tmp_path):
+    write(tmp_path, "gz")
+    shards = shards_of(tmp_path)
+    read(shards[-1], "run")
+    assert not parked._parked
+    read(shards[0], "another run, which is over")
+    assert not parked._parked
+    read(shards[0], "run")
+    assert len(parked._parked) == 1
