@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from sizing.accelerators import find_accelerator
-from sizing.capacity import redundancy_factor
+from sizing.formulas.capacity import redundancy_factor
 from sizing.requirement import Input
 from sizing.units import parse_count, parse_flops_per_s
 

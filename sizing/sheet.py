@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sizing.accelerators import find_accelerator
-from sizing.bandwidth import NODE_READ_BYTES_PER_S, READ_BYTES_PER_S, SEQUENCE_READS_PER_S
-from sizing.capacity import (
+from sizing.corpus import DATASET, CorpusMeasurement
+from sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S, READ_BYTES_PER_S, SEQUENCE_READS_PER_S
+from sizing.formulas.capacity import (
     DATASET_BYTES,
     LOGICAL_BYTES,
     RAW_BYTES,
@@ -21,11 +22,15 @@ from sizing.capacity import (
     USABLE_BYTES,
     redundancy_factor,
 )
-from sizing.checkpoint import CHECKPOINT_BYTES, KEPT_CHECKPOINT_BYTES, WRITE_BYTES_PER_S
-from sizing.corpus import DATASET, CorpusMeasurement
+from sizing.formulas.checkpoint import CHECKPOINT_BYTES, KEPT_CHECKPOINT_BYTES, WRITE_BYTES_PER_S
+from sizing.formulas.training import (
+    COMPUTE_OPTIMAL_TOKENS,
+    TOKENS_PER_S,
+    TRAINED_TOKENS,
+    TRAINING_DAYS,
+)
 from sizing.plan import Plan
 from sizing.requirement import Input, Requirement
-from sizing.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_PER_S, TRAINED_TOKENS, TRAINING_DAYS
 
 STORED = "stored: "  # how the name of a part of the capacity begins
 

@@ -9,8 +9,10 @@ import sys
 import pytest
 
 import sizing
+import sizing.formulas
 
-MODULES = sorted(m.name for m in pkgutil.iter_modules(sizing.__path__, "sizing."))
+MODULES = sorted(m.name for m in pkgutil.walk_packages(sizing.__path__, "sizing."))
+FORMULAS = [m for m in MODULES if m.startswith("sizing.formulas.")]
 HEAVY = {"numpy", "pyarrow", "prefect", "datasets", "numba", "pandas"}
 LOAD_ALL = "import sys, {}; print('\\n'.join(sys.modules))".format(", ".join(MODULES))
 
@@ -29,11 +31,14 @@ def test_doctests(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
-def test_every_formula_has_a_doctest():
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_formula_has_a_doctest(name):
     finder = doctest.DocTestFinder()
-    for name in ("training", "bandwidth", "checkpoint", "capacity"):
-        module = importlib.import_module(f"sizing.{name}")
-        formulas = [v for k, v in vars(module).items() if k.isupper() and hasattr(v, "function")]
-        assert formulas
-        for formula in formulas:
-            assert any(t.examples for t in finder.find(formula.function)), formula.function
+    formulas = [
+        v
+        for k, v in vars(importlib.import_module(name)).items()
+        if k.isupper() and hasattr(v, "function")
+    ]
+    assert formulas
+    for formula in formulas:
+        assert any(t.examples for t in finder.find(formula.function)), formula.function

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.bandwidth import node_read_bytes_per_s, read_bytes_per_s, sequence_reads_per_s
-from sizing.training import tokens_per_s
+from sizing.formulas.bandwidth import node_read_bytes_per_s, read_bytes_per_s, sequence_reads_per_s
+from sizing.formulas.training import tokens_per_s
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.checkpoint import checkpoint_bytes, kept_checkpoint_bytes, write_bytes_per_s
+from sizing.formulas.checkpoint import checkpoint_bytes, kept_checkpoint_bytes, write_bytes_per_s
 
 GIB, TIB = 2**30, 2**40
 

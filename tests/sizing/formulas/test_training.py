@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.training import (
+from sizing.formulas.training import (
     compute_optimal_tokens,
     tokens_per_s,
     trained_tokens,

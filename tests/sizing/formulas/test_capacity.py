@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.capacity import (
+from sizing.errors import PlanError
+from sizing.formulas.capacity import (
     dataset_bytes,
     logical_bytes,
     raw_bytes,
@@ -13,7 +14,6 @@ from sizing.capacity import (
     text_bytes,
     usable_bytes,
 )
-from sizing.errors import PlanError
 
 
 def test_100_tb_of_files_need_156_tb_of_drives():
