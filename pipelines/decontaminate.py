@@ -20,7 +20,8 @@ from dedup.arrow_text import text_buffers
 from dedup.ngram_index import MAX_NGRAM, MIN_WORDS, NgramIndex, saved_extra
 from dedup.overlap import Overlaps, scan
 from pipelines.atomic import atomic_path
-from pipelines.benchmarks import Benchmark, item_texts, read_items
+from pipelines.benchmark.items import item_texts, read_items
+from pipelines.benchmark.spec import Benchmark
 from pipelines.config import Config
 from pipelines.errors import ConfigError, ShardError
 from pipelines.schema import SCHEMA_VERSION

@@ -17,6 +17,7 @@ import pyarrow as pa
 import tokenizers
 
 from pipelines.atomic import PARTIAL, sweep_partials, write_json
+from pipelines.benchmark.hub import is_hub
 from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.job import Job
@@ -60,7 +61,8 @@ def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
     for step in recipe.steps:
         if isinstance(step, Decontaminate):
             for benchmark in step.benchmarks:
-                yield from expand(benchmark.path)
+                if not is_hub(benchmark.path):  # the index keeps the digest of its items
+                    yield from expand(benchmark.path)
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> Job:

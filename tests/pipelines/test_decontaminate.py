@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.benchmarks import Benchmark
+from pipelines.benchmark.spec import Benchmark
 from pipelines.decontaminate import OVERLAP, Decontaminate
 from pipelines.errors import ConfigError, ShardError
 from pipelines.schema import REMOVED
@@ -21,13 +21,13 @@ CLEAN = " ".join(f"w{i}" for i in range(2000))
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("benchmarks")
     items = [{"q": "nothing to find", "a": "short"}, {"q": f"{LEAK} {OTHER}", "a": "72"}]
-    (folder / "math.jsonl").write_text("\n".join(map(json.dumps, items)))
+    (folder / "sums.jsonl").write_text("\n".join(map(json.dumps, items)))
     (folder / "copy.jsonl").write_text(json.dumps({"text": LEAK.upper()}))
     return folder
 
 
 def stage_of(folder, **settings):
-    benchmarks = tuple(Benchmark(name=n, path=f"{folder}/{n}.jsonl") for n in ("math", "copy"))
+    benchmarks = tuple(Benchmark(name=n, path=f"{folder}/{n}.jsonl") for n in ("sums", "copy"))
     return Decontaminate(**{"benchmarks": benchmarks, **settings})
 
 
@@ -50,7 +50,7 @@ def test_a_leaking_document_is_removed_with_its_evidence(remove):
     assert result.kept["id"].to_pylist() == ["0", "2"]
     (row,) = result.removed.to_pylist()
     assert (row["stage"], row["reason"], row["value"]) == ("decontaminate", "overlap", 1.0)
-    assert row["detail"] == f"math:1 n=1 '{LEAK}' (and 1 more item)"
+    assert row["detail"] == f"sums:1 n=1 '{LEAK}' (and 1 more item)"
     start = len(CLEAN) + 1 + len("“".encode())
     assert overlaps.to_pylist() == [
         {
@@ -63,7 +63,7 @@ def test_a_leaking_document_is_removed_with_its_evidence(remove):
             "ngrams": 1,
             "excerpt": LEAK,
         }
-        for name, item in (("math", "math:1"), ("copy", "copy:0"))
+        for name, item in (("sums", "sums:1"), ("copy", "copy:0"))
     ]
     assert overlaps.schema.equals(OVERLAP, check_metadata=True)
     assert result.removed.schema.equals(REMOVED, check_metadata=True)
@@ -74,7 +74,7 @@ def test_the_longest_overlap_is_the_evidence(remove):
     (row,) = remove(document_batch([text])).removed.to_pylist()
     n = len(f"{LEAK} {OTHER}".split()) - 12
     excerpt = f"{LEAK} {OTHER}"[:120]
-    assert row["detail"] == f"math:1 n={n} '{excerpt}' (and 1 more item)"
+    assert row["detail"] == f"sums:1 n={n} '{excerpt}' (and 1 more item)"
     assert row["value"] == n + 1
 
 
@@ -100,9 +100,9 @@ def test_every_document_is_kept_or_has_a_receipt(remove, texts):
 
 
 def test_what_was_indexed_is_told(remove, folder):
-    math, copy = remove.benchmarks
-    assert math["benchmark"] == {"name": "math", "path": f"{folder}/math.jsonl", "fields": None}
-    assert (math["fields"], math["items"], math["untestable"]) == (["q", "a"], 2, [0])
+    sums, copy = remove.benchmarks
+    assert sums["benchmark"] == {"name": "sums", "path": f"{folder}/sums.jsonl", "fields": None}
+    assert (sums["fields"], sums["items"], sums["untestable"]) == (["q", "a"], 2, [0])
     assert (copy["fields"], copy["items"], copy["untestable"]) == (["text"], 1, [])
 
 

@@ -14,7 +14,7 @@ from dedup.cluster import clusters
 from dedup.digest import digests, first_occurrence
 from dedup.lsh import Bands, band_keys, candidate_pairs
 from dedup.minhash import MinHash, signatures
-from pipelines.benchmarks import Benchmark
+from pipelines.benchmark.spec import Benchmark
 from pipelines.decontaminate import Decontaminate
 from pipelines.plan import plan_inputs
 from pipelines.prepare import prepare

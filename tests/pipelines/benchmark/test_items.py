@@ -8,7 +8,9 @@ import pytest
 import zstandard
 from datasets import Dataset, DatasetDict
 
-from pipelines.benchmarks import Benchmark, item_texts, read_items
+from dedup.ngram_index import NgramIndex
+from pipelines.benchmark.items import item_texts, read_items
+from pipelines.benchmark.spec import Benchmark
 from pipelines.errors import ConfigError
 
 ROWS = [
@@ -167,24 +169,35 @@ def test_a_folder_must_be_one_saved_split(tmp_path):
         f" {tmp_path}/both/train, {tmp_path}/both/test"
     )
     assert refusal(Benchmark(name="quiz", path=str(tmp_path))) == (
-        f"benchmark 'quiz': {tmp_path}: is a folder without state.json;"
-        " name a file, or a saved dataset"
+        f"benchmark 'quiz': {tmp_path}: has no file that ends in .jsonl, .json, .csv, .parquet,"
+        " and no state.json; name a file, or a saved dataset"
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "n"),
-    [
-        ("gsm8k/test.jsonl", ["question", "answer"], 1319),
-        ("humaneval/HumanEval.jsonl.gz", ["prompt", "canonical_solution"], 164),
-        ("boolq_arrow/none/validation", ["question", "passage"], 3270),
-        ("ai2_arc_arrow/ARC-Easy/validation", ["question", "choices"], 570),
-        ("arc_challenge_test_llmadapters.json", ["instruction"], 1172),
-    ],
-)
-def test_published_benchmarks(shared_data, path, fields, n):
-    items = read_items(
-        Benchmark(name="b", path=f"{shared_data}/bench/{path}", fields=tuple(fields))
+def test_a_field_of_a_field_is_named_with_a_dot(tmp_path):
+    path = tmp_path / "a.jsonl"
+    stem = {"stem": "Who?", "choices": [{"text": "me", "label": "A"}, {"text": "you"}]}
+    rows = [{"question": stem, "a.b": "whole", "a": {"b": "part"}}, {"question": {"stem": None}}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields = ("question.stem", "question.choices.text", "a.b")
+    items = read_items(Benchmark(name="quiz", path=str(path), fields=fields))
+    assert items.to_pydict() == {
+        "item": ["quiz:0", "quiz:1"],
+        "question.stem": ["Who?", ""],
+        "question.choices.text": ["me\nyou", ""],
+        "a.b": ["whole", ""],
+    }
+    assert refusal(Benchmark(name="quiz", path=str(path), fields=("question.text",))) == (
+        f"benchmark 'quiz': {path}: no field 'question.text'; did you mean 'question'?"
+        " fields are question, a.b, a"
     )
-    assert items.column_names == ["item", *fields]
-    assert items.num_rows == n
+
+
+def test_items_of_one_word_stay_items(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"q": "Why?"}\n{"q": ""}\n{"q": null}\n{}\n')
+    items = read_items(Benchmark(name="quiz", path=str(path)))
+    assert items["q"].to_pylist() == ["Why?", "", "", ""]
+    texts, rows = item_texts(items)
+    assert (texts.to_pylist(), rows.to_pylist()) == (["Why?"], [0])
+    assert NgramIndex.build(texts, rows.to_numpy(), ngram=13).untestable.tolist() == [0]

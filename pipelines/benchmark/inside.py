@@ -1,0 +1,49 @@
+"""Benchmarks that lie in the corpus itself, where every one of their items would be found."""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pipelines.benchmark.hub import is_hub
+from pipelines.benchmark.spec import Benchmark
+from pipelines.store import expand
+
+
+class Inside(NamedTuple):
+    """A benchmark and those of its files that are files of the corpus, as the corpus has them."""
+
+    benchmark: Benchmark
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return (
+            f"benchmark {self.benchmark.name!r}: {self.files[0]}{more} is also read as corpus,"
+            " which would find every item; move it out of the corpus, or narrow the corpus"
+            " to a pattern such as FOLDER/*.parquet"
+        )
+
+
+def inside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> list[Inside]:
+    """The benchmarks that have files in the corpus.
+
+    corpus_paths: files, folders and patterns, as `pipelines.store.expand` takes them.
+
+    Raises:
+        InputError: one of the paths does not exist.
+        OSError: the store cannot be reached.
+    """
+    corpus = {_real(f.path): f.path for path in corpus_paths for f in expand(path)}
+    found = []
+    for benchmark in benchmarks:
+        if is_hub(benchmark.path):
+            continue
+        files = (corpus.get(_real(f.path)) for f in expand(benchmark.path))
+        both = tuple(path for path in files if path is not None)
+        if both:
+            found.append(Inside(benchmark, both))
+    return found
+
+
+def _real(path: str) -> str:
+    return path if "://" in path else os.path.realpath(path)
