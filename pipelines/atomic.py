@@ -14,9 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 PARTIAL = ".partial-"
 OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
 
@@ -50,41 +47,6 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8, atomically."""
     with atomic_path(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
-
-
-@contextlib.contextmanager
-def arrow_file(
-    path: Path, schema: pa.Schema, *, compression: str | None = None
-) -> Iterator[pa.ipc.RecordBatchFileWriter]:
-    """Write an Arrow IPC file (random access by record batch), atomically."""
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_file(sink, schema, options=options) as writer,
-    ):
-        yield writer
-
-
-@contextlib.contextmanager
-def arrow_stream(path: Path, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchStreamWriter]:
-    """Write an Arrow IPC stream, the format that `datasets` maps into memory, atomically."""
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_stream(sink, schema) as writer,
-    ):
-        yield writer
-
-
-@contextlib.contextmanager
-def parquet_file(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Write a zstd-compressed Parquet file, atomically."""
-    with (
-        atomic_path(path) as partial,
-        pq.ParquetWriter(str(partial), schema, compression="zstd") as writer,
-    ):
-        yield writer
 
 
 def sweep_partials(folder: Path) -> int:

@@ -12,7 +12,8 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from pipelines.atomic import arrow_stream, parquet_file, write_json
+from pipelines.arrow_files import arrow_stream, parquet_file
+from pipelines.atomic import write_json
 from pipelines.job import Done, Job
 from pipelines.ledger import StageStats
 from pipelines.receipt import digest_of

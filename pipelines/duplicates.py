@@ -19,7 +19,7 @@ from dedup.cluster import Forest, cluster_sizes
 from dedup.digest import first_occurrence
 from dedup.minhash import pair_similarity
 from dedup.partition import prefix_bits
-from pipelines.atomic import arrow_file
+from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.corpus import Corpus
 from pipelines.edges import read_edges

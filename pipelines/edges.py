@@ -11,7 +11,7 @@ import pyarrow as pa
 from dedup.lsh import NO_KEY, Buckets, buckets, count_pairs
 from dedup.partition import prefix_bits
 from dedup.verify import CONTEXT_ROWS, verified_edges
-from pipelines.atomic import arrow_file
+from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.corpus import Corpus
 from pipelines.job import Done, Job

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dedup.arrow_text import text_buffers
-from pipelines.atomic import arrow_file, parquet_file
+from pipelines.arrow_files import arrow_file, parquet_file
 from pipelines.config import Config
 from pipelines.decontaminate import OVERLAP, BoundStage, Decontaminate
 from pipelines.dedup_steps import CORPUS_WIDE

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import xxhash
 
 from dedup.arrow_text import text_buffers
-from pipelines.atomic import arrow_file
+from pipelines.arrow_files import arrow_file
 from pipelines.job import Job
 from pipelines.ledger import StageStats
 from pipelines.shard import SourceShard

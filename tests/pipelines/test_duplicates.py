@@ -8,7 +8,7 @@ from dedup.cluster import clusters
 from dedup.lsh import NO_KEY, band_keys, candidate_pairs
 from dedup.minhash import EMPTY, pair_similarity
 from pipelines import duplicates, edges
-from pipelines.atomic import arrow_file
+from pipelines.arrow_files import arrow_file
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.duplicates import find_exact, find_near, read_duplicates
 from pipelines.edges import find_edges

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.atomic import arrow_file
+from pipelines.arrow_files import arrow_file
 from pipelines.token_shards import token_schema
 from pipelines.token_span import TokenShard, token_span
 
