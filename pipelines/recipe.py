@@ -27,7 +27,7 @@ from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer
 from sizing.errors import PlanError
-from sizing.load_plan import StrictLoader
+from sizing.plan.load import StrictLoader
 
 SHIPPED = Path(__file__).parent / "recipes"
 STEPS: dict[str, type[Config]] = {

@@ -12,18 +12,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipelines.atomic import write_json, write_text
-from pipelines.report_html import page
-from pipelines.report_markdown import (
-    NONE,
-    Section,
-    Table,
-    count,
-    fixed,
-    markdown,
-    table,
-    with_error,
-)
+from pipelines.ratios import fixed, with_error
+from pipelines.report_html import report_page
 from pipelines.summary import removed_by_reason
+from sizing.document.markdown import markdown
+from sizing.document.section import NONE, Section, Table, count, table
 from sizing.units import format_bytes, format_quantity
 
 Report: TypeAlias = Mapping[str, Any]
@@ -37,7 +30,7 @@ def write_report(out: Path, report: dict[str, Any]) -> None:
     write_json(out / "report.json", report)
     title, parts = f"Report of the run {report['name']}", sections(report)
     write_text(out / "report.md", markdown(title, parts))
-    write_text(out / "report.html", page(title, parts, report))
+    write_text(out / "report.html", report_page(title, parts, report))
 
 
 def sections(report: Report) -> list[Section]:

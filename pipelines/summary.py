@@ -25,9 +25,9 @@ from pipelines.run import Finished
 from pipelines.shard import Plan as SourcePlan
 from pipelines.tokenize import load_engine
 from sizing.corpus import read_corpus
-from sizing.plan import Plan
-from sizing.report import sheet_json
-from sizing.sheet import requirement_sheet
+from sizing.plan.plan import Plan
+from sizing.report import summary_json
+from sizing.requirements import requirement_sheet
 
 REPORT_VERSION = "1"
 LIBRARIES = (
@@ -168,8 +168,7 @@ def _requirements(report: dict[str, Any]) -> dict[str, Any]:
     if not sum(split["tokens"] for split in report["dataset"]["splits"].values()):
         return {"requirements": [], "sizing_assumptions": []}
     corpus = read_corpus(report, where="report")
-    sheet = sheet_json(requirement_sheet(corpus, Plan()), corpus)
-    return {"requirements": sheet["requirements"], "sizing_assumptions": sheet["assumptions"]}
+    return summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
 
 
 def _shard_facts(job: Job, finished: Finished) -> list[dict[str, Any]]:

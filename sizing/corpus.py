@@ -1,72 +1,103 @@
-"""What is known of a corpus: documents, tokens, bytes of each stage, bytes per token."""
+"""What is known of a corpus: documents, tokens, bytes of each stage, bytes per token.
 
+It is read from a run's report.json, where all was counted, or from an estimate.json, where it
+was estimated from a sample before the run and has intervals.
+"""
+
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from functools import cache
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sizing.errors import PlanError, explain
+from sizing.figure import AnyFigure, Figure
+from sizing.requirement import Input
+from sizing.spread import Z_95
 
 DATASET = "dataset"  # the stage that training reads
 INPUTS = "inputs"  # the files a run started from
-_OF_TOTAL = (
-    "docs",
-    "tokens",
-    "text_bytes",
-    "text_bytes_per_token",
-    "text_bytes_per_token_se",
-    "stored_bytes_per_token",
-    "stored_bytes_per_token_se",
-)
 TOKEN_WIDTH_BYTES = {"uint16": 2, "int32": 4, "uint32": 4}
+ACCEPTED = "a corpus is a finished run directory, its report.json, or an estimate.json"
+_RATIOS = ("text_bytes_per_token", "stored_bytes_per_token")
+_Read = TypeVar("_Read", bound=BaseModel)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusMeasurement:
-    """Counts over the documents that reached the tokenizer, and what each stage took to store.
+class CorpusMeasurement(BaseModel):
+    """Facts of the documents that reach the tokenizer, and of what each stage takes to store.
 
+    name: what it was measured on, for the reader of a sheet.
     docs: None where nobody counted.  text_bytes: UTF-8.
     stored_bytes: by stage, in the order of the run; "dataset" is what training reads.
+    files: written by stage, where known.
     stored_bytes_per_token: of the dataset, format overhead included.
-    *_se: standard errors over shards, in bytes a token; None where there are none.
     token_width_bytes: of one token id as stored.
-    measured: counted on files, rather than stated or assumed.
-    name: what it was measured on, for the reader of a sheet.
+    measured: counted on files or estimated from a sample, rather than stated or assumed.
+    sample: what it was estimated from, in words; None where everything was counted.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
+    )
 
     name: str
-    docs: int | None
-    tokens: int
-    text_bytes: int
-    stored_bytes: Mapping[str, int]
-    text_bytes_per_token: float
-    stored_bytes_per_token: float
-    token_width_bytes: int
+    docs: AnyFigure | None
+    tokens: AnyFigure
+    text_bytes: AnyFigure
+    stored_bytes: dict[str, AnyFigure]
+    text_bytes_per_token: AnyFigure
+    stored_bytes_per_token: AnyFigure
+    token_width_bytes: Literal[2, 4]
     measured: bool
-    text_bytes_per_token_se: float | None = None
-    stored_bytes_per_token_se: float | None = None
+    files: dict[str, AnyFigure] = Field(default_factory=dict)
+    sample: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.tokens <= 0:
-            raise PlanError(f"{self.name!r} has {self.tokens} tokens; nothing to size")
-        for name in ("text_bytes_per_token", "stored_bytes_per_token", "token_width_bytes"):
-            if not getattr(self, name) > 0:
-                raise PlanError(f"{self.name!r}: {name} must be over 0, is {getattr(self, name)!r}")
+    @model_validator(mode="after")
+    def _can_be_sized(self) -> "CorpusMeasurement":
+        if not self.tokens.value > 0:
+            raise ValueError(f"{self.name!r} has no tokens; nothing to size")
+        for key in ("text_bytes_per_token", "stored_bytes_per_token"):
+            if not getattr(self, key).value > 0:
+                raise ValueError(f"{self.name!r}: {key} must be over 0")
         if DATASET not in self.stored_bytes:
-            raise PlanError(f"{self.name!r}: stored_bytes has no stage {DATASET!r}")
+            raise ValueError(f"{self.name!r}: stored_bytes has no stage {DATASET!r}")
+        drawn = {len(f.draws) for f in self._figures() if f.draws}
+        if len(drawn) > 1:
+            raise ValueError(
+                f"{self.name!r}: figures have {sorted(drawn)} draws; joint ones are as many of each"
+            )
+        return self
 
     @property
     def source(self) -> str:
         """How an input taken from here says where it comes from."""
+        if self.sample is not None:
+            return f"estimated: corpus {self.name}, from {self.sample}"
         return f"{'measured' if self.measured else 'assumed'}: corpus {self.name}"
 
+    def input(self, name: str, key: str, unit: str, *, stage: str | None = None) -> Input:
+        """One figure as the argument `name` of a formula.
+
+        key: a field, or "stored_bytes" or "files" with the `stage` it is wanted of.
+        """
+        figure: Figure = getattr(self, key) if stage is None else getattr(self, key)[stage]
+        own = f"{key} {stage}" if stage is not None else key
+        return Input(
+            name=name,
+            value=figure.value,
+            unit=unit,
+            measured=self.measured,
+            source=self.source,
+            spread=figure.spread(f"{self.name}: {own}", f"{self.name}: its sample"),
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """Plain data that `from_json` reads back."""
-        return {**asdict(self), "stored_bytes": dict(self.stored_bytes)}
+        """Plain data that `from_json` reads back; an exact figure is a number."""
+        data = {key: getattr(self, key) for key in type(self).model_fields}
+        for key in ("stored_bytes", "files"):
+            data[key] = {stage: _told(figure) for stage, figure in data[key].items()}
+        return {k: _told(v) if isinstance(v, Figure) else v for k, v in data.items()}
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
@@ -75,20 +106,73 @@ class CorpusMeasurement:
         Raises:
             PlanError: a key is unknown or missing, or a value impossible; names `where`.
         """
-        try:
-            return _checked().validate_python(data)
-        except ValidationError as e:
-            raise PlanError(f"{where}: corpus: {explain(e, _known_keys)}") from e
+        return _validated(CorpusMeasurement, data, where, "corpus")
+
+    def _figures(self) -> list[Figure]:
+        own = [getattr(self, key) for key in type(self).model_fields]
+        listed = [*self.stored_bytes.values(), *self.files.values()]
+        return [f for f in (*own, *listed) if isinstance(f, Figure)]
+
+
+class Estimate(BaseModel):
+    """estimate.json: what a run of a recipe will give, estimated from a sample before it is made.
+
+    Every figure is a number, or {value, low, high} with a 95 % interval, or with `draws`.
+
+    estimate: version of this schema.  recipe: digest of the recipe it was made for.
+    corpus: of the run's end, tokens scaled to all inputs; what sizing reads.
+    docs_in, text_bytes_in: all inputs.  kept_frac: of documents, by filter or step.
+    unique_frac: of documents, near duplicates counted once.
+    scratch_bytes: most at once, by stage.  clustering_memory_bytes: peak RAM.
+    cpu_hours, wall_hours: of the run with `cores`.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
+    )
+
+    estimate: Literal["1"]
+    recipe: str
+    corpus: CorpusMeasurement
+    docs_in: AnyFigure | None = None
+    text_bytes_in: AnyFigure | None = None
+    kept_frac: dict[str, AnyFigure] = Field(default_factory=dict)
+    unique_frac: AnyFigure | None = None
+    scratch_bytes: dict[str, AnyFigure] = Field(default_factory=dict)
+    clustering_memory_bytes: AnyFigure | None = None
+    cores: Annotated[int, Field(ge=1)] | None = None
+    cpu_hours: AnyFigure | None = None
+    wall_hours: AnyFigure | None = None
+
+
+def load_corpus(path: Path) -> CorpusMeasurement:
+    """The measurement in a run directory, a report.json or an estimate.json.
+
+    Raises:
+        PlanError: there is none.
+    """
+    file = path / "report.json" if path.is_dir() else path
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {ACCEPTED}") from e
+    except ValueError as e:  # not UTF-8, or not JSON
+        raise PlanError(f"{file}: not JSON ({e}); {ACCEPTED}") from e
+    return read_corpus(data, where=str(file))
 
 
 def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
-    """The measurement in a run's report.json, or in a file that holds nothing else.
+    """The measurement in a run's report, in an estimate, or in data that hold nothing else.
 
     Raises:
-        PlanError: it holds none; names `where`.
+        PlanError: they hold none; names `where`.
     """
     if not isinstance(data, Mapping):
         raise PlanError(f"{where}: not a report: expected a JSON object")
+    if "estimate" in data:
+        return _validated(Estimate, data, where, "estimate").corpus
+    if not {"measurement", "stored_bytes"} & data.keys():
+        raise PlanError(f"{where}: holds no measurement; {ACCEPTED}")
     measurement = data.get("measurement", data)
     if not isinstance(measurement, Mapping):
         raise PlanError(f"{where}: 'measurement' is not a JSON object")
@@ -101,9 +185,12 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
     """The measurement of a run, put together from the parts of its report."""
     try:
         total = report["measurement"]["total"]
+        if not total["tokens"]:  # then there is no ratio either, which is no mistake of the report
+            raise PlanError(f"{where}: the run produced no tokens; nothing to size")
         data = {
             "name": report["name"],
-            **{key: total[key] for key in _OF_TOTAL},
+            **{key: total[key] for key in ("docs", "tokens", "text_bytes")},
+            **{key: _with_error(total, key) for key in _RATIOS},
             "stored_bytes": {INPUTS: report["inputs"]["bytes"], **report["stored_bytes"]},
             "token_width_bytes": TOKEN_WIDTH_BYTES[report["dataset"]["dtype"]],
             "measured": True,
@@ -112,15 +199,25 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
         raise PlanError(f"{where}: not the report of a run: no {e.args[0]!r}") from e
     except TypeError as e:
         raise PlanError(f"{where}: not the report of a run: {e}") from e
-    if not data["tokens"]:  # then there is no ratio either, which is no mistake of the report
-        raise PlanError(f"{where}: the run produced no tokens; nothing to size")
     return CorpusMeasurement.from_json(data, where=where)
 
 
-@cache
-def _checked() -> TypeAdapter[CorpusMeasurement]:
-    return TypeAdapter(CorpusMeasurement)
+def _with_error(total: Mapping[str, Any], key: str) -> Any:
+    """A ratio of a report; its standard error over shards as a 95 % interval."""
+    value, se = total[key], total[f"{key}_se"]
+    if se is None:
+        return value
+    return {"value": value, "low": max(0.0, value - Z_95 * se), "high": value + Z_95 * se}
 
 
-def _known_keys(_place: tuple[str | int, ...]) -> list[str]:
-    return [f.name for f in fields(CorpusMeasurement)]
+def _told(figure: Figure) -> float | dict[str, Any]:
+    if figure.low is None and not figure.draws:
+        return figure.value
+    return figure.model_dump(exclude_defaults=True)
+
+
+def _validated(model: type[_Read], data: Any, where: str, what: str) -> _Read:
+    try:
+        return model.model_validate(data)
+    except ValidationError as e:
+        raise PlanError(f"{where}: {what}: {explain(e, model)}") from e

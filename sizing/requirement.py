@@ -1,10 +1,12 @@
 """What a sheet consists of: requirements, each traceable to the inputs it was computed from."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
 from typing import Any
 
-Z_95 = 1.96  # two-sided 95 % of a normal distribution
+from sizing.spread import Spread, interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +17,9 @@ class Input:
     measured: read off a real corpus, rather than stated in a plan or assumed.
     source: who says so: the measurement, a plan's key, a default and its origin, a requirement.
     computed_by: name of the requirement it is the value of, None for a leaf.
-    se: standard error of `value`, in its unit; None where there is none.
+    spread: how uncertain `value` is, empty where nobody said.
+    verified: False where the figure was not found in a document, only remembered.
+    key: of the plan's setting that changes it, where there is one.
     """
 
     name: str
@@ -24,11 +28,17 @@ class Input:
     measured: bool
     source: str
     computed_by: str | None = None
-    se: float | None = None
+    spread: Spread = field(default_factory=dict, hash=False)
+    verified: bool = True
+    key: str | None = None
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The 95 % interval; (None, None) where there is none."""
+        return interval(self.value, self.spread)
 
     def to_json(self) -> dict[str, Any]:
-        low, high = interval(self.value, self.se)
-        return {**vars(self), "low": low, "high": high}
+        return _with_interval(vars(self), self.interval)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +47,7 @@ class Requirement:
 
     name: says what it is, unique in a sheet.  formula: in words, in the names of `inputs`.
     source: where the formula comes from.
-    se: standard error of `value`, propagated from the inputs' own; None where none has one.
+    spread: of the value, carried from the inputs' own.
     """
 
     name: str
@@ -46,7 +56,7 @@ class Requirement:
     formula: str
     inputs: tuple[Input, ...]
     source: str
-    se: float | None = None
+    spread: Spread = field(default_factory=dict, hash=False)
 
     @property
     def measured(self) -> bool:
@@ -54,9 +64,14 @@ class Requirement:
         return all(i.measured for i in self.inputs)
 
     @property
+    def verified(self) -> bool:
+        """Whether every figure that went in was found in a document or measured."""
+        return all(i.verified for i in self.inputs)
+
+    @cached_property
     def interval(self) -> tuple[float | None, float | None]:
-        """The 95 % interval; (None, None) without a standard error."""
-        return interval(self.value, self.se)
+        """The 95 % interval; (None, None) where no input has one."""
+        return interval(self.value, self.spread)
 
     def as_input(self, name: str) -> Input:
         """The requirement as the argument `name` of another formula."""
@@ -67,46 +82,55 @@ class Requirement:
             measured=self.measured,
             source=f"computed: {self.name}",
             computed_by=self.name,
-            se=self.se,
+            spread=self.spread,
+            verified=self.verified,
         )
 
     def to_json(self) -> dict[str, Any]:
-        low, high = self.interval
+        own = {key: value for key, value in vars(self).items() if key != "interval"}
         return {
-            **vars(self),
+            **_with_interval(own, self.interval),
             "inputs": [i.to_json() for i in self.inputs],
-            "low": low,
-            "high": high,
             "measured": self.measured,
+            "verified": self.verified,
         }
 
 
-def leaves(requirement: Requirement, sheet: Iterable[Requirement]) -> tuple[Input, ...]:
+def leaves(requirement: Requirement, rows: Mapping[str, Requirement]) -> tuple[Input, ...]:
     """The measured, stated and assumed inputs it rests on, through every computed one, each once.
 
     Raises:
-        KeyError: an input was computed by a requirement that is not in the sheet.
+        KeyError: an input was computed by a requirement that is not in `rows`.
     """
-    rows = {r.name: r for r in sheet}
     found: dict[Input, None] = {}  # keeps the order in which they were met
-    for given in requirement.inputs:
-        if given.computed_by is None:
-            found[given] = None
-        else:
-            found.update(dict.fromkeys(leaves(rows[given.computed_by], rows.values())))
+    seen: set[str] = set()
+    _gather(requirement, rows, found, seen)
     return tuple(found)
 
 
-def interval(value: float, se: float | None) -> tuple[float | None, float | None]:
-    """The 95 % interval of a value, from its standard error.
+def by_name(sheet: Iterable[Requirement]) -> dict[str, Requirement]:
+    """The rows of a sheet by their names."""
+    return {row.name: row for row in sheet}
 
-        value - 1.96 se   to   value + 1.96 se
 
-    >>> interval(100.0, 10.0)
-    (80.4, 119.6)
-    >>> interval(100.0, None)
-    (None, None)
+def _gather(
+    row: Requirement, rows: Mapping[str, Requirement], found: dict[Input, None], seen: set[str]
+) -> None:
+    for given in row.inputs:
+        if given.computed_by is None:
+            found[given] = None
+        elif given.computed_by not in seen:
+            seen.add(given.computed_by)
+            _gather(rows[given.computed_by], rows, found, seen)
+
+
+def _with_interval(
+    own: Mapping[str, Any], limits: tuple[float | None, float | None]
+) -> dict[str, Any]:
+    """The fields, with the spread's many scenarios told as the interval that they amount to.
+
+    JSON has no infinity: where all time is wasted and training never ends, there stands null.
     """
-    if se is None:
-        return None, None
-    return value - Z_95 * se, value + Z_95 * se
+    shown = {key: value for key, value in own.items() if key != "spread"}
+    figures = {"value": shown["value"], "low": limits[0], "high": limits[1]}
+    return {**shown, **{k: v if v is None or isfinite(v) else None for k, v in figures.items()}}

@@ -1,252 +1,188 @@
-"""The sheet: every requirement of a plan for a corpus, in the order a buyer reads them.
+"""A sheet under construction: rows are added by name, each from settings, rows or inputs.
 
-measurement ─┐
-             ├─ corpus tokens ── what is stored ── logical ── usable ── raw
-plan ────────┤
-             └─ tokens/s ─┬─ reads
-                          └─ days            checkpoints ── kept, written
+row = sheet.add("one checkpoint", CHECKPOINT_BYTES, params="model.params", bytes_per_param=given)
+                its name          how computed      a plan's key           an input or a row
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from sizing.accelerators import find_accelerator
-from sizing.corpus import DATASET, CorpusMeasurement
-from sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S, READ_BYTES_PER_S, SEQUENCE_READS_PER_S
-from sizing.formulas.capacity import (
-    DATASET_BYTES,
-    LOGICAL_BYTES,
-    RAW_BYTES,
-    STAGE_BYTES,
-    TEXT_BYTES,
-    USABLE_BYTES,
-    redundancy_factor,
-)
-from sizing.formulas.checkpoint import CHECKPOINT_BYTES, KEPT_CHECKPOINT_BYTES, WRITE_BYTES_PER_S
-from sizing.formulas.training import (
-    COMPUTE_OPTIMAL_TOKENS,
-    TOKENS_PER_S,
-    TRAINED_TOKENS,
-    TRAINING_DAYS,
-)
-from sizing.plan import Plan
+from sizing.corpus import CorpusMeasurement
+from sizing.errors import PlanError
+from sizing.formula import Formula
+from sizing.plan.plan import Plan
 from sizing.requirement import Input, Requirement
+from sizing.tables.accelerators import AcceleratorRow, find_accelerator
 
-STORED = "stored: "  # how the name of a part of the capacity begins
+Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
 
 
-class _Tokens(NamedTuple):
-    """corpus: the input that says how many tokens to store.  rows: what computed it, if anything.
+@dataclass(kw_only=True)
+class SourceFacts:
+    """What is stored and read of one corpus, or of one of several that are mixed.
 
+    key: of its settings in the plan, "corpus" or "sources.NAME".
     scaled: the corpus is not the one that was measured, so its bytes are estimates.
+    docs: those that reach the tokenizer.
     """
 
-    corpus: Input
-    rows: tuple[Requirement, ...]
+    name: str
+    key: str
+    measurement: CorpusMeasurement | None
     scaled: bool
+    tokens: Given
+    token_width_bytes: Input
+    text_bytes_per_token: Given = field(init=False)
+    stored_bytes_per_token: Given = field(init=False)
+    docs: Given = field(init=False)
+
+    def label(self, what: str) -> str:
+        """The name of a row about this source; the only one needs no mention."""
+        return what if self.key == "corpus" else f"{what}, {self.name}"
 
 
-def requirement_sheet(measurement: CorpusMeasurement | None, plan: Plan) -> tuple[Requirement, ...]:
-    """Every requirement, what a buyer needs first first; names are unique.
+@dataclass
+class Section:
+    title: str
+    rows: list[Requirement] = field(default_factory=list)
 
-    measurement: None sizes the plan's own, assumed corpus.
+
+class Sheet:
+    """The rows so far, in sections; names are unique.
+
+    sources: at least one, from the section of the corpus on.
+    warnings: for the reader of the sheet, each in one sentence.
     """
-    tokens = _corpus_tokens(measurement, plan)
-    stored_per_token = _stored_bytes_per_token(measurement, plan)
-    rate = TOKENS_PER_S.requirement("training rate", _compute(plan))
-    checkpoints = _checkpoints(plan)
-    reads = _reads(plan, rate, stored_per_token)
-    stages = _stages(measurement, plan, tokens, stored_per_token)
-    capacity = _capacity(plan, [*stages, checkpoints["kept"]])
-    return (
-        capacity["raw"],
-        capacity["usable"],
-        reads["job"],
-        checkpoints["write"],
-        reads["node"],
-        reads["requests"],
-        checkpoints["one"],
-        *_duration(plan, tokens.corpus, rate),
-        rate,
-        capacity["logical"],
-        checkpoints["kept"],
-        *stages[::-1],
-        *tokens.rows,
-    )
 
+    def __init__(self, plan: Plan, measurements: Mapping[str, CorpusMeasurement]) -> None:
+        """measurements: of the corpus as "corpus", or of the plan's sources by their names."""
+        self.plan = plan
+        self.measurements = measurements
+        self.sources: tuple[SourceFacts, ...] = ()
+        self.sections: list[Section] = []
+        self.warnings: list[str] = []
+        self._rows: dict[str, Requirement] = {}
 
-def _corpus_tokens(measurement: CorpusMeasurement | None, plan: Plan) -> _Tokens:
-    if plan.corpus.tokens is not None:
-        same = measurement is not None and plan.corpus.tokens == measurement.tokens
-        return _Tokens(plan.input("corpus.tokens", name="corpus_tokens"), (), scaled=not same)
-    if measurement is not None:
-        return _Tokens(
-            _measured(measurement, "corpus_tokens", measurement.tokens, "tokens"), (), scaled=False
+    def begin(self, title: str) -> None:
+        """Start a section; rows added from now on are its."""
+        self.sections.append(Section(title))
+
+    def add(self, name: str, formula: Formula, /, **given: Given) -> Requirement:
+        """Compute a row.
+
+        given: each argument of the formula as a key of the plan, a row, or an input.
+
+        Raises:
+            ValueError: there is a row of this name.
+            TypeError: an argument is missing or unknown, or a setting is no number.
+        """
+        return self.add_parts(name, formula, [self.input(arg, of) for arg, of in given.items()])
+
+    def add_parts(self, name: str, formula: Formula, parts: list[Input]) -> Requirement:
+        """Compute a row of a formula that takes any number of arguments, as a sum does."""
+        if name in self._rows:
+            raise ValueError(f"two rows of the name {name!r}")
+        row = formula.requirement(name, parts)
+        self._rows[name] = row
+        self.sections[-1].rows.append(row)
+        return row
+
+    def stated(self, key: str) -> bool:
+        """Whether the plan states this setting."""
+        return self.plan.stated(key)
+
+    def assume(
+        self, name: str, value: float, *, unit: str, source: str, key: str | None = None
+    ) -> Input:
+        """A figure that is no setting of the plan, or that stands in for one.
+
+        source: says so itself where it is not verified, ending in "(unverified)".
+        key: of the setting that takes its place.
+        """
+        return Input(
+            name=name,
+            value=value,
+            unit=unit,
+            measured=False,
+            source=source,
+            verified="unverified" not in source,
+            key=key,
         )
-    row = COMPUTE_OPTIMAL_TOKENS.requirement("tokens in the corpus", [plan.input("model.params")])
-    return _Tokens(row.as_input("corpus_tokens"), (row,), scaled=True)
+
+    def accelerator(self, column: str) -> Input:
+        """A figure of the accelerator: the plan's own, or else the table's.
+
+        Raises:
+            PlanError: neither has one.
+        """
+        found = self.accelerator_if_known(column)
+        if found is None:
+            setting = _SETTING.get(column, column)
+            raise PlanError(
+                f"cluster.accelerator {self.plan.cluster.accelerator!r} has no {column} in the"
+                f" table; give cluster.{setting}"
+            )
+        return found
+
+    def accelerator_if_known(self, column: str) -> Input | None:
+        """As `accelerator`, or None where neither the plan nor the table has a figure."""
+        key = f"cluster.{_SETTING.get(column, column)}"
+        if getattr(self.plan.cluster, key.partition(".")[2], None) is not None:
+            return self.plan.input(key, name=column)
+        row = self.accelerator_row
+        value = None if row is None else getattr(row, column)
+        if row is None or value is None:
+            return None
+        source = f"{self.plan.source('cluster.accelerator')}; {row.source_of(column)}"
+        unit = _UNITS.get(column, "ratio")
+        setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
+        return self.assume(column, value, unit=unit, source=source, key=setting)
+
+    @property
+    def accelerator_row(self) -> AcceleratorRow | None:
+        """The table's row; None for one that the plan gives by its figures alone."""
+        try:
+            return find_accelerator(self.plan.cluster.accelerator, self.plan.accelerators)
+        except PlanError:  # a plan of an unknown name is refused unless it gives its figures
+            return None
+
+    def rows(self) -> tuple[Requirement, ...]:
+        """All of them, in order."""
+        return tuple(self._rows.values())
+
+    def __getitem__(self, name: str) -> Requirement:
+        """The row of this name; KeyError where there is none."""
+        return self._rows[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self.rows())
+
+    def input(self, name: str, given: Given) -> Input:
+        """A key of the plan, a row or an input as the argument `name` of a formula."""
+        if isinstance(given, str):
+            return self.plan.input(given, name=name)
+        if isinstance(given, Requirement):
+            return given.as_input(name)
+        return given if given.name == name else _renamed(given, name)
 
 
-def _stored_bytes_per_token(measurement: CorpusMeasurement | None, plan: Plan) -> Input:
-    if measurement is None:
-        return plan.input("corpus.token_width_bytes", name="stored_bytes_per_token")
-    return _measured(
-        measurement,
-        "stored_bytes_per_token",
-        measurement.stored_bytes_per_token,
-        "bytes/token",
-        se=measurement.stored_bytes_per_token_se,
-    )
+def _renamed(given: Input, name: str) -> Input:
+    return Input(**{**vars(given), "name": name})
 
 
-def _compute(plan: Plan) -> list[Input]:
-    """The inputs of the training rate."""
-    if plan.model.active_params is None:
-        active = plan.input("model.params", name="active_params")
-    else:
-        active = plan.input("model.active_params")
-    return [
-        plan.input("cluster.count", name="accelerators"),
-        _of_accelerator(plan, "dense_flops_per_s"),
-        plan.input("cluster.mfu"),
-        active,
-    ]
-
-
-def _of_accelerator(plan: Plan, field: str) -> Input:
-    """A figure the plan gives itself, or else the table's for the accelerator it names."""
-    key = f"cluster.{field}"
-    if getattr(plan.cluster, field) is not None:
-        return plan.input(key)
-    row = find_accelerator(plan.cluster.accelerator)
-    return Input(
-        name=field,
-        value=getattr(row, field),
-        unit=plan.unit(key),
-        measured=False,
-        source=f"{plan.source('cluster.accelerator')}; {row.source_of(field)}",
-    )
-
-
-def _reads(plan: Plan, rate: Requirement, stored_per_token: Input) -> dict[str, Requirement]:
-    job = READ_BYTES_PER_S.requirement(
-        "read bandwidth, whole job",
-        [
-            rate.as_input("tokens_per_s"),
-            stored_per_token,
-            plan.input("training.read_amplification"),
-        ],
-    )
-    node = NODE_READ_BYTES_PER_S.requirement(
-        "read bandwidth, one node",
-        [
-            job.as_input("read_bytes_per_s"),
-            plan.input("cluster.count", name="accelerators"),
-            _of_accelerator(plan, "per_node"),
-        ],
-    )
-    requests = SEQUENCE_READS_PER_S.requirement(
-        "read requests, whole job", [rate.as_input("tokens_per_s"), plan.input("model.seq_len")]
-    )
-    return {"job": job, "node": node, "requests": requests}
-
-
-def _checkpoints(plan: Plan) -> dict[str, Requirement]:
-    one = CHECKPOINT_BYTES.requirement(
-        "one checkpoint", [plan.input("model.params"), plan.input("checkpoints.bytes_per_param")]
-    )
-    kept = KEPT_CHECKPOINT_BYTES.requirement(
-        f"{STORED}checkpoints",
-        [
-            one.as_input("checkpoint_bytes"),
-            plan.input("checkpoints.keep_last"),
-            plan.input("checkpoints.keep_forever"),
-        ],
-    )
-    write = WRITE_BYTES_PER_S.requirement(
-        "checkpoint write bandwidth, whole job",
-        [
-            one.as_input("checkpoint_bytes"),
-            plan.input("checkpoints.interval_s"),
-            plan.input("checkpoints.stall_frac"),
-        ],
-    )
-    return {"one": one, "kept": kept, "write": write}
-
-
-def _duration(plan: Plan, corpus_tokens: Input, rate: Requirement) -> tuple[Requirement, ...]:
-    if plan.training.tokens is not None:
-        rows: tuple[Requirement, ...] = ()
-        trained = plan.input("training.tokens", name="trained_tokens")
-    else:
-        seen = TRAINED_TOKENS.requirement(
-            "tokens trained on", [corpus_tokens, plan.input("training.epochs")]
-        )
-        rows, trained = (seen,), seen.as_input("trained_tokens")
-    days = TRAINING_DAYS.requirement("training time", [trained, rate.as_input("tokens_per_s")])
-    return (days, *rows)
-
-
-def _stages(
-    measurement: CorpusMeasurement | None, plan: Plan, tokens: _Tokens, stored_per_token: Input
-) -> list[Requirement]:
-    """What each stage of the pipeline stores, in the order of the run, the dataset last."""
-    dataset = DATASET_BYTES.requirement(f"{STORED}{DATASET}", [tokens.corpus, stored_per_token])
-    if measurement is None:
-        per_token = plan.input("corpus.text_bytes_per_token")
-        return [TEXT_BYTES.requirement(f"{STORED}text", [tokens.corpus, per_token]), dataset]
-    stages = {
-        stage: _stage(measurement, stage, tokens.corpus) for stage in measurement.stored_bytes
-    }
-    whole = stages.pop(DATASET)
-    # of a corpus measured whole the bytes are known; of any other only a ratio with an error is
-    return [*stages.values(), dataset if tokens.scaled else whole]
-
-
-def _stage(measurement: CorpusMeasurement, stage: str, corpus_tokens: Input) -> Requirement:
-    n_bytes = measurement.stored_bytes[stage]
-    return STAGE_BYTES.requirement(
-        f"{STORED}{stage}",
-        [
-            _measured(measurement, "measured_bytes", n_bytes, "bytes"),
-            _measured(measurement, "measured_tokens", measurement.tokens, "tokens"),
-            corpus_tokens,
-        ],
-    )
-
-
-def _capacity(plan: Plan, parts: Iterable[Requirement]) -> dict[str, Requirement]:
-    logical = LOGICAL_BYTES.requirement(
-        "stored in all", [part.as_input(part.name.removeprefix(STORED)) for part in parts]
-    )
-    usable = USABLE_BYTES.requirement(
-        "usable capacity",
-        [
-            logical.as_input("logical_bytes"),
-            plan.input("storage.fill_frac"),
-            plan.input("storage.growth_frac"),
-            plan.input("storage.growth_years"),
-        ],
-    )
-    factor = redundancy_factor(plan.storage.redundancy)
-    raw = RAW_BYTES.requirement(
-        "raw capacity",
-        [
-            usable.as_input("usable_bytes"),
-            plan.input("storage.redundancy", value=factor),
-        ],
-    )
-    return {"logical": logical, "usable": usable, "raw": raw}
-
-
-def _measured(
-    measurement: CorpusMeasurement, name: str, value: float, unit: str, *, se: float | None = None
-) -> Input:
-    return Input(
-        name=name,
-        value=value,
-        unit=unit,
-        measured=measurement.measured,
-        source=measurement.source,
-        se=se,
-    )
+# column of the table -> setting of the cluster, where they differ
+_SETTING = {"hbm_bytes": "hbm", "fp8_flops_per_s": "dense_flops_per_s"}
+_UNITS = {
+    "dense_flops_per_s": "FLOP/s",
+    "fp8_flops_per_s": "FLOP/s",
+    "hbm_bytes": "bytes",
+    "hbm_bytes_per_s": "bytes/s",
+    "scale_up_bytes_per_s": "bytes/s",
+    "scale_out_bits_per_s": "bits/s",
+    "per_node": "accelerators",
+    "matmul_frac": "fraction",
+}

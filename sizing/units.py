@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 BITS_PER_BYTE = 8
+MOST_OF_A_UNIT = 120  # from here on seconds are told in minutes, minutes in hours
 
 SI = {"": 1, **{p: 1000**i for i, p in enumerate("kMGTPE", 1)}, "K": 1000}
 BINARY = {f"{p}i": 1024**i for i, p in enumerate("KMGTPE", 1)} | {"ki": 1024}
@@ -41,6 +42,16 @@ _QUANTITY = re.compile(_NUMBER + _PREFIX + r"(?P<letter>bytes?|bits?|B|b)" + _PE
 _PREFIX_ALONE = re.compile(_NUMBER + r"[kKMGTPE]i?" + _PER_S, re.ASCII)
 _COUNT = re.compile(_NUMBER + r"(?P<suffix>[A-Za-z]*)", re.ASCII)
 _FLOP_RATE = re.compile(_NUMBER + r"(?P<prefix>[MGTPE]?)(?:FLOP/s|FLOPS)", re.ASCII)
+
+_SHORTER = (("days", "hours", 24), ("hours", "minutes", 60), ("minutes", "seconds", 60))
+# printed with prefixes: unit of a requirement -> what follows the prefix
+_SI_UNITS = {
+    "bytes": "B",
+    "bytes/s": "B/s",
+    "bytes/day": "B/day",
+    "bits/s": "b/s",
+    "FLOP/s": "FLOP/s",
+}
 
 
 class UnitError(ValueError):
@@ -194,22 +205,31 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
 
     >>> format_quantity(5.68e12, "bytes"), format_quantity(989e12, "FLOP/s")
     ('5.68 TB', '989 TFLOP/s')
+    >>> format_quantity(3.2e12, "bits/s"), format_quantity(18.4e12, "bytes/day")
+    ('3.2 Tb/s', '18.4 TB/day')
     >>> format_quantity(67.1234, "days"), format_quantity(0.25, "days")
     ('67.1 days', '6 hours')
+    >>> format_quantity(0.5, "hours"), format_quantity(0.01, "days")
+    ('30 minutes', '14.4 minutes')
+    >>> format_quantity(90, "s"), format_quantity(5625, "s")
+    ('90 s', '93.8 minutes')
     >>> format_quantity(1, "epochs"), format_quantity(0.4, "fraction")
-    ('1 epoch', '0.4')
+    ('1 epoch', '40 %')
     """
-    if unit == "bytes":
-        return format_bytes(value, digits=digits)
-    if unit == "bytes/s":
-        return format_rate(value, digits=digits)
-    if unit == "FLOP/s":
-        return _si(value, "FLOP/s", digits)
-    if unit in ("fraction", "ratio"):
+    if unit in _SI_UNITS:
+        return _si(value, _SI_UNITS[unit], digits)
+    if unit == "fraction":
+        return f"{_rounded(100 * value, digits)} %"
+    if unit == "ratio":
         return f"{value:.4g}"
-    for shorter, per_day in (("hours", 24), ("minutes", 60), ("seconds", 60)):
-        if unit in ("days", "hours", "minutes") and 0 < value < 1:
-            value, unit = value * per_day, shorter
+    if unit.startswith("USD"):
+        value = float(_rounded(value, digits))  # no price is known to the dollar
+    for short, longer in (("s", "minutes"), ("minutes", "hours")):
+        if unit == short and value >= MOST_OF_A_UNIT:
+            value, unit = value / 60, longer
+    for longer, shorter, count in _SHORTER:
+        if unit == longer and 0 < value < 1:
+            value, unit = value * count, shorter
     is_one = value == 1 and len(unit) > 1
     return f"{format_count(value, digits=digits)} {unit.removesuffix('s') if is_one else unit}"
 

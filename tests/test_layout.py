@@ -7,7 +7,7 @@ import yaml
 
 from pipelines.recipe import STEPS, make_recipe
 from pipelines.stages import STAGES
-from sizing.load_plan import parse_plan
+from sizing.plan.load import parse_plan
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")

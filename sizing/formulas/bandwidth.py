@@ -1,12 +1,22 @@
-"""How fast storage must be read to keep a training run fed."""
+"""How fast storage must be read to keep a training run fed, in bytes and in requests.
+
+useful    the bytes that training consumes
+device    what storage delivers for them: more by the read amplification, less what nodes
+          still hold in memory from an earlier epoch
+"""
+
+import math
 
 from sizing.formula import Formula
+
+HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
+NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified
 
 
 def read_bytes_per_s(
     *, tokens_per_s: float, stored_bytes_per_token: float, read_amplification: float
 ) -> float:
-    """Sustained rate at which the whole job reads from storage.
+    """Sustained rate at which the whole job reads from storage, while nothing is cached.
 
         tokens/s x stored bytes/token x read amplification
 
@@ -14,6 +24,39 @@ def read_bytes_per_s(
     12000000.0
     """
     return tokens_per_s * stored_bytes_per_token * read_amplification
+
+
+def device_bytes_per_s(*, useful_bytes_per_s: float, read_amplification: float) -> float:
+    """What storage delivers so that so much of it is of use.
+
+        useful bytes/s x read amplification
+
+    >>> device_bytes_per_s(useful_bytes_per_s=100e6, read_amplification=14.0) / 1e9  # GB/s
+    1.4
+    """
+    return useful_bytes_per_s * read_amplification
+
+
+def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> float:
+    """Mean rate over all epochs, what the nodes still hold in memory left out.
+
+        read bytes/s x (1 - cached fraction)
+
+    >>> uncached_bytes_per_s(read_bytes_per_s=12e6, cached_frac=0.25)
+    9000000.0
+    """
+    return read_bytes_per_s * (1 - cached_frac)
+
+
+def nodes(*, accelerators: float, per_node: float) -> float:
+    """Nodes that the accelerators of a job stand in.
+
+        accelerators / accelerators in a node, rounded up
+
+    >>> nodes(accelerators=1025, per_node=8)
+    129
+    """
+    return math.ceil(accelerators / per_node)
 
 
 def node_read_bytes_per_s(
@@ -31,15 +74,116 @@ def node_read_bytes_per_s(
     return read_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
-def sequence_reads_per_s(*, tokens_per_s: float, seq_len: float) -> float:
-    """Reads each second where every sequence is fetched by a read of its own, as shuffling does.
+def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float) -> float:
+    """The share of one accelerator.
 
-        tokens/s / tokens in a sequence
+        read bytes/s of the job / accelerators
+
+    >>> accelerator_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=32)
+    375000.0
+    """
+    return read_bytes_per_s / accelerators
+
+
+def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
+    """Bytes of one sequence as stored.
+
+        tokens in a sequence x stored bytes a token
+
+    >>> sequence_bytes(seq_len=8192, stored_bytes_per_token=2.0)
+    16384.0
+    """
+    return seq_len * stored_bytes_per_token
+
+
+def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -> float:
+    """Bytes that training uses of one read.
+
+        bytes of a sequence x sequences in a read
+
+    >>> useful_bytes_per_read(sequence_bytes=16_384, sequences_per_read=4)
+    65536
+    """
+    return sequence_bytes * sequences_per_read
+
+
+def sequence_reads_per_s(
+    *, tokens_per_s: float, seq_len: float, sequences_per_read: float = 1.0
+) -> float:
+    """Reads each second, where shuffling fetches every sequence, or run of sequences, apart.
+
+        tokens/s / (tokens in a sequence x sequences in a read)
 
     >>> sequence_reads_per_s(tokens_per_s=8.192e6, seq_len=8192)
     1000.0
+    >>> sequence_reads_per_s(tokens_per_s=8.192e6, seq_len=8192, sequences_per_read=16)
+    62.5
     """
-    return tokens_per_s / seq_len
+    return tokens_per_s / (seq_len * sequences_per_read)
+
+
+def read_amplification(
+    *, useful_bytes_per_read: float, wasted_bytes_per_read: float, amplification: float = 1.0
+) -> float:
+    """Bytes that storage delivers for each byte used, by how a file is read.
+
+        amplification x (useful + wasted bytes a read) / useful bytes a read
+
+    amplification: in proportion to what is read, as of record batches with columns that
+    training does not use.  wasted_bytes_per_read: the same however much a read fetches, as
+    by the read-ahead of a memory map.
+
+    >>> read_amplification(useful_bytes_per_read=4096, wasted_bytes_per_read=53_000)
+    13.939453125
+    """
+    wasted = wasted_bytes_per_read / useful_bytes_per_read
+    return amplification * (1 + wasted)
+
+
+def page_cache_bytes(*, host_memory_bytes: float, page_cache_frac: float) -> float:
+    """Memory of a node that holds pages of files.
+
+        memory of the node x fraction left to the page cache
+
+    >>> page_cache_bytes(host_memory_bytes=2048 * 2**30, page_cache_frac=0.25) / 2**30  # GiB
+    512.0
+    """
+    return host_memory_bytes * page_cache_frac
+
+
+def cached_frac(
+    *, dataset_bytes: float, page_cache_bytes: float, nodes: float, epochs: float
+) -> float:
+    """Share of all reads that the page cache of a node can answer at most, over all epochs.
+
+        mean over epochs e of min(page cache of a node / dataset, 1 - (1 - 1 / nodes)^(e - 1))
+
+    Each epoch is shuffled across nodes, so a node reads another random share each time, and
+    finds of it what it has read before and still holds; in the first epoch nothing. An
+    epoch that is not completed counts by its share.
+
+    >>> cached_frac(dataset_bytes=1e12, page_cache_bytes=2e12, nodes=1, epochs=4)
+    0.75
+    >>> cached_frac(dataset_bytes=1e12, page_cache_bytes=2e12, nodes=100, epochs=1)
+    0.0
+    """
+    held = page_cache_bytes / dataset_bytes
+    cached = 0.0
+    for earlier in range(1, math.ceil(epochs)):
+        seen = 1 - (1 - 1 / nodes) ** earlier
+        cached += min(held, seen) * min(epochs - earlier, 1.0)
+    return cached / epochs
+
+
+def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
+    """Drives that answer so many reads each second, whatever their size.
+
+        reads/s / reads/s of one drive, rounded up
+
+    >>> drives_for_reads(reads_per_s=4121, drive_reads_per_s=150)
+    28
+    """
+    return math.ceil(reads_per_s / drive_reads_per_s)
 
 
 READ_BYTES_PER_S = Formula(
@@ -48,15 +192,79 @@ READ_BYTES_PER_S = Formula(
     unit="bytes/s",
     source="definition; nothing is counted as cached in the nodes' memory",
 )
+DEVICE_BYTES_PER_S = Formula(
+    function=device_bytes_per_s,
+    equation="useful_bytes_per_s x read_amplification",
+    unit="bytes/s",
+    source="definition",
+)
+UNCACHED_BYTES_PER_S = Formula(
+    function=uncached_bytes_per_s,
+    equation="read_bytes_per_s x (1 - cached_frac)",
+    unit="bytes/s",
+    source="definition; the first epoch, of which nothing is cached, needs the whole rate",
+)
+NODES = Formula(
+    function=nodes,
+    equation="accelerators / per_node, rounded up",
+    unit="nodes",
+    source="definition",
+)
 NODE_READ_BYTES_PER_S = Formula(
     function=node_read_bytes_per_s,
     equation="read_bytes_per_s x min(per_node, accelerators) / accelerators",
     unit="bytes/s",
     source="definition; every accelerator reads a share of its own",
 )
+ACCELERATOR_READ_BYTES_PER_S = Formula(
+    function=accelerator_read_bytes_per_s,
+    equation="read_bytes_per_s / accelerators",
+    unit="bytes/s",
+    source="definition; every accelerator reads a share of its own",
+)
+SEQUENCE_BYTES = Formula(
+    function=sequence_bytes,
+    equation="seq_len x stored_bytes_per_token",
+    unit="bytes",
+    source="definition",
+)
+USEFUL_BYTES_PER_READ = Formula(
+    function=useful_bytes_per_read,
+    equation="sequence_bytes x sequences_per_read",
+    unit="bytes",
+    source="definition",
+)
 SEQUENCE_READS_PER_S = Formula(
     function=sequence_reads_per_s,
-    equation="tokens_per_s / seq_len",
+    equation="tokens_per_s / (seq_len x sequences_per_read)",
     unit="reads/s",
-    source="definition; fewer if a read fetches several sequences in a row",
+    source="definition; data in another order than on storage is read in runs of sequences",
+)
+READ_AMPLIFICATION = Formula(
+    function=read_amplification,
+    equation="amplification x (useful_bytes_per_read + wasted_bytes_per_read)"
+    " / useful_bytes_per_read",
+    unit="ratio",
+    source="fitted to what this project measured: Arrow IPC files of 64 MiB on ext4, drives"
+    " virtual, rows of 4 KiB",
+)
+PAGE_CACHE_BYTES = Formula(
+    function=page_cache_bytes,
+    equation="host_memory_bytes x page_cache_frac",
+    unit="bytes",
+    source="definition",
+)
+CACHED_FRAC = Formula(
+    function=cached_frac,
+    equation="mean over epochs e of min(page_cache_bytes / dataset_bytes,"
+    " 1 - (1 - 1 / nodes)^(e - 1))",
+    unit="fraction",
+    source="upper bound: a random share of the dataset is held; a cache that drops what was"
+    " longest unused keeps less",
+)
+DRIVES_FOR_READS = Formula(
+    function=drives_for_reads,
+    equation="reads_per_s / drive_reads_per_s, rounded up",
+    unit="drives",
+    source="definition; redundancy and reads larger than one request come on top",
 )

@@ -6,37 +6,17 @@ raw       what the drives add up to: redundancy on top
 """
 
 import math
-import re
 
-from sizing.errors import PlanError
 from sizing.formula import Formula
 
-_ERASURE = re.compile(r"(\d+)\s*\+\s*(\d+)", re.ASCII)
-_REPLICAS = re.compile(r"(\d+)\s*(?:x|replicas?)", re.ASCII)
-
-
-def redundancy_factor(redundancy: str) -> float:
-    """Raw bytes for each usable byte.
-
-    "8+2": erasure coding or RAID, k data and m parity parts: (k + m) / k.
-    "3 replicas" or "3x": whole copies.  "none": 1.
-
-    Raises:
-        PlanError: none of these.
-
-    >>> redundancy_factor("8+2"), redundancy_factor("3 replicas"), redundancy_factor("none")
-    (1.25, 3.0, 1.0)
-    """
-    text = redundancy.strip()
-    if text == "none":
-        return 1.0
-    if (erasure := _ERASURE.fullmatch(text)) and int(erasure[1]) > 0:
-        return (int(erasure[1]) + int(erasure[2])) / int(erasure[1])
-    if (replicas := _REPLICAS.fullmatch(text)) and int(replicas[1]) > 0:
-        return float(replicas[1])
-    raise PlanError(
-        f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), '3 replicas' or 'none'"
-    )
+DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
+DOC_ID_BYTES = 8
+BAND_KEY_BYTES = 8
+HASH_BYTES = 4  # of one value of a signature
+DATATROVE_ROW_BYTES = 4  # the number of the document that follows each signature
+LZ4_TEXT_RATIO = 1.6
+LZ4_SOURCE = "measured for this project: 2.2 MB of C4; documentation makes 2.3 to 2.5"
+LOG_BYTES_PER_ACCELERATOR_DAY = 1e6  # our choice
 
 
 def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens: float) -> float:
@@ -72,6 +52,105 @@ def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> flo
     return corpus_tokens * stored_bytes_per_token
 
 
+def raw_input_bytes(
+    *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, compression_ratio: float
+) -> float:
+    """Bytes of the files that come in, compressed text.
+
+        tokens of the corpus x bytes of text a token / fraction kept / compression ratio
+
+    Documents that will be removed are taken to be as long as those kept.
+
+    >>> raw_input_bytes(
+    ...     corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5, compression_ratio=4.0
+    ... )
+    2000000000000.0
+    """
+    return corpus_tokens * text_bytes_per_token / kept_frac / compression_ratio
+
+
+def raw_sample_bytes(*, dataset_bytes: float, kept_frac: float) -> float:
+    """Bytes of the samples that come in, images that are stored as they came.
+
+        bytes of the dataset / fraction kept
+
+    >>> raw_sample_bytes(dataset_bytes=240e12, kept_frac=0.5)
+    480000000000000.0
+    """
+    return dataset_bytes / kept_frac
+
+
+def filtered_bytes(
+    *,
+    corpus_tokens: float,
+    text_bytes_per_token: float,
+    kept_frac: float,
+    lz4_ratio: float = LZ4_TEXT_RATIO,
+) -> float:
+    """Bytes of the documents between filtering and deduplication, at most.
+
+        tokens of the corpus x bytes of text a token / fraction kept / LZ4's ratio
+
+    As if no filter removed any: those that are removed as duplicates are stored here.
+
+    >>> filtered_bytes(corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5)
+    5000000000000.0
+    """
+    return corpus_tokens * text_bytes_per_token / kept_frac / lz4_ratio
+
+
+def key_bytes(*, docs_in: float, num_perm: float, bands: float) -> float:
+    """Digests, signatures and band keys of all documents that come in, as tokenmill stores them.
+
+        documents in x (8 of its id + 16 of a digest + 4 x permutations + 8 x bands)
+
+    >>> key_bytes(docs_in=1, num_perm=112, bands=14)
+    584
+    """
+    signature, band_keys = HASH_BYTES * num_perm, BAND_KEY_BYTES * bands
+    return docs_in * (DOC_ID_BYTES + DIGEST_BYTES + signature + band_keys)
+
+
+def datatrove_signature_bytes(
+    *, docs_in: float, bands: float, rows: float, hash_bytes: float
+) -> float:
+    """Signatures of all documents that come in, as datatrove's MinHash stores them.
+
+        documents in x bands x (rows x bytes of a hash + 4)
+
+    >>> datatrove_signature_bytes(docs_in=1, bands=14, rows=8, hash_bytes=8)
+    952
+    """
+    return docs_in * bands * (rows * hash_bytes + DATATROVE_ROW_BYTES)
+
+
+def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
+    """A dataset in as many tokenized versions as are kept.
+
+        bytes of one x versions
+
+    >>> versions_bytes(dataset_bytes=4e12, token_versions=3)
+    12000000000000.0
+    """
+    return dataset_bytes * token_versions
+
+
+def logs_bytes(
+    *,
+    accelerators: float,
+    training_days: float,
+    log_bytes_per_accelerator_day: float = LOG_BYTES_PER_ACCELERATOR_DAY,
+) -> float:
+    """Logs and metrics of a training run.
+
+        accelerators x days x bytes each of them logs a day
+
+    >>> logs_bytes(accelerators=1024, training_days=10) / 1e9  # GB
+    10.24
+    """
+    return accelerators * training_days * log_bytes_per_accelerator_day
+
+
 def logical_bytes(**parts_bytes: float) -> float:
     """All that is stored at once.
 
@@ -102,7 +181,7 @@ def raw_bytes(*, usable_bytes: float, redundancy: float) -> float:
 
         usable bytes x raw bytes for each usable byte
 
-    >>> raw_bytes(usable_bytes=125e12, redundancy=redundancy_factor("8+2"))
+    >>> raw_bytes(usable_bytes=125e12, redundancy=1.25)
     156250000000000.0
     """
     return usable_bytes * redundancy
@@ -126,11 +205,53 @@ DATASET_BYTES = Formula(
     unit="bytes",
     source="definition",
 )
+RAW_INPUT_BYTES = Formula(
+    function=raw_input_bytes,
+    equation="corpus_tokens x text_bytes_per_token / kept_frac / compression_ratio",
+    unit="bytes",
+    source="definition; documents that are removed are taken to be as long as those kept",
+)
+RAW_SAMPLE_BYTES = Formula(
+    function=raw_sample_bytes,
+    equation="dataset_bytes / kept_frac",
+    unit="bytes",
+    source="definition; samples that are removed are taken to be as large as those kept",
+)
+FILTERED_BYTES = Formula(
+    function=filtered_bytes,
+    equation="at most: corpus_tokens x text_bytes_per_token / kept_frac / lz4_ratio",
+    unit="bytes",
+    source="tokenmill's documents between filters and deduplication: Arrow, LZ4",
+)
+KEY_BYTES = Formula(
+    function=key_bytes,
+    equation="docs_in x (24 + 4 x num_perm + 8 x bands)",
+    unit="bytes",
+    source="tokenmill's key files: id, 128-bit digest, 32-bit signature, 64-bit band keys",
+)
+DATATROVE_SIGNATURE_BYTES = Formula(
+    function=datatrove_signature_bytes,
+    equation="docs_in x bands x (rows x hash_bytes + 4)",
+    unit="bytes",
+    source="datatrove's MinHash: a record of the signature and a 4-byte number in each band",
+)
+VERSIONS_BYTES = Formula(
+    function=versions_bytes,
+    equation="dataset_bytes x token_versions",
+    unit="bytes",
+    source="definition; versions are taken to be of one size",
+)
+LOGS_BYTES = Formula(
+    function=logs_bytes,
+    equation="accelerators x training_days x log_bytes_per_accelerator_day",
+    unit="bytes",
+    source="definition",
+)
 LOGICAL_BYTES = Formula(
     function=logical_bytes,
     equation="sum of its inputs",
     unit="bytes",
-    source="definition; every stage is counted as kept",
+    source="definition; all that is stored at once",
 )
 USABLE_BYTES = Formula(
     function=usable_bytes,
@@ -142,5 +263,5 @@ RAW_BYTES = Formula(
     function=raw_bytes,
     equation="usable_bytes x redundancy",
     unit="bytes",
-    source="definition: (k + m) / k for erasure coding, copies for replicas",
+    source="definition: (k + m) / k for erasure coding and parity, copies for replicas",
 )

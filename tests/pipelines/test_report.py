@@ -7,9 +7,9 @@ from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import measure
 from pipelines.report import headline, sections, write_report
 from sizing.corpus import read_corpus
-from sizing.plan import Plan
-from sizing.report import sheet_json
-from sizing.sheet import requirement_sheet
+from sizing.plan.plan import Plan
+from sizing.report import summary_json
+from sizing.requirements import requirement_sheet
 
 HOSTILE = '</title><script>alert("1")</script>'
 
@@ -144,12 +144,9 @@ def run_report(rows=None, shards=None):
         "seconds": 41.5,
     }
     corpus = read_corpus(report, where="test") if measured["total"].tokens else None
-    sheet = sheet_json(requirement_sheet(corpus, Plan()), corpus)
-    return {
-        **report,
-        "requirements": sheet["requirements"] if corpus else [],
-        "sizing_assumptions": sheet["assumptions"] if corpus else [],
-    }
+    if corpus is None:
+        return {**report, "requirements": [], "sizing_assumptions": []}
+    return {**report, **summary_json(requirement_sheet(Plan(), {"corpus": corpus}))}
 
 
 def empty_report():

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from sizing.corpus import CorpusMeasurement, read_corpus
+from sizing.corpus import CorpusMeasurement, load_corpus, read_corpus
 from sizing.errors import PlanError
-from tests.sizing.corpora import measured, report
+from tests.sizing.corpora import estimate, measured, report
 
 
 def test_a_measurement_survives_json():
@@ -30,12 +30,82 @@ def test_the_width_of_a_token_is_that_of_the_dataset(dtype, width):
 
 
 def test_one_token_of_half_a_byte_is_a_corpus():
-    assert measured(tokens=1, stored_bytes_per_token=0.5).tokens == 1
+    assert measured(tokens=1, stored_bytes_per_token=0.5).tokens.value == 1
 
 
-def test_without_standard_errors_there_are_none():
+def test_without_standard_errors_there_are_no_intervals():
     got = read_corpus(report(stored_bytes_per_token_se=None), where="f")
-    assert got.stored_bytes_per_token_se is None
+    assert got.stored_bytes_per_token.limits() == (None, None)
+    assert got.text_bytes_per_token.limits() == pytest.approx((4.05 - 0.0588, 4.05 + 0.0588))
+
+
+def test_an_estimate_is_read_with_its_joint_draws():
+    got = read_corpus(json.loads(json.dumps(estimate())), where="estimate.json")
+    assert got.tokens.value == 2e12
+    assert got.tokens.limits() == pytest.approx((2e12 * 0.2525 / 0.3, 2e12 * 0.3475 / 0.3))
+    dataset = got.input("measured_bytes", "stored_bytes", "bytes", stage="dataset")
+    assert set(dataset.spread) == set(got.input("t", "tokens", "tokens").spread)
+    assert got.source == "estimated: corpus crawl, from 10,000 probes"
+    assert CorpusMeasurement.from_json(got.to_json(), where="f") == got
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({**estimate(), "estimate": "2"}, "e: estimate: estimate: input should be '1', got '2'"),
+        (
+            {**estimate(), "probs": 3},
+            "e: estimate: unknown key 'probs'; known keys: estimate, recipe, corpus, docs_in,"
+            " text_bytes_in, kept_frac, unique_frac, scratch_bytes, clustering_memory_bytes,"
+            " cores, cpu_hours, wall_hours",
+        ),
+        (
+            estimate(token=1),
+            "e: estimate: corpus: unknown key 'token'; did you mean 'tokens'?",
+        ),
+        (
+            estimate(tokens={"value": 1.0, "mean": 2.0}),
+            "e: estimate: corpus.tokens: unknown key 'mean'; known keys: value, low, high, draws",
+        ),
+        (
+            estimate(docs={"value": 1.0, "draws": [1.0] * 50}),
+            "e: estimate: corpus: 'crawl': figures have [50, 101] draws; joint ones are as many"
+            " of each",
+        ),
+    ],
+)
+def test_an_estimate_that_says_something_else_is_refused_in_a_line(data, message):
+    with pytest.raises(PlanError) as e:
+        read_corpus(data, where="e")
+    assert str(e.value) == message
+
+
+def test_a_corpus_is_a_run_directory_a_report_or_an_estimate(tmp_path):
+    (tmp_path / "report.json").write_text(json.dumps(report()))
+    (tmp_path / "estimate.json").write_text(json.dumps(estimate()))
+    assert load_corpus(tmp_path) == load_corpus(tmp_path / "report.json") == measured()
+    assert load_corpus(tmp_path / "estimate.json").name == "crawl"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.json", None, "cannot read the corpus (No such file or directory); a corpus is a"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\x00\xff", "not JSON ('utf-8' codec can't decode"),
+        ("a.parquet", b"PAR1\x15\x04", "not JSON (Expecting value"),
+        ("a.json", b"[1, 2]", "not a report: expected a JSON object"),
+        ("b.json", b'{"name": "x"}', "holds no measurement; a corpus is a finished run"),
+        ("c.json", b'{"name": "x", "stored_bytes": {}}', "corpus: docs: missing"),
+    ],
+)
+def test_a_file_of_the_wrong_kind_is_refused_in_a_line(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(PlanError) as e:
+        load_corpus(path)
+    assert str(e.value).startswith(f"{path}: {message}")
+    assert "\n" not in str(e.value)
 
 
 def test_a_source_tells_measured_from_assumed():
@@ -67,20 +137,20 @@ def without(data, *keys):
             {**measured().to_json(), "colour": 2},
             "f: corpus: unknown key 'colour'; known keys: name, docs, tokens, text_bytes,"
             " stored_bytes, text_bytes_per_token, stored_bytes_per_token, token_width_bytes,"
-            " measured, text_bytes_per_token_se, stored_bytes_per_token_se",
+            " measured, files, sample",
         ),
         (without(measured().to_json(), "tokens"), "f: corpus: tokens: missing"),
         (
             {**measured().to_json(), "tokens": 0},
-            "f: corpus: 'docs' has 0 tokens; nothing to size",
+            "f: corpus: 'docs' has no tokens; nothing to size",
         ),
         (
             {**measured().to_json(), "stored_bytes_per_token": 0.0},
-            "f: corpus: 'docs': stored_bytes_per_token must be over 0, is 0.0",
+            "f: corpus: 'docs': stored_bytes_per_token must be over 0",
         ),
         (
-            {**measured().to_json(), "text_bytes_per_token_se": float("nan")},
-            "f: corpus: text_bytes_per_token_se: input should be a finite number, got nan",
+            {**measured().to_json(), "text_bytes_per_token": float("nan")},
+            "f: corpus: text_bytes_per_token.value: input should be a finite number, got nan",
         ),
         (
             {**measured().to_json(), "stored_bytes": {"text": 1}},
@@ -88,13 +158,12 @@ def without(data, *keys):
         ),
         (
             {**measured().to_json(), "tokens": "many"},
-            "f: corpus: tokens: input should be a valid integer, unable to parse string as an"
-            " integer, got 'many'",
+            "f: corpus: tokens: expected a number or {value: …, low: …, high: …}, got 'many'",
         ),
         (
             {**measured().to_json(), "stored_bytes": {"10-docs": "much"}},
-            "f: corpus: stored_bytes.10-docs: input should be a valid integer, unable to parse"
-            " string as an integer, got 'much'",
+            "f: corpus: stored_bytes.10-docs: expected a number or {value: …, low: …, high: …}, got"
+            " 'much'",
         ),
     ],
 )

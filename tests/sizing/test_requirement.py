@@ -5,29 +5,33 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from sizing.requirement import Input, Requirement, leaves
+from sizing.requirement import Input, Requirement, by_name, leaves
 
 
-def given(name, *, measured, computed_by=None, se=None):
+def given(name, *, measured, computed_by=None, verified=True, **spread):
     return Input(
         name=name, value=2.0, unit="bytes", measured=measured, source="s", computed_by=computed_by,
-        se=se,
+        spread=spread, verified=verified,
     )  # fmt: skip
 
 
-def row(name, *inputs, se=None):
+def row(name, *inputs, **spread):
     return Requirement(
-        name=name, value=100.0, unit="bytes", formula="f", inputs=inputs, source="s", se=se
+        name=name, value=100.0, unit="bytes", formula="f", inputs=inputs, source="s", spread=spread
     )
 
 
-def test_a_row_is_measured_only_if_all_its_inputs_are():
+def test_a_row_is_measured_or_verified_only_if_all_its_inputs_are():
     assert row("r", given("a", measured=True), given("b", measured=True)).measured
     assert not row("r", given("a", measured=True), given("b", measured=False)).measured
+    assert row("r", given("a", measured=True)).verified
+    assert not row(
+        "r", given("a", measured=True), given("b", measured=True, verified=False)
+    ).verified
 
 
-def test_as_an_input_a_row_keeps_value_error_and_whether_it_was_measured():
-    measured = row("r", given("a", measured=True), se=5.0)
+def test_as_an_input_a_row_keeps_value_interval_and_marks():
+    measured = row("r", given("a", measured=True), a=(95.0, 105.0))
     assert measured.as_input("x") == Input(
         name="x",
         value=100.0,
@@ -35,28 +39,39 @@ def test_as_an_input_a_row_keeps_value_error_and_whether_it_was_measured():
         measured=True,
         source="computed: r",
         computed_by="r",
-        se=5.0,
+        spread={"a": (95.0, 105.0)},
     )
-    assert not row("r", given("a", measured=False)).as_input("x").measured
+    doubtful = row("r", given("a", measured=False, verified=False)).as_input("x")
+    assert (doubtful.measured, doubtful.verified) == (False, False)
 
 
 def test_leaves_are_found_through_computed_inputs_each_once():
     a, b = given("a", measured=True), given("b", measured=False)
     first = row("first", a, b)
     second = row("second", first.as_input("x"), a, given("c", measured=True))
-    assert [i.name for i in leaves(second, [second, first])] == ["a", "b", "c"]
+    assert [i.name for i in leaves(second, by_name([second, first]))] == ["a", "b", "c"]
     with pytest.raises(KeyError, match="first"):
-        leaves(second, [second])
+        leaves(second, by_name([second]))
 
 
 def test_json_has_the_interval_and_is_json():
-    data = row("r", given("a", measured=True, se=0.5), se=10.0).to_json()
-    assert (data["low"], data["high"], data["measured"]) == (80.4, 119.6, True)
-    assert data["inputs"][0]["low"] == 2.0 - 1.96 * 0.5
+    made = row("r", given("a", measured=True, a=(1.0, 4.0)), a=(80.0, 130.0))
+    data = made.to_json()
+    assert (data["low"], data["high"], data["measured"]) == (80.0, 130.0, True)
+    assert (data["inputs"][0]["low"], data["inputs"][0]["high"]) == (1.0, 4.0)
+    assert "spread" not in data
     assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert made.interval == (80.0, 130.0)
+    assert made.to_json() == data
     assert row("r").to_json()["low"] is None
 
 
 def test_a_row_cannot_change():
     with pytest.raises(FrozenInstanceError):
         row("r").value = 3.0
+
+
+def test_json_has_null_for_what_never_ends():
+    endless = row("r", given("a", measured=True), a=(80.0, float("inf"))).to_json()
+    assert (endless["low"], endless["high"]) == (80.0, None)
+    assert json.dumps(endless, allow_nan=False)

@@ -1,9 +1,36 @@
 """Read rates against a table of published models, at 40 % of H100's dense BF16 peak."""
 
+import random
+
 import pytest
 
-from sizing.formulas.bandwidth import node_read_bytes_per_s, read_bytes_per_s, sequence_reads_per_s
+from sizing.formulas.bandwidth import (
+    HDD_READS_PER_S,
+    NVME_READS_PER_S,
+    accelerator_read_bytes_per_s,
+    cached_frac,
+    device_bytes_per_s,
+    drives_for_reads,
+    node_read_bytes_per_s,
+    nodes,
+    page_cache_bytes,
+    read_amplification,
+    read_bytes_per_s,
+    sequence_bytes,
+    sequence_reads_per_s,
+    uncached_bytes_per_s,
+    useful_bytes_per_read,
+)
 from sizing.formulas.training import tokens_per_s
+
+
+def rate_of(params, accelerators):
+    return tokens_per_s(
+        accelerators=accelerators,
+        dense_flops_per_s=989e12,
+        mfu=0.4,
+        train_flops_per_token=6 * params,
+    )
 
 
 @pytest.mark.parametrize(
@@ -18,9 +45,7 @@ from sizing.formulas.training import tokens_per_s
 def test_text_reads_of_published_models(
     params, accelerators, int32_mb_per_s, reads_2048, reads_8192
 ):
-    rate = tokens_per_s(
-        accelerators=accelerators, dense_flops_per_s=989e12, mfu=0.4, active_params=params
-    )
+    rate = rate_of(params, accelerators)
     read = read_bytes_per_s(tokens_per_s=rate, stored_bytes_per_token=4, read_amplification=1)
     assert read / 1e6 == pytest.approx(int32_mb_per_s, rel=0.02)
     for seq_len, reads in [(2048, reads_2048), (8192, reads_8192)]:
@@ -28,12 +53,125 @@ def test_text_reads_of_published_models(
         assert got == pytest.approx(reads, abs=0.51)
 
 
+def test_sequences_read_in_runs_need_fewer_reads():
+    one = sequence_reads_per_s(tokens_per_s=1e6, seq_len=1000)
+    runs = sequence_reads_per_s(tokens_per_s=1e6, seq_len=1000, sequences_per_read=8)
+    assert (one, runs) == (1000, 125)
+
+
 def test_amplification_multiplies():
     read = read_bytes_per_s(tokens_per_s=1e6, stored_bytes_per_token=2.0, read_amplification=14)
     assert read == 28e6
+
+
+def test_a_shuffle_through_a_memory_map_makes_14_of_one():
+    got = device_bytes_per_s(useful_bytes_per_s=100e6, read_amplification=14)
+    assert got == pytest.approx(1.4e9)
+
+
+@pytest.mark.parametrize(
+    ("wasted", "amplification", "measured"),
+    [
+        (51_600, 1.0, 13.6),  # memory-mapped rows at random, read-ahead as it comes
+        (54_100, 1.0, 14.2),
+        (3_600, 1.0, 1.88),  # the same with MADV_RANDOM: the page of each end
+        (0, 1.23, 1.23),  # record batches in order
+        (0, 1.30, 1.30),
+    ],
+)
+def test_measured_amplification_of_rows_of_4_kib(wasted, amplification, measured):
+    got = read_amplification(
+        useful_bytes_per_read=4096, wasted_bytes_per_read=wasted, amplification=amplification
+    )
+    assert got == pytest.approx(measured, rel=0.002)
+
+
+def test_waste_counts_less_the_more_a_read_fetches():
+    small, large = (
+        read_amplification(useful_bytes_per_read=n, wasted_bytes_per_read=53_000, amplification=1.0)
+        for n in (4096, 4_194_304)
+    )
+    assert small == pytest.approx(13.9, abs=0.05)
+    assert large == pytest.approx(1.0126, abs=1e-4)
+
+
+def test_without_a_proportion_only_waste_counts():
+    assert read_amplification(useful_bytes_per_read=1000, wasted_bytes_per_read=500) == 1.5
+
+
+def test_waste_and_proportion_multiply():
+    got = read_amplification(
+        useful_bytes_per_read=1000, wasted_bytes_per_read=500, amplification=1.2
+    )
+    assert got == pytest.approx(1.8)
 
 
 def test_nodes_share_the_read_and_a_small_job_has_only_one():
     share = node_read_bytes_per_s(read_bytes_per_s=64e6, accelerators=64, per_node=8)
     assert share == 8e6
     assert node_read_bytes_per_s(read_bytes_per_s=64e6, accelerators=2, per_node=8) == 64e6
+    assert accelerator_read_bytes_per_s(read_bytes_per_s=64e6, accelerators=64) == 1e6
+
+
+@pytest.mark.parametrize(("accelerators", "n"), [(1, 1), (8, 1), (9, 2), (16_384, 2048)])
+def test_a_node_begun_is_a_node(accelerators, n):
+    assert nodes(accelerators=accelerators, per_node=8) == n
+
+
+def test_a_sequence_of_8192_int32_tokens_is_32_kib():
+    one = sequence_bytes(seq_len=8192, stored_bytes_per_token=4)
+    assert one == 32 * 1024
+    assert useful_bytes_per_read(sequence_bytes=one, sequences_per_read=4) == 128 * 1024
+
+
+def shuffled_epochs(nodes, epochs, sequences, held, *, seed):
+    """The share of reads that node 0 finds in memory, which drops what was longest unused."""
+    draw = random.Random(seed)
+    memory, hits, reads = {}, 0, 0
+    for _ in range(epochs):
+        order = list(range(sequences))
+        draw.shuffle(order)
+        for sequence in order[::nodes]:
+            reads += 1
+            hits += memory.pop(sequence, 0)
+            memory[sequence] = 1
+            if len(memory) > held:
+                del memory[next(iter(memory))]
+    return hits / reads
+
+
+@pytest.mark.parametrize(("nodes", "epochs"), [(1, 3), (2, 4), (8, 6)])
+def test_with_memory_for_all_the_cached_share_is_what_was_seen_before(nodes, epochs):
+    bound = cached_frac(dataset_bytes=1.0, page_cache_bytes=1.0, nodes=nodes, epochs=epochs)
+    seen = shuffled_epochs(nodes, epochs, 40_000, 40_000, seed=nodes)
+    assert seen == pytest.approx(bound, abs=0.01)
+
+
+@pytest.mark.parametrize(("nodes", "held"), [(1, 0.25), (1, 0.9), (4, 0.25), (16, 0.1)])
+def test_with_less_memory_it_is_a_bound(nodes, held):
+    bound = cached_frac(dataset_bytes=4.0, page_cache_bytes=4 * held, nodes=nodes, epochs=8)
+    found = shuffled_epochs(nodes, 8, 20_000, int(20_000 * held), seed=nodes)
+    assert found <= bound * 1.01
+    assert bound <= held
+
+
+def test_the_first_epoch_is_never_cached_and_a_begun_one_counts_by_its_share():
+    def share(epochs):
+        return cached_frac(dataset_bytes=1.0, page_cache_bytes=0.5, nodes=1, epochs=epochs)
+
+    assert share(0.3) == share(1.0) == 0.0
+    assert share(1.5) == pytest.approx(0.5 * 0.5 / 1.5)
+    assert share(2.0) == pytest.approx(0.25)
+    assert uncached_bytes_per_s(read_bytes_per_s=100.0, cached_frac=share(2.0)) == 75.0
+
+
+def test_drives_for_a_shuffle():
+    reads = sequence_reads_per_s(tokens_per_s=rate_of(1e9, 1024), seq_len=2048)
+    assert drives_for_reads(reads_per_s=reads, drive_reads_per_s=HDD_READS_PER_S) == 220
+    assert drives_for_reads(reads_per_s=reads, drive_reads_per_s=NVME_READS_PER_S) == 1
+    assert drives_for_reads(reads_per_s=500_001, drive_reads_per_s=NVME_READS_PER_S) == 2
+    assert drives_for_reads(reads_per_s=300.0, drive_reads_per_s=150.0) == 2
+
+
+def test_page_cache_is_a_share_of_memory():
+    assert page_cache_bytes(host_memory_bytes=2.0e12, page_cache_frac=0.25) == 0.5e12

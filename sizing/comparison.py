@@ -1,0 +1,174 @@
+"""What-if: one plan with some settings varied, its sheets side by side."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from sizing.document.markdown import markdown
+from sizing.document.section import NONE, Section, table
+from sizing.errors import PlanError
+from sizing.inputs import size
+from sizing.plan.load import parse_yaml
+from sizing.report_sections import interval, shown
+from sizing.requirements import headline
+from sizing.sheet import Sheet
+
+MOST_CASES = 64
+COMPARISON_VERSION = "1"  # raise it when a key of the JSON changes its meaning
+
+
+class Variation(NamedTuple):
+    """A setting of the plan, and the values that it takes in turn."""
+
+    key: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """changes: the settings varied, as written.  sheet: of the plan with them."""
+
+    changes: Mapping[str, str]
+    sheet: Sheet
+
+
+def parse_variation(text: str) -> Variation:
+    """Read KEY=V1,V2,…, each value as a plan would write it.
+
+    Raises:
+        PlanError: no key, no value, or not YAML.
+
+    >>> parse_variation("model.params=1e9, 8B")
+    Variation(key='model.params', values=('1e9', '8B'))
+    """
+    key, equals, listed = text.partition("=")
+    if not (key.strip() and equals and listed.strip()):
+        raise PlanError(f"--vary {text!r}: write KEY=V1,V2, as model.params=8e9,70e9")
+    try:
+        values = parse_yaml(f"[{listed}]")
+    except yaml.YAMLError as e:
+        raise PlanError(f"--vary {text!r}: the values are no YAML list") from e
+    if None in values:
+        raise PlanError(f"--vary {text!r}: a value is missing")
+    return Variation(key.strip(), tuple(values))
+
+
+def compare(
+    plan: str | None, variations: Sequence[Variation], *, corpus: Path | None = None
+) -> tuple[Case, ...]:
+    """A sheet for each combination of the varied settings, the last one varying fastest.
+
+    Raises:
+        PlanError: too many combinations, a setting twice, or one that makes no plan.
+    """
+    _check(variations)
+    size(plan, corpus=corpus)  # what is wrong with the plan itself is no fault of a variation
+    made = []
+    for values in itertools.product(*(v.values for v in variations)):
+        changes = {v.key: value for v, value in zip(variations, values, strict=True)}
+        told = {key: _told(value) for key, value in changes.items()}
+        try:
+            sheet = size(plan, corpus=corpus, changes=changes)
+        except PlanError as e:
+            raise PlanError(f"with {_listed(told)}: {e}") from e
+        made.append(Case(changes=told, sheet=sheet))
+    return tuple(made)
+
+
+def figures(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
+    """The headline of every case by the name of its row, as a person reads it."""
+    names = dict.fromkeys(row.name for case in cases for row in headline(case.sheet))
+    return {
+        name: tuple(shown(c.sheet[name]) if name in c.sheet else NONE for c in cases)
+        for name in names
+    }
+
+
+def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
+    """The cases as plain data.
+
+    comparison: version of this schema.  cases: of each changes (settings by key, as written),
+    headline (name, value, unit, shown, low, high) and warnings.
+    """
+    return {
+        "comparison": COMPARISON_VERSION,
+        "cases": [
+            {
+                "changes": dict(case.changes),
+                "headline": [
+                    {
+                        "name": row.name,
+                        "value": row.value,
+                        "unit": row.unit,
+                        "shown": shown(row),
+                        "low": row.interval[0],
+                        "high": row.interval[1],
+                    }
+                    for row in headline(case.sheet)
+                ],
+                "warnings": list(case.sheet.warnings),
+            }
+            for case in cases
+        ],
+    }
+
+
+def comparison_markdown(cases: Sequence[Case]) -> str:
+    """A row for each case, its figures with their intervals; and what is warned of."""
+    keys, rows = list(cases[0].changes), []
+    names = list(figures(cases))
+    for case in cases:
+        cells = [_with_interval(case.sheet, name) for name in names]
+        rows.append((*case.changes.values(), *cells))
+    columns = (*keys, *(f">{name}" for name in names))
+    sentences = tuple(f"Warning {sentence}." for sentence in warned(cases))
+    return markdown(
+        "Storage requirements compared",
+        [
+            Section(key="cases", title="Cases", blocks=(table("Cases", columns, rows),)),
+            Section(key="warnings", title="Warnings", blocks=sentences),
+        ],
+    )
+
+
+def warned(cases: Sequence[Case]) -> list[str]:
+    """What is warned of, each with the settings that it is about."""
+    return [
+        f"with {_listed(case.changes)}: {sentence}"
+        for case in cases
+        for sentence in case.sheet.warnings
+    ]
+
+
+def _with_interval(sheet: Sheet, name: str) -> str:
+    if name not in sheet:
+        return NONE
+    between = interval(sheet[name])
+    return f"{shown(sheet[name])} ({between})" if between else shown(sheet[name])
+
+
+def _check(variations: Sequence[Variation]) -> None:
+    keys = [v.key for v in variations]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise PlanError(f"--vary {key} is given twice; give all its values in one")
+    cases = 1
+    for variation in variations:
+        cases *= len(variation.values)
+    if cases > MOST_CASES:
+        raise PlanError(f"--vary makes {cases:,} combinations, at most {MOST_CASES} are compared")
+
+
+def _told(value: Any) -> str:
+    """A value as a plan writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _listed(changes: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in changes.items())

@@ -1,0 +1,222 @@
+"""Small charts as inline SVG: bars, stacked bars, a waterfall, a histogram of log2 bins.
+
+    label  ████████████ 1,234        one row a bar, its value at its end
+           0     500   1,000
+                documents            the axis says what is counted, and in which unit
+
+A page brings the colours, and nothing is told by colour alone (`svg`).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from sizing.document.svg import (
+    CHAR,
+    MARGIN,
+    WIDTH,
+    Axis,
+    cut,
+    drawing,
+    line,
+    rect,
+    text_at,
+    width_of,
+)
+from sizing.units import format_memory
+
+Kind: TypeAlias = Literal["main", "gone", "failed"]
+
+ROW, BAR = 24, 14
+MOST_LABEL = 215  # widest column of labels; longer ones are cut, with the whole in a tooltip
+LEAST_BAR = 1.5  # so that one document among millions is still seen
+MOST_BARS = 30
+BINS_HEIGHT = 190
+
+
+class Bar(NamedTuple):
+    label: str
+    value: float
+    kind: Kind = "main"
+
+
+class Stack(NamedTuple):
+    """parts: values in the order of the series."""
+
+    label: str
+    parts: tuple[float, ...]
+
+
+class Series(NamedTuple):
+    name: str
+    kind: Kind
+
+
+class _Row(NamedTuple):
+    """spans: (from, to, kind) on the axis.  shown: the text at the end of the last."""
+
+    label: str
+    spans: tuple[tuple[float, float, Kind], ...]
+    shown: str
+
+
+def bars(key: str, title: str, axis: Axis, data: Iterable[Bar], *, most: int = MOST_BARS) -> str:
+    """Horizontal bars, the longest first; what is beyond `most` is added up in one.
+
+    key: unique in the page, for the ids that name the chart to a screen reader.
+    """
+    ordered = sorted(data, key=lambda bar: -bar.value)
+    rest = ordered[most - 1 :] if len(ordered) > most else []
+    if rest:
+        others = Bar(f"{len(rest):,} others together", sum(b.value for b in rest), "gone")
+        ordered = [*ordered[: most - 1], others]
+    rows = [_Row(b.label, ((0, b.value, b.kind),), axis.show(b.value)) for b in ordered]
+    return _row_chart(key, title, axis, rows)
+
+
+def stacked(
+    key: str, title: str, axis: Axis, series: Sequence[Series], data: Iterable[Stack]
+) -> str:
+    """Horizontal bars in parts, in the order given; at the end of each the value of its first."""
+    rows = []
+    for stack in data:
+        spans, start = [], 0.0
+        for part, one in zip(stack.parts, series, strict=True):
+            spans.append((start, start + max(part, 0), one.kind))
+            start = spans[-1][1]
+        rows.append(_Row(stack.label, tuple(spans), axis.show(stack.parts[0])))
+    return _row_chart(key, title, axis, rows, legend=series)
+
+
+def waterfall(
+    key: str, title: str, axis: Axis, start: Bar, changes: Sequence[Bar], end_label: str
+) -> str:
+    """From a first amount through what each row takes away (or adds, if below 0) to what is left.
+
+    changes: their values are what is taken away.
+    """
+    rows = [_Row(start.label, ((0, start.value, start.kind),), axis.show(start.value))]
+    left = start.value
+    for taken in changes:
+        sign = "\N{MINUS SIGN}" if taken.value >= 0 else "+"
+        spans = ((left - taken.value, left, taken.kind),)
+        rows.append(_Row(taken.label, spans, sign + axis.show(abs(taken.value))))
+        left -= taken.value
+    rows.append(_Row(end_label, ((0, left, "main"),), axis.show(left)))
+    return _row_chart(key, title, axis, rows)
+
+
+def histogram(key: str, title: str, axis: Axis, counts: Sequence[int], bin_axis: str) -> str:
+    """Counts in log2 bins of bytes: bin 0 counts zeros, bin k values of 2**(k-1) to 2**k - 1.
+
+    bin_axis: title of the horizontal axis.
+    """
+    held = [k for k, n in enumerate(counts) if n]
+    bins = range(held[0], held[-1] + 1) if held else range(0)
+    most = max(counts, default=0)
+    ticks = ticks_to(most)
+    left = 2 * MARGIN + max(width_of(axis.show(t)) for t in ticks)
+    step = (WIDTH - left - MARGIN) / max(len(bins), 4)
+    floor = 34 + BINS_HEIGHT
+
+    def y(value: float) -> float:
+        return floor - value / (most or 1) * BINS_HEIGHT
+
+    drawn = [text_at(MARGIN, 14, axis.title, "axis")]
+    for t in ticks:
+        drawn += [line(left, y(t), WIDTH - MARGIN, y(t))]
+        drawn += [text_at(left - 6, y(t) + 4, axis.show(t), "tick", anchor="end")]
+    every = math.ceil(48 / step)
+    for i, k in enumerate(bins):
+        x, high = left + i * step, max(floor - y(counts[k]), LEAST_BAR if counts[k] else 0)
+        drawn.append(rect(x + 0.5, floor - high, step - 1, high, "main", _bin_text(k, counts[k])))
+        shown = f"{counts[k]:,}"
+        if counts[k] and width_of(shown) <= step + 4:
+            drawn.append(text_at(x + step / 2, floor - high - 5, shown, "value tick", "middle"))
+        if i % every == 0:
+            drawn.append(text_at(x, floor + 16, _edge(k), "tick", "middle" if i else "start"))
+    if len(bins) and len(bins) % every == 0:
+        end = left + len(bins) * step
+        drawn.append(text_at(end, floor + 16, _edge(bins[-1] + 1), "tick", "end"))
+    drawn.append(text_at((left + WIDTH) / 2, floor + 36, bin_axis, "axis", "middle"))
+    facts = [_bin_text(k, counts[k]) for k in bins]
+    return drawing(key, title, facts, floor + 44, drawn)
+
+
+def _row_chart(
+    key: str, title: str, axis: Axis, rows: Sequence[_Row], *, legend: Sequence[Series] = ()
+) -> str:
+    most = max((stop for row in rows for _, stop, _ in row.spans), default=0)
+    ticks = ticks_to(most)
+    left = MARGIN + min(max((width_of(r.label) for r in rows), default=0) + 8, MOST_LABEL)
+    right = (
+        WIDTH - MARGIN - max(width_of(s) for s in (axis.show(ticks[-1]), *(r.shown for r in rows)))
+    )
+
+    def x(value: float) -> float:
+        return left + value / (most or 1) * (right - left)
+
+    widest = max(width_of(axis.show(t)) for t in ticks)
+    while len(ticks) > 1 and widest > (right - left) * ticks[1] / most:
+        ticks = ticks[::2]  # else the figures below the axis would run into one another
+    top = 24 if legend else 4
+    bottom = top + ROW * len(rows)
+    drawn = _legend(legend, left)
+    for t in ticks:
+        drawn += [
+            line(x(t), top, x(t), bottom),
+            text_at(x(t), bottom + 15, axis.show(t), "tick", "middle"),
+        ]
+    for i, row in enumerate(rows):
+        drawn += _drawn_row(row, top + ROW * i, left, x)
+    drawn.append(text_at((left + right) / 2, bottom + 33, axis.title, "axis", "middle"))
+    facts = [f"{row.label}: {row.shown}" for row in rows]
+    return drawing(key, title, facts, bottom + 42, drawn)
+
+
+def _drawn_row(row: _Row, y: float, left: float, x: Callable[[float], float]) -> list[str]:
+    whole = f"{row.label}: {row.shown}"
+    label = cut(row.label, int((left - MARGIN - 8) / CHAR) + 1)
+    drawn = [text_at(left - 8, y + 16, label, "label", "end", whole=row.label)]
+    end = left
+    for start, stop, kind in row.spans:
+        if stop != start:
+            low = x(min(start, stop))
+            wide = max(abs(x(stop) - x(start)), LEAST_BAR)
+            drawn.append(rect(low, y + (ROW - BAR) / 2, wide, BAR, kind, whole))
+            end = max(end, low + wide)
+    return [*drawn, text_at(end + 5, y + 16, row.shown, "value")]
+
+
+def _legend(series: Sequence[Series], left: float) -> list[str]:
+    drawn = []
+    for one in series:
+        drawn += [
+            rect(left, 4, 10, 10, one.kind, one.name),
+            text_at(left + 15, 13, one.name, "tick"),
+        ]
+        left += 15 + width_of(one.name) + 14
+    return drawn
+
+
+def ticks_to(most: float) -> list[float]:
+    """0 and up to four round steps, the last at or below `most`.
+
+    >>> ticks_to(4733), ticks_to(3), ticks_to(0)
+    ([0.0, 2000.0, 4000.0], [0.0, 1.0, 2.0, 3.0], [0.0])
+    """
+    if most < 1:
+        return [0.0]
+    power = 10.0 ** math.floor(math.log10(most / 3))
+    step = next(power * m for m in (1, 2, 5, 10) if most / (power * m) <= 4)
+    step = max(step, 1.0)
+    return [i * step for i in range(int(most / step) + 1)]
+
+
+def _edge(k: int) -> str:
+    return format_memory(2 ** (k - 1)) if k else "0 B"
+
+
+def _bin_text(k: int, count: int) -> str:
+    of = f"{_edge(k)} to under {_edge(k + 1)}" if k else "empty"
+    return f"{of}: {count:,}"

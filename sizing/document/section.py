@@ -1,0 +1,107 @@
+"""A document: sections of paragraphs, tables and derivations, made into pages and Markdown.
+
+Every cell and paragraph is plain text, some of it untrusted (paths, sources, reasons, names):
+whoever renders it escapes it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+ColumnKind: TypeAlias = Literal["text", "number", "code", "mark"]
+
+KINDS: dict[str, ColumnKind] = {">": "number", "`": "code", "*": "mark"}
+NONE = "—"  # in a cell: there is no such figure
+
+
+class Column(NamedTuple):
+    """kind: numbers stand to the right; code is set in one width; a mark is one of few words."""
+
+    name: str
+    kind: ColumnKind = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """caption: says what the rows are.  sums: the last row is the whole of the others.
+
+    folded: only for readers who ask for it; shown whole where nothing can be folded.
+
+    Raises:
+        ValueError: a row has not as many cells as there are columns.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    sums: bool = False
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{self.caption}: {len(row)} cells in {len(self.columns)} columns")
+
+
+class Given(NamedTuple):
+    """What went into a figure.  mark: one of few words.  source: who says so."""
+
+    name: str
+    shown: str
+    mark: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivation:
+    """How one figure was computed.  shown: the figure.  equation: in the names of `given`."""
+
+    name: str
+    shown: str
+    equation: str
+    given: tuple[Given, ...]
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivations:
+    """Those of one table, for readers who ask; shown whole where nothing can be folded."""
+
+    caption: str
+    rows: tuple[Derivation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """key: names it inside a document.  blocks: in order.
+
+    A paragraph begins with a word of ours, so that it begins no list and no heading.
+    """
+
+    key: str
+    title: str
+    blocks: tuple[str | Table | Derivations, ...]
+
+
+def table(
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    sums: bool = False,
+    folded: bool = False,
+) -> Table:
+    """A table whose columns say by their first character of which kind they are (`KINDS`)."""
+    made = tuple(
+        Column(name[1:], KINDS[name[0]]) if name[0] in KINDS else Column(name) for name in columns
+    )
+    return Table(caption=caption, columns=made, rows=tuple(rows), sums=sums, folded=folded)
+
+
+def count(n: int, noun: str) -> str:
+    """A count and what is counted.
+
+    >>> count(1, "shard"), count(4733, "document")
+    ('1 shard', '4,733 documents')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,56 @@
+"""A figure of a measurement: its value, and how far off it may be."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from sizing.spread import LEAST_DRAWS, Spread, ends, interval
+
+
+class Figure(BaseModel):
+    """A value >= 0 in the unit that its place says; in JSON a plain number stands for an exact one.
+
+    low, high: of the 95 % interval; both or none.
+    draws: the value in each joint draw (bootstrap) of the sample that it was estimated from;
+    draw i of every figure of an estimate belongs together. Where given, low and high follow.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
+    )
+
+    value: Annotated[float, Field(ge=0)]
+    low: Annotated[float, Field(ge=0)] | None = None
+    high: Annotated[float, Field(ge=0)] | None = None
+    draws: tuple[Annotated[float, Field(ge=0)], ...] = Field(default=(), strict=False)
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> "Figure":
+        if (self.low is None) != (self.high is None):
+            raise ValueError("low and high go together; give both or none")
+        low, high = self.low or 0.0, self.value if self.high is None else self.high
+        if not low <= self.value <= high:
+            raise ValueError(f"value {self.value:g} is not between low {low:g} and high {high:g}")
+        if self.draws and len(self.draws) < LEAST_DRAWS:
+            raise ValueError(f"{len(self.draws)} draws make no interval, {LEAST_DRAWS} or more do")
+        return self
+
+    def spread(self, quantity: str, sample: str) -> Spread:
+        """quantity: the figure's own name, for ends.  sample: what its draws were drawn from."""
+        if self.draws:
+            return {sample: self.draws}
+        if self.low is None or self.high is None:
+            return {}
+        return ends(quantity, self.low, self.high)
+
+    def limits(self) -> tuple[float | None, float | None]:
+        """The 95 % interval; (None, None) for an exact figure."""
+        return interval(self.value, self.spread("", ""))
+
+
+def _plain(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {"value": value} if is_number else value
+
+
+AnyFigure = Annotated[Figure, BeforeValidator(_plain)]

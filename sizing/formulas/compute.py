@@ -1,0 +1,236 @@
+"""What training costs in FLOP, and what share of an accelerator's peak goes into the model.
+
+model FLOP a token      6 a parameter that works on it, and attention
+hardware FLOP a token   the same, and what is computed twice to save memory
+MFU, HFU                either, as a share of the dense peak
+"""
+
+from sizing.formula import Formula
+
+FLOPS_PER_PARAM_AND_TOKEN = 6  # 2 a multiply-add; forward once, backward twice
+ATTENTION_FLOPS = 12  # two products of the sequence with itself, each 2 FLOP, forward and backward
+FORWARD_SHARE = 1 / 3  # of forward and backward together
+SECONDS_PER_HOUR = 3600
+
+
+def attention_flops_per_token(*, layers: float, attention_width: float, seq_len: float) -> float:
+    """Training FLOP a token that grow with the sequence rather than with the parameters.
+
+        12 x layers x attention width x tokens in a sequence
+
+    attention_width: heads x dimension of a head. Every token is counted as attending to the
+    whole sequence, as published MFUs do; with a causal mask half of it is needed.
+
+    >>> palm = attention_flops_per_token(layers=118, attention_width=48 * 256, seq_len=2048)
+    >>> f"{palm / 1e9:.1f} GFLOP a token"
+    '35.6 GFLOP a token'
+    """
+    return ATTENTION_FLOPS * layers * attention_width * seq_len
+
+
+def train_flops_per_token(*, active_params: float, attention_flops_per_token: float = 0.0) -> float:
+    """FLOP that the model itself needs to train on a token; what an MFU counts.
+
+        6 x active parameters + attention FLOP a token
+
+    In a mixture of experts only the active parameters work. Recomputation is not counted.
+
+    >>> train_flops_per_token(active_params=8e9)
+    48000000000.0
+    """
+    return FLOPS_PER_PARAM_AND_TOKEN * active_params + attention_flops_per_token
+
+
+def hardware_flops_per_token(*, train_flops_per_token: float, recompute_frac: float) -> float:
+    """FLOP done for a token, activations that are computed a second time included.
+
+        train FLOP a token x (1 + recomputed fraction / 3)
+
+    recompute_frac: of the forward pass that runs again during the backward one. The forward
+    pass is a third of the whole, so full recomputation makes 8 FLOP a parameter of 6.
+
+    >>> hardware_flops_per_token(train_flops_per_token=6 * 8e9, recompute_frac=1.0) / 8e9
+    8.0
+    """
+    return train_flops_per_token * (1 + recompute_frac * FORWARD_SHARE)
+
+
+def hfu_of_mfu(*, mfu: float, recompute_frac: float) -> float:
+    """Hardware FLOPs utilization behind a model FLOPs utilization.
+
+        mfu x (1 + recomputed fraction / 3)
+
+    >>> hfu_of_mfu(mfu=0.45, recompute_frac=1.0)
+    0.6
+    """
+    return mfu * (1 + recompute_frac * FORWARD_SHARE)
+
+
+def mfu_of_hfu(*, hfu: float, recompute_frac: float) -> float:
+    """Model FLOPs utilization where the hardware's is known.
+
+        hfu / (1 + recomputed fraction / 3)
+
+    >>> f"{mfu_of_hfu(hfu=0.6, recompute_frac=1.0):.2f}"
+    '0.45'
+    """
+    return hfu / (1 + recompute_frac * FORWARD_SHARE)
+
+
+def mfu_of_rate(
+    *,
+    tokens_per_s: float,
+    train_flops_per_token: float,
+    accelerators: float,
+    dense_flops_per_s: float,
+) -> float:
+    """MFU of a job whose token rate is known.
+
+        tokens/s x train FLOP a token / (accelerators x dense FLOP/s of one)
+
+    >>> mfu = mfu_of_rate(
+    ...     tokens_per_s=2.69e6,
+    ...     train_flops_per_token=6 * 405e9,
+    ...     accelerators=16_384,
+    ...     dense_flops_per_s=989e12,
+    ... )
+    >>> f"{mfu:.3f}"
+    '0.403'
+    """
+    return tokens_per_s * train_flops_per_token / (accelerators * dense_flops_per_s)
+
+
+def achieved_flops_per_s(
+    *, trained_tokens: float, train_flops_per_token: float, accelerator_hours: float
+) -> float:
+    """Model FLOP/s of one accelerator over a whole run.
+
+        tokens trained on x train FLOP a token / (accelerator hours x 3,600)
+
+    >>> achieved_flops_per_s(
+    ...     trained_tokens=3.6e9, train_flops_per_token=1e12, accelerator_hours=10_000
+    ... ) / 1e12  # TFLOP/s
+    100.0
+    """
+    return trained_tokens * train_flops_per_token / (accelerator_hours * SECONDS_PER_HOUR)
+
+
+def mfu_of_hours(
+    *,
+    trained_tokens: float,
+    train_flops_per_token: float,
+    accelerator_hours: float,
+    dense_flops_per_s: float,
+) -> float:
+    """MFU of a run of which tokens and accelerator hours are known.
+
+        tokens trained on x train FLOP a token / (accelerator hours x 3,600 x dense FLOP/s of one)
+
+    >>> mfu_of_hours(
+    ...     trained_tokens=3.6e9,
+    ...     train_flops_per_token=1e12,
+    ...     accelerator_hours=10_000,
+    ...     dense_flops_per_s=200e12,
+    ... )
+    0.5
+    """
+    achieved = achieved_flops_per_s(
+        trained_tokens=trained_tokens,
+        train_flops_per_token=train_flops_per_token,
+        accelerator_hours=accelerator_hours,
+    )
+    return achieved / dense_flops_per_s
+
+
+def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float:
+    """FLOP of a whole training run.
+
+        tokens trained on x train FLOP a token
+
+    >>> train_flops(trained_tokens=1.4e12, train_flops_per_token=6 * 70e9)
+    5.88e+23
+    """
+    return trained_tokens * train_flops_per_token
+
+
+def contrastive_flops_per_pair(
+    *, image_params: float, image_tokens: float, text_params: float, text_tokens: float
+) -> float:
+    """Training FLOP of an image with its text through two encoders, as in CLIP.
+
+        6 x (image parameters x image tokens + text parameters x text tokens)
+
+    >>> pair = contrastive_flops_per_pair(
+    ...     image_params=0.304e9, image_tokens=257, text_params=0.124e9, text_tokens=77
+    ... )
+    >>> f"{pair / 1e9:.0f} GFLOP"  # CLIP ViT-L/14
+    '526 GFLOP'
+    """
+    work = image_params * image_tokens + text_params * text_tokens
+    return FLOPS_PER_PARAM_AND_TOKEN * work
+
+
+_KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
+_PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
+
+ATTENTION_FLOPS_PER_TOKEN = Formula(
+    function=attention_flops_per_token,
+    equation="12 x layers x attention_width x seq_len",
+    unit="FLOP",
+    source=f"{_PALM}; a causal mask that skips half of it is not counted",
+)
+TRAIN_FLOPS_PER_TOKEN = Formula(
+    function=train_flops_per_token,
+    equation="6 x active_params + attention_flops_per_token",
+    unit="FLOP",
+    source=f"{_KAPLAN}; attention: {_PALM}",
+)
+HARDWARE_FLOPS_PER_TOKEN = Formula(
+    function=hardware_flops_per_token,
+    equation="train_flops_per_token x (1 + recompute_frac / 3)",
+    unit="FLOP",
+    source="EleutherAI, Transformer Math 101: 8 FLOP a parameter with full recomputation",
+)
+HFU_OF_MFU = Formula(
+    function=hfu_of_mfu,
+    equation="mfu x (1 + recompute_frac / 3)",
+    unit="fraction",
+    source=f"{_PALM}: an HFU counts recomputation, an MFU does not",
+)
+MFU_OF_HFU = Formula(
+    function=mfu_of_hfu,
+    equation="hfu / (1 + recompute_frac / 3)",
+    unit="fraction",
+    source=f"{_PALM}: an HFU counts recomputation, an MFU does not",
+)
+MFU_OF_RATE = Formula(
+    function=mfu_of_rate,
+    equation="tokens_per_s x train_flops_per_token / (accelerators x dense_flops_per_s)",
+    unit="fraction",
+    source=_PALM,
+)
+ACHIEVED_FLOPS_PER_S = Formula(
+    function=achieved_flops_per_s,
+    equation="trained_tokens x train_flops_per_token / (accelerator_hours x 3,600)",
+    unit="FLOP/s",
+    source="definition",
+)
+MFU_OF_HOURS = Formula(
+    function=mfu_of_hours,
+    equation="trained_tokens x train_flops_per_token"
+    " / (accelerator_hours x 3,600 x dense_flops_per_s)",
+    unit="fraction",
+    source=_PALM,
+)
+TRAIN_FLOPS = Formula(
+    function=train_flops,
+    equation="trained_tokens x train_flops_per_token",
+    unit="FLOP",
+    source=_KAPLAN,
+)
+CONTRASTIVE_FLOPS_PER_PAIR = Formula(
+    function=contrastive_flops_per_pair,
+    equation="6 x (image_params x image_tokens + text_params x text_tokens)",
+    unit="FLOP",
+    source=f"{_KAPLAN}, for each of the two encoders; attention not counted",
+)

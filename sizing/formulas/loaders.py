@@ -1,0 +1,174 @@
+"""What a node needs to make batches ready: loader workers, cores for them, memory.
+
+storage -> workers (read, decode, shuffle) -> prefetched batches -> pinned memory -> accelerator
+"""
+
+import math
+
+from sizing.formula import Formula
+
+BUSY_FRAC = 0.7  # of its time that a worker may be busy, so that batches never come late
+PINNED_BATCHES = 2  # one is copied to the accelerator while the next one is filled
+WIDTH_IN_MEMORY = 8  # PyTorch's token ids are 64-bit integers
+
+
+def node_samples_per_s(
+    *, tokens_per_s: float, tokens_per_sample: float, accelerators: float, per_node: float
+) -> float:
+    """Samples, or sequences, that the workers of a node make ready each second.
+
+        tokens/s of the job / tokens in a sample
+        x accelerators in a node / accelerators of the job
+
+    >>> node_samples_per_s(
+    ...     tokens_per_s=8e6, tokens_per_sample=8000, accelerators=1000, per_node=8
+    ... )
+    8.0
+    """
+    return tokens_per_s / tokens_per_sample * min(per_node, accelerators) / accelerators
+
+
+def workers(
+    *,
+    accelerators: float,
+    workers_per_accelerator: float,
+    samples_per_s: float = 0.0,
+    sample_cpu_s: float = 0.0,
+    busy_frac: float = BUSY_FRAC,
+) -> float:
+    """Loader processes of a node, or of a job.
+
+        the larger of accelerators x workers of one
+        and samples/s x CPU seconds of a sample / share of time busy, rounded up
+
+    accelerators, samples_per_s: of the node, or of the job.
+
+    >>> workers(accelerators=8, workers_per_accelerator=2)
+    16
+    >>> workers(
+    ...     accelerators=8, workers_per_accelerator=2, samples_per_s=3500.0, sample_cpu_s=0.01
+    ... )
+    50
+    """
+    busy = math.ceil(samples_per_s * sample_cpu_s / busy_frac)
+    return max(accelerators * workers_per_accelerator, busy)
+
+
+def cores(*, workers: float, accelerators: float) -> float:
+    """Cores for the workers, and for the process that drives each accelerator.
+
+        workers + accelerators
+
+    >>> cores(workers=16, accelerators=8)
+    24
+    """
+    return workers + accelerators
+
+
+def batch_bytes(
+    *, batch_tokens: float, accelerators: float, decoded_bytes_per_token: float
+) -> float:
+    """One accelerator's share of a batch, as it lies in memory.
+
+        tokens of a batch / accelerators x bytes of a decoded token
+
+    >>> batch_bytes(batch_tokens=4e6, accelerators=1000, decoded_bytes_per_token=8)
+    32000.0
+    """
+    return batch_tokens / accelerators * decoded_bytes_per_token
+
+
+def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> float:
+    """Batches that workers have ready.
+
+        workers x batches that each of them prefetches x bytes of a batch
+
+    >>> prefetched_bytes(workers=16, prefetch=2, batch_bytes=32_000)
+    1024000
+    """
+    return workers * prefetch * batch_bytes
+
+
+def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
+    """Batches in memory that accelerators copy from.
+
+        accelerators x 2 x bytes of a batch
+
+    >>> pinned_bytes(accelerators=8, batch_bytes=32_000)
+    512000
+    """
+    return accelerators * PINNED_BATCHES * batch_bytes
+
+
+def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: float) -> float:
+    """Sequences among which the workers shuffle.
+
+        workers x sequences in the buffer of each x bytes of a sequence as stored
+
+    >>> buffered_bytes(workers=16, buffer_sequences=1024, sequence_bytes=32_768) / 2**20  # MiB
+    512.0
+    """
+    return workers * buffer_sequences * sequence_bytes
+
+
+def host_memory_bytes(**parts_bytes: float) -> float:
+    """Memory of a node that all this takes together.
+
+        the sum of the parts
+
+    >>> host_memory_bytes(prefetched=1.0, pinned=2.0, page_cache=3.0)
+    6.0
+    """
+    return sum(parts_bytes.values())
+
+
+NODE_SAMPLES_PER_S = Formula(
+    function=node_samples_per_s,
+    equation="tokens_per_s / tokens_per_sample x min(per_node, accelerators) / accelerators",
+    unit="samples/s",
+    source="definition; every accelerator reads a share of its own",
+)
+WORKERS = Formula(
+    function=workers,
+    equation="the larger of accelerators x workers_per_accelerator, and samples_per_s"
+    " x sample_cpu_s / busy_frac rounded up",
+    unit="workers",
+    source="Bekman, Machine Learning Engineering: 2 to 3 workers an accelerator",
+)
+CORES = Formula(
+    function=cores,
+    equation="workers + accelerators",
+    unit="cores",
+    source="Bekman, Machine Learning Engineering: a core for each worker and each accelerator;"
+    " threads of the network and of checkpoints come on top",
+)
+BATCH_BYTES = Formula(
+    function=batch_bytes,
+    equation="batch_tokens / accelerators x decoded_bytes_per_token",
+    unit="bytes",
+    source="definition",
+)
+PREFETCHED_BYTES = Formula(
+    function=prefetched_bytes,
+    equation="workers x prefetch x batch_bytes",
+    unit="bytes",
+    source="PyTorch DataLoader: each worker prefetches prefetch_factor batches",
+)
+PINNED_BYTES = Formula(
+    function=pinned_bytes,
+    equation="accelerators x 2 x batch_bytes",
+    unit="bytes",
+    source="our choice: one batch is copied while the next is filled",
+)
+BUFFERED_BYTES = Formula(
+    function=buffered_bytes,
+    equation="workers x buffer_sequences x sequence_bytes",
+    unit="bytes",
+    source="definition; every worker has a buffer of its own",
+)
+HOST_MEMORY_BYTES = Formula(
+    function=host_memory_bytes,
+    equation="the sum of its inputs",
+    unit="bytes",
+    source="definition; the operating system and the training processes come on top",
+)

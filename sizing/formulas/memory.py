@@ -1,0 +1,172 @@
+"""How many accelerators hold a model, to train it and to serve it, and what each of them holds."""
+
+import math
+
+from sizing.formula import Formula
+
+TRAIN_BYTES_PER_PARAM = 18.0  # 2 + 4 weights, 4 gradients, 8 Adam's moments
+SERVE_BYTES_PER_PARAM = 2.0  # BF16 weights
+OVERHEAD = 1.25  # activations, buffers, fragmentation
+# of ZeRO, in bytes of a parameter: BF16 weights, BF16 gradients, FP32 weights and two moments
+WEIGHT_BYTES, GRADIENT_BYTES, STATE_BYTES = 2.0, 2.0, 12.0
+# what a stage of ZeRO is the first to divide among the replicas
+STATE_DIVIDED, GRADIENTS_DIVIDED, WEIGHTS_DIVIDED = 1, 2, 3
+
+
+def least_accelerators(
+    *, params: float, bytes_per_param: float, hbm_bytes: float, overhead: float = OVERHEAD
+) -> float:
+    """Fewest accelerators whose memory holds a model.
+
+        parameters x bytes a parameter x overhead / memory of one, rounded up
+
+    >>> least_accelerators(params=80e9, bytes_per_param=18, hbm_bytes=80e9)
+    23
+    """
+    return math.ceil(params * bytes_per_param * overhead / hbm_bytes)
+
+
+def zero_bytes_per_param(
+    *,
+    stage: float,
+    ranks: float,
+    weight_bytes: float = WEIGHT_BYTES,
+    gradient_bytes: float = GRADIENT_BYTES,
+    state_bytes: float = STATE_BYTES,
+) -> float:
+    """Bytes of a parameter on one of the accelerators that train replicas of a model.
+
+        weights + gradients + optimizer state, of which ZeRO divides among the ranks
+        nothing in stage 0, state in 1, gradients as well in 2, weights as well in 3
+
+    >>> [zero_bytes_per_param(stage=s, ranks=64) for s in (0, 1, 2, 3)]
+    [16.0, 4.1875, 2.21875, 0.25]
+    """
+    state = state_bytes / ranks if stage >= STATE_DIVIDED else state_bytes
+    gradients = gradient_bytes / ranks if stage >= GRADIENTS_DIVIDED else gradient_bytes
+    weights = weight_bytes / ranks if stage >= WEIGHTS_DIVIDED else weight_bytes
+    return weights + gradients + state
+
+
+def replica_accelerators(*, accelerators: float, replicas: float) -> float:
+    """Accelerators that divide one replica of the model among them.
+
+        accelerators / replicas
+
+    >>> replica_accelerators(accelerators=1024, replicas=128)
+    8.0
+    """
+    return accelerators / replicas
+
+
+def model_state_bytes(
+    *, params: float, bytes_per_param: float, model_parallel: float = 1.0
+) -> float:
+    """Weights, gradients and optimizer state on one accelerator; activations come on top.
+
+        parameters x bytes a parameter / accelerators of a replica
+
+    >>> model_state_bytes(params=7.5e9, bytes_per_param=16) / 1e9  # GB
+    120.0
+    """
+    return params * bytes_per_param / model_parallel
+
+
+def kv_bytes_per_token(
+    *, layers: float, kv_heads: float, head_dim: float, element_bytes: float
+) -> float:
+    """Keys and values that serving keeps of each token of a sequence.
+
+        2 x layers x heads of keys and values x width of a head x bytes of an element
+
+    >>> kv_bytes_per_token(layers=32, kv_heads=8, head_dim=128, element_bytes=2) / 2**10  # KiB
+    128.0
+    """
+    return 2 * layers * kv_heads * head_dim * element_bytes
+
+
+def kv_sequence_bytes(*, kv_bytes_per_token: float, seq_len: float) -> float:
+    """Keys and values of one sequence.
+
+        bytes of a token x tokens of the sequence
+
+    >>> kv_sequence_bytes(kv_bytes_per_token=131_072, seq_len=8192) / 2**30  # GiB
+    1.0
+    """
+    return kv_bytes_per_token * seq_len
+
+
+def sequences_that_fit(
+    *,
+    accelerators: float,
+    hbm_bytes: float,
+    usable_frac: float,
+    weights_bytes: float,
+    kv_sequence_bytes: float,
+) -> float:
+    """Sequences that a served model can answer at once, each of full length.
+
+        (accelerators x memory of one x share of it that may be used - weights)
+        / bytes of a sequence, rounded down
+
+    >>> sequences_that_fit(
+    ...     accelerators=1, hbm_bytes=80e9, usable_frac=0.9, weights_bytes=16e9,
+    ...     kv_sequence_bytes=2e9,
+    ... )
+    28
+    """
+    free = accelerators * hbm_bytes * usable_frac - weights_bytes
+    return max(0, math.floor(free / kv_sequence_bytes))
+
+
+_BEKMAN = (
+    "Bekman, Machine Learning Engineering: 18 bytes a parameter to train, 2 to serve, and a"
+    " quarter more"
+)
+_ZERO = "ZeRO, Rajbhandari et al. 2020, arXiv:1910.02054, section 5"
+
+LEAST_ACCELERATORS = Formula(
+    function=least_accelerators,
+    equation="params x bytes_per_param x overhead / hbm_bytes, rounded up",
+    unit="accelerators",
+    source=_BEKMAN,
+)
+ZERO_BYTES_PER_PARAM = Formula(
+    function=zero_bytes_per_param,
+    equation="weight_bytes + gradient_bytes + state_bytes, of which are divided by ranks: none in"
+    " stage 0, state in 1, gradients too in 2, weights too in 3",
+    unit="bytes/parameter",
+    source=_ZERO,
+)
+REPLICA_ACCELERATORS = Formula(
+    function=replica_accelerators,
+    equation="accelerators / replicas",
+    unit="accelerators",
+    source="definition; tensor, pipeline and expert parallelism together",
+)
+MODEL_STATE_BYTES = Formula(
+    function=model_state_bytes,
+    equation="params x bytes_per_param / model_parallel",
+    unit="bytes",
+    source=_ZERO,
+)
+KV_BYTES_PER_TOKEN = Formula(
+    function=kv_bytes_per_token,
+    equation="2 x layers x kv_heads x head_dim x element_bytes",
+    unit="bytes/token",
+    source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
+)
+KV_SEQUENCE_BYTES = Formula(
+    function=kv_sequence_bytes,
+    equation="kv_bytes_per_token x seq_len",
+    unit="bytes",
+    source="definition",
+)
+SEQUENCES_THAT_FIT = Formula(
+    function=sequences_that_fit,
+    equation="(accelerators x hbm_bytes x usable_frac - weights_bytes) / kv_sequence_bytes,"
+    " rounded down",
+    unit="sequences",
+    source="definition; pages of keys and values leave hardly anything unused: vLLM,"
+    " arXiv:2309.06180",
+)

@@ -1,0 +1,102 @@
+"""Whether storage is enough, by how much it is short, and how much of it would be enough."""
+
+import math
+
+from sizing.formula import Formula
+
+TIB = 1024**4  # in which file systems are provisioned
+
+
+def shortfall(*, needed: float, offered: float) -> float:
+    """How many times what is offered is needed, both in one unit; up to 1 it is enough.
+
+        needed / offered
+
+    >>> round(shortfall(needed=26e9, offered=3e9), 1)
+    8.7
+    """
+    return needed / offered
+
+
+def offered_by_capacity(*, bought_bytes: float, of_tib: float) -> float:
+    """Bytes/s, or requests/s, of storage that is provisioned by capacity.
+
+        bytes bought / 2^40 x what each TiB gives
+
+    >>> offered_by_capacity(bought_bytes=20 * 2**40, of_tib=500e6) / 1e9  # GB/s
+    10.0
+    """
+    return bought_bytes / TIB * of_tib
+
+
+def bought_bytes(*, usable_bytes: float, least_bytes: float) -> float:
+    """Capacity that is bought of a tier of which there is a least.
+
+        the more of what is needed and the least that is sold
+
+    >>> bought_bytes(usable_bytes=1e12, least_bytes=9.6e12)
+    9600000000000.0
+    """
+    return max(usable_bytes, least_bytes)
+
+
+def offered_together(*, units: float, of_one: float) -> float:
+    """Bytes/s, or requests/s, of drives or of groups of nodes.
+
+        units x what one gives
+
+    >>> offered_together(units=8, of_one=7e9) / 1e9  # GB/s
+    56.0
+    """
+    return units * of_one
+
+
+def capacity_needed_bytes(*, needed: float, of_tib: float) -> float:
+    """Capacity to buy for its bytes/s, or requests/s, whatever is stored.
+
+        needed / what each TiB gives x 2^40
+
+    >>> capacity_needed_bytes(needed=20e9, of_tib=500e6) / 2**40  # TiB
+    40.0
+    """
+    return needed / of_tib * TIB
+
+
+def units_needed(*, needed: float, of_one: float) -> float:
+    """Clients, drives or prefixes that together give what is needed, both in one unit.
+
+        needed / what one gives, rounded up
+
+    >>> units_needed(needed=4121, of_one=150)
+    28
+    """
+    return math.ceil(needed / of_one)
+
+
+SHORTFALL = Formula(
+    function=shortfall, equation="needed / offered", unit="ratio", source="definition"
+)
+OFFERED_BY_CAPACITY = Formula(
+    function=offered_by_capacity,
+    equation="bought_bytes / 2^40 x of_tib",
+    unit="bytes/s",
+    source="file systems in clouds are provisioned by the TiB",
+)
+BOUGHT_BYTES = Formula(
+    function=bought_bytes,
+    equation="usable_bytes, at least least_bytes",
+    unit="bytes",
+    source="definition",
+)
+OFFERED_TOGETHER = Formula(
+    function=offered_together, equation="units x of_one", unit="bytes/s", source="definition"
+)
+CAPACITY_NEEDED_BYTES = Formula(
+    function=capacity_needed_bytes,
+    equation="needed / of_tib x 2^40",
+    unit="bytes",
+    source="file systems in clouds are provisioned by the TiB",
+)
+UNITS_NEEDED = Formula(
+    function=units_needed, equation="needed / of_one, rounded up", unit="units", source="definition"
+)

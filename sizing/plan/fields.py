@@ -1,0 +1,103 @@
+"""What the settings of a plan are made of: their types, and what each default rests on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from sizing.redundancy import redundancy_factor
+from sizing.units import parse_bytes, parse_count
+
+OUR_CHOICE = "our choice"
+_UNCERTAIN = {"value", "low", "high"}
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """unit: of a setting, as `format_quantity` takes it.  source: of its default.
+
+    verified: False for a default that nobody has found in a document.
+    """
+
+    unit: str
+    source: str
+    verified: bool = True
+
+
+def _count(value: Any) -> Any:
+    return parse_count(value) if isinstance(value, str) else value
+
+
+def _size(value: Any) -> Any:
+    return parse_bytes(value) if isinstance(value, str) else value
+
+
+def _redundancy(value: str) -> str:
+    redundancy_factor(value)  # raises where it cannot be read
+    return value
+
+
+Count: TypeAlias = Annotated[float, BeforeValidator(_count), Field(gt=0)]
+Size: TypeAlias = Annotated[float, BeforeValidator(_size), Field(gt=0)]
+MaybeShare: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Redundancy: TypeAlias = Annotated[str, AfterValidator(_redundancy)]
+
+
+class Section(BaseModel):
+    """Unknown keys are refused, numbers are not guessed from other types, nothing changes.
+
+    Any number may be written as {value: 0.4, low: 0.35, high: 0.45}, a 95 % interval, which
+    every requirement that rests on it then has too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    _ranges: dict[str, tuple[float, float]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_intervals(cls, data: Any, handler: ModelWrapValidatorHandler["Section"]) -> "Section":
+        if not isinstance(data, Mapping):
+            return handler(data)
+        uncertain = {k: v for k, v in data.items() if isinstance(v, Mapping) and "value" in v}
+        section = handler({k: uncertain[k]["value"] if k in uncertain else data[k] for k in data})
+        for key, given in uncertain.items():
+            section._ranges[key] = _range(cls, key, given, getattr(section, key))
+        return section
+
+    def interval_of(self, name: str) -> tuple[float, float] | None:
+        """The 95 % interval that was stated of a number; None without one."""
+        return self._ranges.get(name)
+
+
+def _range(
+    model: type[Section], key: str, given: Mapping[str, Any], value: Any
+) -> tuple[float, float]:
+    if set(given) != _UNCERTAIN or isinstance(value, str | bool):
+        raise ValueError(
+            f"{key}: an uncertain number is {{value: …, low: …, high: …}}, got keys"
+            f" {', '.join(map(str, given))}"
+        )
+    field = model.model_fields[key]
+    number: Any = Annotated[field.annotation, *field.metadata]
+    checked: TypeAdapter[Any] = TypeAdapter(number)
+    try:
+        low, high = (checked.validate_python(given[end], strict=True) for end in ("low", "high"))
+    except ValidationError as e:
+        first = e.errors(include_url=False)[0]
+        raise ValueError(f"{key}: {first['msg']}, got {first['input']!r}") from e
+    if not low <= value <= high:
+        raise ValueError(f"{key}: {value:g} is not between low {low:g} and high {high:g}")
+    return low, high

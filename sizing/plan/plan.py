@@ -1,0 +1,154 @@
+"""A plan: what a sheet is for. YAML in, frozen models out.
+
+Every setting has a default, and every default says in `Assumed` where it comes from, so that a
+sheet can print it as the assumption it is. `None` means: taken from elsewhere, as `Assumed` says.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, model_validator
+
+from sizing.errors import PlanError
+from sizing.plan.checkpoints import Checkpoints
+from sizing.plan.cluster import Cluster
+from sizing.plan.corpus import Corpus, Source
+from sizing.plan.fields import Assumed, Section
+from sizing.plan.hosts import Imports, Loaders, Network, Prices
+from sizing.plan.model import Model
+from sizing.plan.storage import Storage
+from sizing.plan.training import Training
+from sizing.requirement import Input
+from sizing.spread import ends
+from sizing.tables.accelerators import AcceleratorRow, find_accelerator
+from sizing.tables.tiers import TierRow, find_tier
+
+_OF_ALL_SOURCES = {"tokens", "path", "raw_bytes", "image_text"}
+
+
+class Plan(Section):
+    """What a sheet is for.
+
+    sources: several corpora that are mixed, in place of what `corpus` says of one.
+    accelerators, tiers: the user's own rows of the tables.
+    """
+
+    corpus: Corpus = Corpus()
+    sources: Annotated[tuple[Source, ...], Field(strict=False)] = ()
+    model: Model = Model()
+    cluster: Cluster = Cluster()
+    training: Training = Training()
+    checkpoints: Checkpoints = Checkpoints()
+    storage: Storage = Storage()
+    loaders: Loaders = Loaders()
+    network: Network = Network()
+    imports: Imports = Imports()
+    prices: Prices = Prices()
+    accelerators: Annotated[tuple[AcceleratorRow, ...], Field(strict=False)] = ()
+    tiers: Annotated[tuple[TierRow, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Plan":
+        of_table = (self.cluster.dense_flops_per_s, self.cluster.per_node)
+        if None in of_table:
+            try:
+                find_accelerator(self.cluster.accelerator, self.accelerators)
+            except PlanError as e:
+                raise PlanError(f"cluster.accelerator: {e}") from e
+        for name in self.storage.candidates:
+            find_tier(name, self.tiers)
+        return self
+
+    @model_validator(mode="after")
+    def _sources_hold_together(self) -> "Plan":
+        if not self.sources:
+            return self
+        names = [source.name for source in self.sources]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two sources share a name among {', '.join(names)}")
+        if both := sorted(_OF_ALL_SOURCES & self.corpus.model_fields_set):
+            raise ValueError(f"corpus.{both[0]} and sources are both given; say it of each source")
+        for key in ("weight", "epochs"):
+            given = [source.name for source in self.sources if getattr(source, key) is not None]
+            if given and len(given) < len(names):
+                missing = next(name for name in names if name not in given)
+                raise ValueError(
+                    f"source {missing!r} has no {key}, {given[0]!r} has; give all or none"
+                )
+        if self.sources[0].epochs is not None:
+            for key in {"tokens", "days", "epochs"} & self.training.model_fields_set:
+                raise ValueError(
+                    f"training.{key} and epochs of the sources are both given; give one"
+                )
+        return self
+
+    def stated(self, key: str) -> bool:
+        """Whether `key`, as "cluster.mfu", was given rather than left at its default."""
+        section, name = self._place(key)
+        return name in section.model_fields_set
+
+    def value(self, key: str) -> Any:
+        """The value of `key`, as "cluster.mfu" or "sources.web.tokens"."""
+        section, name = self._place(key)
+        return getattr(section, name)
+
+    def source(self, key: str) -> str:
+        """Where the value of `key` comes from, in words."""
+        value = self.value(key)
+        shown = f"{key} {value}" if isinstance(value, str) else key
+        if self.stated(key):
+            return f"stated: {shown}"
+        return f"default of {shown}: {self._about(key).source}"
+
+    def unit(self, key: str) -> str:
+        """The unit of `key`, as `format_quantity` takes it."""
+        return self._about(key).unit
+
+    def input(self, key: str, *, name: str | None = None, value: float | None = None) -> Input:
+        """A setting as an input of a formula.
+
+        name: of the formula's argument; None is the setting's own.
+        value: what the setting amounts to where it is not a number itself; its source says what.
+
+        Raises:
+            TypeError: the setting is no number, and no `value` was given.
+        """
+        section, own_name = self._place(key)
+        amount = getattr(section, own_name) if value is None else value
+        if not isinstance(amount, int | float):
+            raise TypeError(f"{key} is {amount!r}, no number")
+        limits = section.interval_of(own_name)
+        return Input(
+            name=name or own_name,
+            value=amount,
+            unit=self.unit(key),
+            measured=False,
+            source=self.source(key),
+            spread={} if limits is None else ends(key, *limits),
+            verified=self.stated(key) or self._about(key).verified,
+            key=key,
+        )
+
+    def _place(self, key: str) -> tuple[Section, str]:
+        """The section that a key is of, and its name there."""
+        *steps, name = key.split(".")
+        section: Any = self
+        for step in steps:
+            if isinstance(section, tuple):
+                section = next(source for source in section if source.name == step)
+            else:
+                section = getattr(section, step)
+        return section, name
+
+    def _about(self, key: str) -> Assumed:
+        section, name = self._place(key)
+        field = type(section).model_fields[name]
+        return next(m for m in field.metadata if isinstance(m, Assumed))
+
+
+def sections(model: type[BaseModel] = Plan) -> dict[str, type[BaseModel]]:
+    """The sections of a plan by name, those that are lists left out."""
+    return {
+        name: field.annotation
+        for name, field in model.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }

@@ -1,0 +1,239 @@
+"""How large checkpoints are, how often they are written, how fast, and what time is lost to them.
+
+synchronous     storage's rate gives the stall, the stall the interval
+asynchronous    the copy to host memory is the stall; storage's rate limits the interval
+
+Where the rate is not known, the interval is stated or assumed, and the rate follows from it.
+"""
+
+from sizing.formulas.checkpoint import (
+    BYTES_PER_DAY,
+    CHECKPOINT_BYTES,
+    DRAIN_BYTES_PER_S,
+    DRAIN_INTERVAL_S,
+    HOST_COPY_S,
+    KEPT_CHECKPOINT_BYTES,
+    LONGEST_INTERVAL_S,
+    NODE_CHECKPOINT_BYTES,
+    NODE_WRITE_BYTES_PER_S,
+    PERIODIC_CHECKPOINTS,
+    RANK_CHECKPOINT_BYTES,
+    WRITE_BYTES_PER_S,
+    WRITE_S,
+)
+from sizing.formulas.failures import (
+    DALY_INTERVAL_S,
+    EXPECTED_FAILURES,
+    JOB_MTTF_HOURS,
+    WASTE_FRAC,
+    YOUNG_INTERVAL_S,
+)
+from sizing.requirement import Requirement
+from sizing.sheet import Given, Sheet
+from sizing.tables.recipes import find_recipe
+from sizing.units import format_quantity
+
+TITLE = "Checkpoints"
+JOB_RATE = "checkpoint write bandwidth, whole job"
+YOUNG = "optimal checkpoint interval, Young"
+OFFERED = "checkpoints.write_bytes_per_s"
+HALF_AN_HOUR = 1800.0
+MOST_TIME = 0.5  # from here on the waste is no small share, as its formula takes it to be
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    one = sheet.add(
+        "one checkpoint",
+        CHECKPOINT_BYTES,
+        params="model.params",
+        bytes_per_param=bytes_per_param(sheet),
+    )
+    rank = sheet.add(
+        "checkpoint of one rank",
+        RANK_CHECKPOINT_BYTES,
+        checkpoint_bytes=one,
+        accelerators="cluster.count",
+    )
+    sheet.add(
+        "checkpoint of one node",
+        NODE_CHECKPOINT_BYTES,
+        checkpoint_bytes=one,
+        accelerators="cluster.count",
+        per_node=sheet.accelerator("per_node"),
+    )
+    sheet.add(
+        "mean time to failure",
+        JOB_MTTF_HOURS,
+        mttf_hours="cluster.mttf_hours",
+        accelerators="cluster.count",
+    )
+    if sheet.plan.checkpoints.mode == "sync":
+        _synchronous(sheet, one)
+    else:
+        _asynchronous(sheet, one, rank)
+    _written(sheet, one)
+    _waste(sheet)
+    _kept(sheet, one)
+
+
+def bytes_per_param(sheet: Sheet) -> Given:
+    """Of a checkpoint: stated, or the sum of what its recipe holds."""
+    stated = "checkpoints.bytes_per_param"
+    if sheet.plan.value(stated) is not None:
+        return stated
+    recipe = find_recipe(sheet.plan.checkpoints.recipe)
+    if not recipe.on_disk:
+        sheet.warnings.append(
+            f"checkpoints.recipe {recipe.name!r} counts what memory holds, gradients too, which"
+            " no checkpoint does: checkpoints are likely smaller; 'bf16+adam' is what most hold"
+        )
+    source = f"{sheet.plan.source('checkpoints.recipe')}; {recipe.summed}"
+    return sheet.assume(
+        "bytes_per_param",
+        recipe.bytes_per_param,
+        unit="bytes/parameter",
+        source=f"{source}; {recipe.source_of('parts')}",
+        key=stated,
+    )
+
+
+def _synchronous(sheet: Sheet, one: Requirement) -> None:
+    """Training waits until storage has it."""
+    if _is_offered(sheet):
+        sheet.add("checkpoint stall", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=OFFERED)
+        _optimal(sheet)
+    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **_interval(sheet))
+    rate = sheet.add(
+        JOB_RATE,
+        WRITE_BYTES_PER_S,
+        checkpoint_bytes=one,
+        interval_s=interval,
+        stall_frac="checkpoints.stall_frac",
+    )
+    if not _is_offered(sheet):
+        sheet.add("checkpoint stall", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=rate)
+        _optimal(sheet)
+
+
+def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
+    """Training waits until each host has a copy; storage takes it while training goes on."""
+    sheet.add(
+        "checkpoint stall",
+        HOST_COPY_S,
+        rank_checkpoint_bytes=rank,
+        host_copy_bytes_per_s="checkpoints.host_copy_bytes_per_s",
+    )
+    _optimal(sheet)
+    chosen = _interval(sheet)
+    if "optimal_interval_s" in chosen:
+        chosen["drain_interval_s"] = sheet.add(
+            "shortest interval that storage can follow",
+            DRAIN_INTERVAL_S,
+            checkpoint_bytes=one,
+            write_bytes_per_s=OFFERED,
+            drain_frac="checkpoints.drain_frac",
+        )
+    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **chosen)
+    whole = sheet.assume("drain_frac", 1, unit="fraction", source="until the next one begins")
+    fractions: dict[str, Given] = {
+        JOB_RATE: "checkpoints.drain_frac",
+        f"{JOB_RATE}, bare minimum": whole,
+    }
+    for name, fraction in fractions.items():
+        sheet.add(
+            name,
+            DRAIN_BYTES_PER_S,
+            checkpoint_bytes=one,
+            interval_s=interval,
+            drain_frac=fraction,
+        )
+    taken: Given = OFFERED if _is_offered(sheet) else sheet[JOB_RATE]
+    sheet.add("checkpoint drain", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=taken)
+
+
+def _is_offered(sheet: Sheet) -> bool:
+    """Whether the plan says what storage takes."""
+    return sheet.plan.value(OFFERED) is not None
+
+
+def _interval(sheet: Sheet) -> dict[str, Given]:
+    """Stated; or the best, if that can be told before the rate is; or half an hour."""
+    key = "checkpoints.interval_s"
+    if sheet.plan.value(key) is not None:
+        return {"interval_s": key}
+    if _is_offered(sheet):
+        return {"optimal_interval_s": sheet[YOUNG]}
+    return {"interval_s": sheet.plan.input(key, value=HALF_AN_HOUR)}
+
+
+def _optimal(sheet: Sheet) -> None:
+    failing: dict[str, Given] = {
+        "stall_s": sheet["checkpoint stall"],
+        "job_mttf_hours": sheet["mean time to failure"],
+    }
+    sheet.add(YOUNG, YOUNG_INTERVAL_S, **failing)
+    sheet.add("optimal checkpoint interval, Daly", DALY_INTERVAL_S, **failing)
+
+
+def _written(sheet: Sheet, one: Requirement) -> None:
+    """The rate of a node, bytes a day, and whether what storage takes is enough."""
+    rate, interval = sheet[JOB_RATE], sheet["checkpoint interval"]
+    sheet.add(
+        "checkpoint write bandwidth, one node",
+        NODE_WRITE_BYTES_PER_S,
+        write_bytes_per_s=rate,
+        accelerators="cluster.count",
+        per_node=sheet.accelerator("per_node"),
+    )
+    sheet.add("checkpoint bytes a day", BYTES_PER_DAY, checkpoint_bytes=one, interval_s=interval)
+    offered = sheet.plan.checkpoints.write_bytes_per_s
+    if offered is not None and offered < rate.value * (1 - 1e-9):  # equal but for rounding
+        sheet.warnings.append(
+            f"storage takes {format_quantity(offered, 'bytes/s')} of checkpoints,"
+            f" {format_quantity(rate.value, 'bytes/s')} are needed to write one each"
+            f" {format_quantity(interval.value, 's')} within the plan's limits"
+        )
+
+
+def _waste(sheet: Sheet) -> None:
+    """Time that is lost at the interval that was chosen, and at the best one."""
+    losing: dict[str, Given] = {
+        "stall_s": sheet["checkpoint stall"],
+        "job_mttf_hours": sheet["mean time to failure"],
+    }
+    if "checkpoint drain" in sheet:
+        losing["drain_s"] = sheet["checkpoint drain"]
+    interval = sheet["checkpoint interval"]
+    sheet.add("waste without restarts", WASTE_FRAC, interval_s=interval, **losing)
+    losing["restart_s"] = "checkpoints.restart_s"
+    waste = sheet.add("waste", WASTE_FRAC, interval_s=interval, **losing)
+    sheet.add("waste at the optimal interval", WASTE_FRAC, interval_s=sheet[YOUNG], **losing)
+    sheet.add(
+        "failures to expect",
+        EXPECTED_FAILURES,
+        training_days=sheet["training time"],
+        job_mttf_hours=sheet["mean time to failure"],
+    )
+    if waste.value >= MOST_TIME:
+        hours = format_quantity(sheet["mean time to failure"].value, "hours")
+        sheet.warnings.append(
+            f"most of the time is lost, as the job fails each {hours}: write checkpoints faster"
+            " or more often, or restart faster"
+        )
+
+
+def _kept(sheet: Sheet, one: Requirement) -> None:
+    given: dict[str, Given] = {
+        "checkpoint_bytes": one,
+        "keep_last": "checkpoints.keep_last",
+        "keep_forever": "checkpoints.keep_forever",
+    }
+    if sheet.plan.checkpoints.keep_every_s is not None:
+        given["periodic_checkpoints"] = sheet.add(
+            "checkpoints kept in turn",
+            PERIODIC_CHECKPOINTS,
+            training_days=sheet["training time"],
+            keep_every_s="checkpoints.keep_every_s",
+        )
+    sheet.add("stored: checkpoints", KEPT_CHECKPOINT_BYTES, **given)

@@ -1,0 +1,155 @@
+"""What the model trains on, for how long, and how many bytes stand behind each token.
+
+corpus or sources ── corpus tokens ── trained on ── training time
+                          └────────── stored bytes a token, as training mixes the sources
+"""
+
+from sizing.errors import PlanError
+from sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES
+from sizing.formulas.training import (
+    EPOCHS,
+    MIXTURE_BYTES_PER_TOKEN,
+    MIXTURE_TOKENS,
+    SOURCE_TOKENS,
+    TOKENS_IN_DAYS,
+    TRAINED_TOKENS,
+    TRAINING_DAYS,
+)
+from sizing.requirement import Input, Requirement
+from sizing.sheet import Given, Sheet, SourceFacts
+from sizing.sources import facts
+
+TITLE = "Corpus and training"
+AGREEING = 0.01  # tokens and days of a plan may differ by rounding
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section, and the facts of the sources."""
+    sheet.sources = facts(sheet)
+    sheet.add_parts(
+        "corpus tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in sheet.sources]
+    )
+    if len(sheet.sources) > 1:
+        _mixture(sheet)
+    else:
+        _single(sheet)
+    days = sheet.add(
+        "training time",
+        TRAINING_DAYS,
+        trained_tokens=sheet["tokens trained on"],
+        tokens_per_s=sheet["training rate"],
+    )
+    stated = sheet.plan.training.days
+    if stated is not None and abs(days.value / stated - 1) > AGREEING:
+        count = sheet.plan.cluster.count * days.value / stated
+        raise PlanError(
+            f"training.tokens {sheet.plan.training.tokens:.4g} take {days.value:.4g} days, and"
+            f" training.days is {stated:g}; give one, or cluster.count {count:,.0f}"
+        )
+
+
+def _single(sheet: Sheet) -> None:
+    """Of one corpus: the tokens trained on follow from it, or it is seen as often as they ask."""
+    source = sheet.sources[0]
+    trained = _stated_tokens(sheet)
+    if trained is None:
+        trained = sheet.add(
+            "tokens trained on",
+            TRAINED_TOKENS,
+            corpus_tokens=sheet["corpus tokens"],
+            epochs="training.epochs",
+        )
+    else:
+        sheet.add("epochs", EPOCHS, trained_tokens=trained, corpus_tokens=sheet["corpus tokens"])
+    read = _read_bytes(sheet, source, trained)
+    sheet.add_parts(
+        "stored bytes a token",
+        MIXTURE_BYTES_PER_TOKEN,
+        [trained.as_input("trained_tokens"), read.as_input(source.name)],
+    )
+
+
+def _mixture(sheet: Sheet) -> None:
+    """Of several: each source's share of the tokens, the epochs that makes, the bytes read."""
+    parts = _by_epochs(sheet) if sheet.plan.sources[0].epochs is not None else _by_weight(sheet)
+    if "tokens trained on" not in sheet:
+        sheet.add_parts(
+            "tokens trained on",
+            MIXTURE_TOKENS,
+            [part.as_input(name) for name, part in parts.items()],
+        )
+    reads = [
+        _read_bytes(sheet, source, parts[source.name]).as_input(source.name)
+        for source in sheet.sources
+    ]
+    trained = sheet["tokens trained on"].as_input("trained_tokens")
+    sheet.add_parts("stored bytes a token", MIXTURE_BYTES_PER_TOKEN, [trained, *reads])
+
+
+def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
+    return {
+        source.name: sheet.add(
+            source.label("tokens trained on"),
+            TRAINED_TOKENS,
+            corpus_tokens=source.tokens,
+            epochs=f"{source.key}.epochs",
+        )
+        for source in sheet.sources
+    }
+
+
+def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
+    trained = _stated_tokens(sheet)
+    if trained is None:
+        trained = sheet.add(
+            "tokens trained on",
+            TRAINED_TOKENS,
+            corpus_tokens=sheet["corpus tokens"],
+            epochs="training.epochs",
+        )
+    weights = {source.name: _weight(sheet, source) for source in sheet.sources}
+    total = sum(weight.value for weight in weights.values())
+    whole = sheet.assume("weights_sum", total, unit="ratio", source="sum of the sources' weights")
+    parts = {}
+    for source in sheet.sources:
+        part = sheet.add(
+            source.label("tokens trained on"),
+            SOURCE_TOKENS,
+            trained_tokens=trained,
+            weight=weights[source.name],
+            weights_sum=whole,
+        )
+        sheet.add(source.label("epochs"), EPOCHS, trained_tokens=part, corpus_tokens=source.tokens)
+        parts[source.name] = part
+    return parts
+
+
+def _weight(sheet: Sheet, source: SourceFacts) -> Input:
+    if sheet.plan.value(f"{source.key}.weight") is not None:
+        return sheet.input("weight", f"{source.key}.weight")
+    return sheet.input("weight", source.tokens)  # as large as the source is
+
+
+def _stated_tokens(sheet: Sheet) -> Requirement | None:
+    """The row of the tokens that the plan states, or that so many days train on."""
+    training = sheet.plan.training
+    if training.tokens is not None:
+        given = [sheet.input("stated", "training.tokens")]
+        return sheet.add_parts("tokens trained on", MIXTURE_TOKENS, given)
+    if training.days is None:
+        return None
+    return sheet.add(
+        "tokens trained on",
+        TOKENS_IN_DAYS,
+        days="training.days",
+        tokens_per_s=sheet["training rate"],
+    )
+
+
+def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
+    return sheet.add(
+        source.label("read in training"),
+        READ_BYTES,
+        trained_tokens=trained,
+        stored_bytes_per_token=source.stored_bytes_per_token,
+    )

@@ -1,0 +1,124 @@
+"""Loader workers of a node, the cores they need, and the memory of its host."""
+
+from sizing.formulas.bandwidth import PAGE_CACHE_BYTES
+from sizing.formulas.loaders import (
+    BATCH_BYTES,
+    BUFFERED_BYTES,
+    BUSY_FRAC,
+    CORES,
+    HOST_MEMORY_BYTES,
+    NODE_SAMPLES_PER_S,
+    PINNED_BYTES,
+    PREFETCHED_BYTES,
+    WIDTH_IN_MEMORY,
+    WORKERS,
+)
+from sizing.requirement import Input, Requirement
+from sizing.sections.layout import node_accelerators
+from sizing.sheet import Given, Sheet
+from sizing.units import format_memory
+
+TITLE = "Loaders"
+PATCH_BYTES = 14 * 14 * 3 * 4  # of an image's token: 14 x 14 pixels of 3 colours in float32
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    workers = _workers(sheet)
+    cores = sheet.add(
+        "cores, one node", CORES, workers=workers, accelerators=node_accelerators(sheet)
+    )
+    memory = _memory(sheet, workers)
+    if cores.value > sheet.plan.cluster.host_cores:
+        sheet.warnings.append(
+            f"loaders need {cores.value:,.0f} cores a node, cluster.host_cores is"
+            f" {sheet.plan.cluster.host_cores:,}: decode less while training, or on other hosts"
+        )
+    if memory.value > sheet.plan.cluster.host_memory:
+        sheet.warnings.append(
+            f"loaders, checkpoints and page cache need {format_memory(memory.value)} a node,"
+            f" cluster.host_memory is {format_memory(sheet.plan.cluster.host_memory)}"
+        )
+
+
+def _workers(sheet: Sheet) -> Requirement:
+    given: dict[str, Given] = {
+        "accelerators": node_accelerators(sheet),
+        "workers_per_accelerator": "loaders.workers_per_accelerator",
+    }
+    if sheet.plan.loaders.sample_cpu_s is not None:
+        given["samples_per_s"] = sheet.add(
+            "samples, one node",
+            NODE_SAMPLES_PER_S,
+            tokens_per_s=sheet["training rate"],
+            tokens_per_sample=sheet["tokens a sample"] if _images(sheet) else "model.seq_len",
+            accelerators="cluster.count",
+            per_node=sheet.accelerator("per_node"),
+        )
+        given["sample_cpu_s"] = "loaders.sample_cpu_s"
+        given["busy_frac"] = sheet.assume(
+            "busy_frac", BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
+        )
+    return sheet.add("loader workers, one node", WORKERS, **given)
+
+
+def _images(sheet: Sheet) -> bool:
+    """Whether the only corpus is one of image-text samples; of a mixture sequences are counted."""
+    return "tokens a sample" in sheet
+
+
+def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
+    batch = sheet.add(
+        "batch of one accelerator, decoded",
+        BATCH_BYTES,
+        batch_tokens="training.batch_tokens",
+        accelerators="cluster.count",
+        decoded_bytes_per_token=_decoded(sheet),
+    )
+    parts = {
+        "prefetched": sheet.add(
+            "prefetched batches, one node",
+            PREFETCHED_BYTES,
+            workers=workers,
+            prefetch="loaders.prefetch",
+            batch_bytes=batch,
+        ),
+        "pinned": sheet.add(
+            "pinned batches, one node",
+            PINNED_BYTES,
+            accelerators=node_accelerators(sheet),
+            batch_bytes=batch,
+        ),
+        "buffered": sheet.add(
+            "shuffle buffers, one node",
+            BUFFERED_BYTES,
+            workers=workers,
+            buffer_sequences="loaders.buffer_sequences",
+            sequence_bytes=sheet["sequence bytes"],
+        ),
+        "page_cache": _page_cache(sheet),
+    }
+    if sheet.plan.checkpoints.mode == "async":
+        parts["checkpoint"] = sheet["checkpoint of one node"]
+    return sheet.add("host memory, one node", HOST_MEMORY_BYTES, **parts)
+
+
+def _page_cache(sheet: Sheet) -> Requirement:
+    name = "page cache of a node"
+    if name in sheet:
+        return sheet[name]
+    return sheet.add(
+        name,
+        PAGE_CACHE_BYTES,
+        host_memory_bytes="cluster.host_memory",
+        page_cache_frac="storage.page_cache_frac",
+    )
+
+
+def _decoded(sheet: Sheet) -> Input:
+    """Bytes of a token in a batch; where there are images, as if all tokens were theirs."""
+    name, unit = "decoded_bytes_per_token", "bytes/token"
+    if any(sheet.plan.value(f"{s.key}.image_text") is not None for s in sheet.sources):
+        source = "at most: a patch of 14 x 14 pixels in float32, as of CLIP ViT-L/14 (unverified)"
+        return sheet.assume(name, PATCH_BYTES, unit=unit, source=source)
+    return sheet.assume(name, WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")

@@ -1,0 +1,149 @@
+"""How many accelerators hold the model, to train and to serve it, and what each then holds."""
+
+from sizing.formulas.checkpoint import CHECKPOINT_BYTES
+from sizing.formulas.memory import (
+    KV_BYTES_PER_TOKEN,
+    KV_SEQUENCE_BYTES,
+    LEAST_ACCELERATORS,
+    MODEL_STATE_BYTES,
+    OVERHEAD,
+    REPLICA_ACCELERATORS,
+    SEQUENCES_THAT_FIT,
+    SERVE_BYTES_PER_PARAM,
+    TRAIN_BYTES_PER_PARAM,
+    ZERO_BYTES_PER_PARAM,
+)
+from sizing.requirement import Input, Requirement
+from sizing.sections.layout import replicas
+from sizing.sheet import Given, Sheet
+
+TITLE = "Accelerator memory"
+ZERO_STAGES = (0, 1, 2, 3)
+KV_BYTES = 2.0  # of an element in BF16
+USABLE_FRAC = 0.9  # of its memory
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section; none where the memory of an accelerator is not known."""
+    hbm = sheet.accelerator_if_known("hbm_bytes")
+    if hbm is None:
+        return
+    train = _least(sheet, hbm, "accelerators to train, at least", TRAIN_BYTES_PER_PARAM)
+    serve = _least(sheet, hbm, "accelerators to serve, at least", SERVE_BYTES_PER_PARAM)
+    _zero(sheet)
+    _warn(sheet, train)
+    if sheet.plan.model.layers is not None:
+        _serve(sheet, hbm, serve)
+
+
+def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement:
+    rule = "Bekman, Machine Learning Engineering"
+    return sheet.add(
+        name,
+        LEAST_ACCELERATORS,
+        params="model.params",
+        bytes_per_param=sheet.assume(
+            "bytes_per_param", per_param, unit="bytes/parameter", source=rule
+        ),
+        overhead=sheet.assume("overhead", OVERHEAD, unit="ratio", source=rule),
+        hbm_bytes=hbm,
+    )
+
+
+def _zero(sheet: Sheet) -> None:
+    """What an accelerator holds in each stage of ZeRO."""
+    divided = sheet.add(
+        "accelerators of a replica",
+        REPLICA_ACCELERATORS,
+        accelerators="cluster.count",
+        replicas=replicas(sheet),
+    )
+    for stage in ZERO_STAGES:
+        per_param = sheet.add(
+            f"bytes of a parameter, ZeRO {stage}",
+            ZERO_BYTES_PER_PARAM,
+            stage=sheet.assume("stage", stage, unit="ratio", source=f"ZeRO {stage}"),
+            ranks=replicas(sheet),
+        )
+        sheet.add(
+            f"model states of one accelerator, ZeRO {stage}",
+            MODEL_STATE_BYTES,
+            params="model.params",
+            bytes_per_param=per_param,
+            model_parallel=divided,
+        )
+
+
+def _warn(sheet: Sheet, train: Requirement) -> None:
+    count = sheet.plan.cluster.count
+    if count < train.value:
+        sheet.warnings.append(
+            f"cluster.count {count:,} is less than the {train.value:,.0f} accelerators whose"
+            " memory holds the model in training"
+        )
+    elif not sheet.stated("training.data_parallel") and (
+        train.value > sheet["accelerators of a replica"].value
+    ):
+        sheet.warnings.append(
+            f"one replica of the weights a node is assumed, but the model takes"
+            f" {train.value:,.0f} accelerators to train: give training.data_parallel, at most"
+            f" {count // int(train.value):,}, unless each replica's state is divided among all"
+            " (ZeRO, FSDP)"
+        )
+
+
+def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
+    """Keys and values of a sequence, and how many sequences fit beside the weights."""
+    heads = _heads(sheet)
+    if heads is None:
+        return
+    of_token = sheet.add(
+        "KV cache of a token",
+        KV_BYTES_PER_TOKEN,
+        layers="model.layers",
+        **heads,
+        element_bytes=sheet.assume("element_bytes", KV_BYTES, unit="bytes", source="BF16"),
+    )
+    of_sequence = sheet.add(
+        "KV cache of a sequence",
+        KV_SEQUENCE_BYTES,
+        kv_bytes_per_token=of_token,
+        seq_len="model.seq_len",
+    )
+    weights = sheet.add(
+        "weights to serve",
+        CHECKPOINT_BYTES,
+        params="model.params",
+        bytes_per_param=sheet.assume(
+            "bytes_per_param", SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
+        ),
+    )
+    sheet.add(
+        "sequences served at once",
+        SEQUENCES_THAT_FIT,
+        accelerators=serve,
+        hbm_bytes=hbm,
+        usable_frac=sheet.assume(
+            "usable_frac",
+            USABLE_FRAC,
+            unit="fraction",
+            source="vLLM, default of gpu_memory_utilization",
+        ),
+        weights_bytes=weights,
+        kv_sequence_bytes=of_sequence,
+    )
+
+
+def _heads(sheet: Sheet) -> dict[str, Given] | None:
+    """Heads of keys and values and their width: stated, or as the plan says they follow."""
+    model = sheet.plan.model
+    kv_heads = model.heads if model.kv_heads is None else model.kv_heads
+    width = model.head_dim
+    if width is None and model.hidden is not None and model.heads is not None:
+        width = model.hidden // model.heads
+    if kv_heads is None or width is None:
+        return None
+    return {
+        "kv_heads": sheet.plan.input("model.kv_heads", value=kv_heads),
+        "head_dim": sheet.plan.input("model.head_dim", value=width),
+    }

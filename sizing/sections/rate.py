@@ -1,0 +1,62 @@
+"""How fast the cluster trains the model."""
+
+from sizing.formulas.compute import ATTENTION_FLOPS_PER_TOKEN, MFU_OF_HFU, TRAIN_FLOPS_PER_TOKEN
+from sizing.formulas.training import TOKENS_PER_ACCELERATOR_S, TOKENS_PER_S
+from sizing.requirement import Input
+from sizing.sheet import Given, Sheet
+
+TITLE = "Training rate"
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    model = sheet.plan.model
+    active = "model.params" if model.active_params is None else "model.active_params"
+    flops: dict[str, Given] = {"active_params": active}
+    if model.layers is not None and model.hidden is not None:
+        flops["attention_flops_per_token"] = sheet.add(
+            "attention FLOP a token",
+            ATTENTION_FLOPS_PER_TOKEN,
+            layers="model.layers",
+            attention_width="model.hidden",
+            seq_len="model.seq_len",
+        )
+    per_token = sheet.add("train FLOP a token", TRAIN_FLOPS_PER_TOKEN, **flops)
+    rate = sheet.add(
+        "training rate",
+        TOKENS_PER_S,
+        accelerators="cluster.count",
+        dense_flops_per_s=peak(sheet),
+        mfu=_mfu(sheet),
+        train_flops_per_token=per_token,
+    )
+    sheet.add(
+        "training rate, one accelerator",
+        TOKENS_PER_ACCELERATOR_S,
+        tokens_per_s=rate,
+        accelerators="cluster.count",
+    )
+
+
+def peak(sheet: Sheet) -> Input:
+    """Dense FLOP/s of one accelerator at the plan's precision."""
+    if sheet.plan.cluster.dense_flops_per_s is None and sheet.plan.cluster.precision == "fp8":
+        return sheet.accelerator("fp8_flops_per_s")
+    return sheet.accelerator("dense_flops_per_s")
+
+
+def _mfu(sheet: Sheet) -> Given:
+    mfu: Given = "cluster.mfu"
+    if sheet.plan.cluster.hfu is not None:
+        mfu = sheet.add(
+            "MFU", MFU_OF_HFU, hfu="cluster.hfu", recompute_frac="training.recompute_frac"
+        )
+    value = sheet.input("mfu", mfu).value
+    achievable = sheet.accelerator_if_known("matmul_frac")
+    if achievable is not None and value > achievable.value:
+        sheet.warnings.append(
+            f"MFU {value:.3g} is above {achievable.value:.3g}, the share of its peak that"
+            f" {sheet.plan.cluster.accelerator} was seen to reach in matrix products alone: the"
+            " training rate, and every bandwidth that follows from it, is likely too high"
+        )
+    return mfu

@@ -1,0 +1,221 @@
+"""What training reads from storage: bytes and requests each second, and what is read again."""
+
+from sizing.formulas.bandwidth import (
+    ACCELERATOR_READ_BYTES_PER_S,
+    CACHED_FRAC,
+    DRIVES_FOR_READS,
+    HDD_READS_PER_S,
+    NODE_READ_BYTES_PER_S,
+    NODES,
+    NVME_READS_PER_S,
+    PAGE_CACHE_BYTES,
+    READ_AMPLIFICATION,
+    READ_BYTES_PER_S,
+    SEQUENCE_BYTES,
+    SEQUENCE_READS_PER_S,
+    UNCACHED_BYTES_PER_S,
+    USEFUL_BYTES_PER_READ,
+)
+from sizing.formulas.capacity import LOGICAL_BYTES
+from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S, IMAGES_PER_S
+from sizing.formulas.network import TRANSFER_HOURS
+from sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
+from sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
+from sizing.requirement import Requirement
+from sizing.sections.rate import peak
+from sizing.sections.stages import one_dataset
+from sizing.sheet import Given, Sheet, SourceFacts
+from sizing.tables.access import find_access
+
+TITLE = "Reads"
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    sequence = sheet.add(
+        "sequence bytes",
+        SEQUENCE_BYTES,
+        seq_len="model.seq_len",
+        stored_bytes_per_token=sheet["stored bytes a token"],
+    )
+    job = sheet.add(
+        "read bandwidth, whole job",
+        READ_BYTES_PER_S,
+        tokens_per_s=sheet["training rate"],
+        stored_bytes_per_token=sheet["stored bytes a token"],
+        read_amplification=_amplification(sheet, sequence),
+    )
+    sheet.add("nodes", NODES, accelerators="cluster.count", per_node=sheet.accelerator("per_node"))
+    _shares(sheet, job)
+    _requests(sheet)
+    for source in sheet.sources:
+        if sheet.plan.value(f"{source.key}.image_text") is not None:
+            _images(sheet, source)
+    dataset = _whole_dataset(sheet)
+    _cache(sheet, job, dataset)
+    _staging(sheet, dataset)
+
+
+def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
+    """Stated, or what the access pattern was measured to have, for reads of this size."""
+    stated = "training.read_amplification"
+    if sheet.plan.value(stated) is not None:
+        return stated
+    pattern = find_access(sheet.plan.training.access)
+    chosen = f"{sheet.plan.source('training.access')}; {{}}"
+    if pattern.wasted_bytes is None:
+        source = chosen.format(pattern.source_of("amplification"))
+        return sheet.assume(
+            "read_amplification",
+            pattern.amplification,
+            unit="ratio",
+            source=source,
+            key=stated,
+        )
+    useful = sheet.add(
+        "bytes used of a read",
+        USEFUL_BYTES_PER_READ,
+        sequence_bytes=sequence,
+        sequences_per_read="training.sequences_per_read",
+    )
+    source = chosen.format(pattern.source_of("wasted_bytes"))
+    return sheet.add(
+        "read amplification",
+        READ_AMPLIFICATION,
+        useful_bytes_per_read=useful,
+        wasted_bytes_per_read=sheet.assume(
+            "wasted_bytes_per_read", pattern.wasted_bytes, unit="bytes", source=source
+        ),
+    )
+
+
+def _shares(sheet: Sheet, job: Requirement) -> None:
+    sheet.add(
+        "read bandwidth, one node",
+        NODE_READ_BYTES_PER_S,
+        read_bytes_per_s=job,
+        accelerators="cluster.count",
+        per_node=sheet.accelerator("per_node"),
+    )
+    sheet.add(
+        "read bandwidth, one accelerator",
+        ACCELERATOR_READ_BYTES_PER_S,
+        read_bytes_per_s=job,
+        accelerators="cluster.count",
+    )
+    sheet.add(
+        "bytes used by one accelerator, upper bound",
+        FLOP_RATIO_BYTES_PER_S,
+        sample_bytes=sheet["stored bytes a token"],
+        sample_flops=sheet["train FLOP a token"],
+        flops_per_s=peak(sheet),
+    )
+
+
+def _requests(sheet: Sheet) -> None:
+    reads = sheet.add(
+        "read requests, whole job",
+        SEQUENCE_READS_PER_S,
+        tokens_per_s=sheet["training rate"],
+        seq_len="model.seq_len",
+        sequences_per_read="training.sequences_per_read",
+    )
+    for drive, per_s in (("hard drives", HDD_READS_PER_S), ("NVMe drives", NVME_READS_PER_S)):
+        sheet.add(
+            f"{drive} for the requests",
+            DRIVES_FOR_READS,
+            reads_per_s=reads,
+            drive_reads_per_s=sheet.assume(
+                "drive_reads_per_s",
+                per_s,
+                unit="reads/s",
+                source=f"random reads of {drive}, a rule of thumb (unverified)",
+            ),
+        )
+
+
+def _images(sheet: Sheet, source: SourceFacts) -> None:
+    """Images that are read and decoded each second."""
+    rate: Given = sheet["training rate"]
+    part = source.label("tokens trained on")
+    if part != "tokens trained on":
+        rate = sheet.add(
+            source.label("training rate"),
+            SOURCE_TOKENS_PER_S,
+            tokens_per_s=rate,
+            source_tokens=sheet[part],
+            trained_tokens=sheet["tokens trained on"],
+        )
+    sheet.add(
+        source.label("images, whole job"),
+        IMAGES_PER_S,
+        tokens_per_s=rate,
+        sample_tokens=sheet[source.label("tokens a sample")],
+        images_per_sample=f"{source.key}.image_text.images_per_sample",
+    )
+
+
+def _whole_dataset(sheet: Sheet) -> Requirement:
+    """One version of the datasets of all sources."""
+    rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
+    if len(rows) == 1:
+        return next(iter(rows.values()))
+    return sheet.add_parts(
+        "datasets, one version", LOGICAL_BYTES, [row.as_input(n) for n, row in rows.items()]
+    )
+
+
+def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
+    """What nodes may find in memory of an epoch before; nothing in the first."""
+    trained, corpus = sheet["tokens trained on"], sheet["corpus tokens"]
+    if trained.value <= corpus.value:
+        return
+    if "epochs" not in sheet:
+        sheet.add("epochs", EPOCHS, trained_tokens=trained, corpus_tokens=corpus)
+    page_cache = sheet.add(
+        "page cache of a node",
+        PAGE_CACHE_BYTES,
+        host_memory_bytes="cluster.host_memory",
+        page_cache_frac="storage.page_cache_frac",
+    )
+    cached = sheet.add(
+        "reads answered from page cache, at most",
+        CACHED_FRAC,
+        dataset_bytes=dataset,
+        page_cache_bytes=page_cache,
+        nodes=sheet["nodes"],
+        epochs=sheet["epochs"],
+    )
+    sheet.add(
+        "read bandwidth, mean of all epochs",
+        UNCACHED_BYTES_PER_S,
+        read_bytes_per_s=job,
+        cached_frac=cached,
+    )
+
+
+def _staging(sheet: Sheet, dataset: Requirement) -> None:
+    """How long every node takes to copy the whole dataset to drives of its own."""
+    share = sheet.accelerator_if_known("scale_out_bits_per_s")
+    if share is not None:
+        link = sheet.add(
+            "network of a node",
+            NODE_LINK_BITS_PER_S,
+            scale_out_bits_per_s=share,
+            per_node=sheet.accelerator("per_node"),
+        )
+        sheet.add(
+            "staging to local drives, by a node's network",
+            TRANSFER_HOURS,
+            transfer_bytes=dataset,
+            link_bits_per_s=link,
+            efficiency="network.efficiency",
+        )
+    if sheet.plan.storage.read_bytes_per_s is not None:
+        sheet.add(
+            "staging to local drives, by the storage",
+            SHARED_STAGING_HOURS,
+            staged_bytes=dataset,
+            nodes=sheet["nodes"],
+            storage_bytes_per_s="storage.read_bytes_per_s",
+        )

@@ -1,0 +1,86 @@
+"""What reading from an object store takes in requests, and what it charges for them."""
+
+from sizing.formulas.bandwidth import USEFUL_BYTES_PER_READ
+from sizing.formulas.object_store import (
+    EGRESS_USD,
+    PREFIXES,
+    READ_REQUESTS_PER_S,
+    REQUEST_HOURS,
+    REQUESTS,
+    REQUESTS_USD,
+)
+from sizing.requirement import Requirement
+from sizing.sections.stages import one_dataset
+from sizing.sheet import Given, Sheet
+from sizing.tables.tiers import find_tier
+
+TITLE = "Object store"
+STORE = "S3"
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    dataset = _dataset(sheet)
+    ways: dict[str, Given] = {
+        "requests, one epoch": "storage.request_bytes",
+        "requests, one epoch, one a read": _read_bytes(sheet),
+    }
+    for name, size in ways.items():
+        made = sheet.add(name, REQUESTS, read_bytes=dataset, request_bytes=size)
+        sheet.add(
+            f"cost of {name}", REQUESTS_USD, requests=made, usd_per_1000="prices.get_per_1000"
+        )
+    _rates(sheet)
+    sheet.add(
+        "cost of egress, dataset once",
+        EGRESS_USD,
+        egress_bytes=dataset,
+        usd_per_gb="prices.egress_per_gb",
+    )
+
+
+def _dataset(sheet: Sheet) -> Requirement:
+    """One version of the datasets of all sources."""
+    several = "datasets, one version"
+    return sheet[several] if several in sheet else one_dataset(sheet, sheet.sources[0])
+
+
+def _read_bytes(sheet: Sheet) -> Requirement:
+    """Bytes that training uses of one read: the smallest requests there can be."""
+    name = "bytes used of a read"
+    if name in sheet:
+        return sheet[name]
+    return sheet.add(
+        name,
+        USEFUL_BYTES_PER_READ,
+        sequence_bytes=sheet["sequence bytes"],
+        sequences_per_read="training.sequences_per_read",
+    )
+
+
+def _rates(sheet: Sheet) -> None:
+    """Requests each second, and the partitions of a store that answer so many."""
+    rate = sheet.add(
+        "request rate, whole job",
+        READ_REQUESTS_PER_S,
+        read_bytes_per_s=sheet["read bandwidth, whole job"],
+        request_bytes="storage.request_bytes",
+    )
+    store = find_tier(STORE)
+    if store.prefix_get_per_s is None:
+        return
+    limit = sheet.assume(
+        "prefix_requests_per_s",
+        store.prefix_get_per_s,
+        unit="requests/s",
+        source=store.source_of("prefix_get_per_s"),
+    )
+    each = sheet["read requests, whole job"]
+    for name, per_s in {"partitions": rate, "partitions, one request a read": each}.items():
+        sheet.add(name, PREFIXES, requests_per_s=per_s, prefix_requests_per_s=limit)
+    sheet.add(
+        "time of an epoch's requests, one a read, at one partition",
+        REQUEST_HOURS,
+        requests=sheet["requests, one epoch, one a read"],
+        requests_per_s=limit,
+    )

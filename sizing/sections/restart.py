@@ -1,0 +1,105 @@
+"""What storage must deliver when the job starts again after a failure."""
+
+from sizing.formulas.restart import (
+    IMPORT_FILES,
+    IMPORT_S,
+    RESTART_READ_BYTES,
+    RESTART_READ_BYTES_PER_S,
+    RESTART_READ_S,
+)
+from sizing.requirement import Input, Requirement
+from sizing.sections.layout import replicas
+from sizing.sheet import Given, Sheet
+from sizing.tables.recipes import find_recipe
+from sizing.units import format_quantity
+
+TITLE = "Restart"
+JOB_READ = "restart read, whole job"
+BF16_BYTES = 2.0
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    once = sheet.assume(
+        "weight_readers", 1, unit="replicas", source="one reads for all, and broadcasts"
+    )
+    ways: dict[str, Given] = {"with broadcast": once, "without broadcast": replicas(sheet)}
+    chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
+    read = _read(sheet, JOB_READ, ways[chosen])
+    _rate(sheet, "restart read bandwidth", read)
+    unchosen = _read(sheet, f"restart read {other}", ways[other])
+    _rate(sheet, f"restart read bandwidth {other}", unchosen)
+    _time(sheet, read)
+    _imports(sheet)
+
+
+def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
+    per_param = next(i for i in sheet["one checkpoint"].inputs if i.name == "bytes_per_param")
+    return sheet.add(
+        name,
+        RESTART_READ_BYTES,
+        params="model.params",
+        bytes_per_param=per_param,
+        weight_bytes_per_param=_weight_bytes(sheet, per_param),
+        weight_readers=readers,
+    )
+
+
+def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
+    """Of what a checkpoint holds, the part that each replica needs."""
+    name = "weight_bytes_per_param"
+    if sheet.plan.value("checkpoints.bytes_per_param") is not None:
+        weights, source = min(BF16_BYTES, per_param.value), "BF16 weights, our choice"
+    else:
+        recipe = find_recipe(sheet.plan.checkpoints.recipe)
+        part = "weights" if "weights" in recipe.parts else "master weights"
+        weights, source = recipe.parts[part], f"{part} of the recipe; {recipe.source_of('parts')}"
+    return sheet.assume(name, weights, unit="bytes/parameter", source=source)
+
+
+def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
+    """The rate that loads it in time; none where no part of a restart may be loading."""
+    if sheet.plan.checkpoints.restart_load_frac > 0:
+        sheet.add(
+            name,
+            RESTART_READ_BYTES_PER_S,
+            restart_read_bytes=read,
+            restart_s="checkpoints.restart_s",
+            load_frac="checkpoints.restart_load_frac",
+        )
+
+
+def _time(sheet: Sheet, read: Requirement) -> None:
+    offered = "storage.read_bytes_per_s"
+    if sheet.plan.value(offered) is None:
+        return
+    taken = sheet.add(
+        "restart read time", RESTART_READ_S, restart_read_bytes=read, read_bytes_per_s=offered
+    )
+    if taken.value > sheet.plan.checkpoints.restart_s:
+        sheet.warnings.append(
+            f"reading {format_quantity(read.value, 'bytes')} to restart takes"
+            f" {format_quantity(taken.value, 's')}, a restart is planned to take"
+            f" {format_quantity(sheet.plan.checkpoints.restart_s, 's')}"
+        )
+
+
+def _imports(sheet: Sheet) -> None:
+    files = sheet.add(
+        "files opened at start",
+        IMPORT_FILES,
+        processes="cluster.count",
+        files_per_process="imports.files_per_process",
+    )
+    taken = sheet.add(
+        "import time",
+        IMPORT_S,
+        import_files=files,
+        metadata_ops_per_s="imports.metadata_ops_per_s",
+    )
+    if taken.value > sheet.plan.checkpoints.restart_s:
+        sheet.warnings.append(
+            "importing software from shared storage takes"
+            f" {format_quantity(taken.value, 's')}, longer than a whole restart is"
+            " planned to take: keep it in an image on each node's own drives"
+        )

@@ -1,0 +1,164 @@
+"""What is stored of each corpus: the files that come in, scratch, the dataset; and logs.
+
+Stages that a run deletes at its end need room all the same, unless the plan says otherwise.
+"""
+
+import re
+
+from sizing.corpus import DATASET, INPUTS, CorpusMeasurement
+from sizing.formulas.capacity import (
+    DATASET_BYTES,
+    FILTERED_BYTES,
+    KEY_BYTES,
+    LOG_BYTES_PER_ACCELERATOR_DAY,
+    LOGICAL_BYTES,
+    LOGS_BYTES,
+    LZ4_SOURCE,
+    LZ4_TEXT_RATIO,
+    RAW_INPUT_BYTES,
+    RAW_SAMPLE_BYTES,
+    STAGE_BYTES,
+    VERSIONS_BYTES,
+)
+from sizing.formulas.mixture import DOCS_IN
+from sizing.requirement import Requirement
+from sizing.sheet import Given, Sheet, SourceFacts
+
+TITLE = "Stored, by stage"
+STORED = "stored: "  # how the name of a part of the capacity begins
+ONE_VERSION = "dataset, one version"
+
+_INTERMEDIATE = re.compile(r"\d\d-")  # how a run names the folders that it deletes at its end
+_NUM_PERM, _BANDS = 112, 14  # of the default recipe
+_NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
+
+
+def add(sheet: Sheet) -> None:
+    """Add the rows of the section."""
+    for source in sheet.sources:
+        one = _one_dataset(sheet, source)
+        if source.measurement is None:
+            _assumed_stages(sheet, source, one)
+        else:
+            _measured_stages(sheet, source, source.measurement)
+        if sheet.plan.storage.token_versions > 1:
+            sheet.add(
+                source.label(f"{STORED}{DATASET}"),
+                VERSIONS_BYTES,
+                dataset_bytes=one,
+                token_versions="storage.token_versions",
+            )
+    _logs(sheet)
+
+
+def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
+    """The row of a source's dataset in one version."""
+    name = source.label(ONE_VERSION)
+    return sheet[name] if name in sheet else sheet[source.label(f"{STORED}{DATASET}")]
+
+
+def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
+    only = sheet.plan.storage.token_versions == 1
+    name = f"{STORED}{DATASET}" if only else ONE_VERSION
+    if source.measurement is not None and not source.scaled:
+        return _stage(sheet, source, source.measurement, DATASET, name)
+    # of another corpus than the measured one only a ratio with an error is known
+    return sheet.add(
+        source.label(name),
+        DATASET_BYTES,
+        corpus_tokens=source.tokens,
+        stored_bytes_per_token=source.stored_bytes_per_token,
+    )
+
+
+def _measured_stages(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> None:
+    """What the run stored in each of its folders, in proportion to the tokens."""
+    for stage in measured.stored_bytes:
+        if stage == INPUTS and sheet.plan.value(f"{source.key}.raw_bytes") is not None:
+            _stated_inputs(sheet, source)
+        elif stage != DATASET and (_has_scratch(sheet) or not _INTERMEDIATE.match(stage)):
+            _stage(sheet, source, measured, stage, f"{STORED}{stage}")
+
+
+def _stage(
+    sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement, stage: str, name: str
+) -> Requirement:
+    return sheet.add(
+        source.label(name),
+        STAGE_BYTES,
+        measured_bytes=measured.input("measured_bytes", "stored_bytes", "bytes", stage=stage),
+        measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
+        corpus_tokens=source.tokens,
+    )
+
+
+def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None:
+    """The stages that a run is known to have, where none was measured."""
+    kept = f"{source.key}.kept_frac"
+    has_images = sheet.plan.value(f"{source.key}.image_text") is not None
+    text: dict[str, Given] = {
+        "corpus_tokens": source.tokens,
+        "text_bytes_per_token": source.text_bytes_per_token,
+        "kept_frac": kept,
+    }
+    name = source.label(f"{STORED}{INPUTS}")
+    if sheet.plan.value(f"{source.key}.raw_bytes") is not None:
+        _stated_inputs(sheet, source)
+    elif has_images:
+        sheet.add(name, RAW_SAMPLE_BYTES, dataset_bytes=one, kept_frac=kept)
+    else:
+        ratio = f"{source.key}.compression_ratio"
+        sheet.add(name, RAW_INPUT_BYTES, **text, compression_ratio=ratio)
+    if _has_scratch(sheet):
+        lz4 = sheet.assume("lz4_ratio", LZ4_TEXT_RATIO, unit="ratio", source=LZ4_SOURCE)
+        sheet.add(source.label(f"{STORED}text"), FILTERED_BYTES, **text, lz4_ratio=lz4)
+        _keys(sheet, source, kept)
+        if not has_images:
+            sheet.add(
+                source.label(f"{STORED}token shards"),
+                DATASET_BYTES,
+                corpus_tokens=source.tokens,
+                stored_bytes_per_token=source.token_width_bytes,
+            )
+
+
+def _keys(sheet: Sheet, source: SourceFacts, kept: str) -> None:
+    docs = sheet.add(
+        source.label("documents that come in"), DOCS_IN, docs=source.docs, kept_frac=kept
+    )
+    sheet.add(
+        source.label(f"{STORED}digests, signatures and band keys"),
+        KEY_BYTES,
+        docs_in=docs,
+        num_perm=sheet.assume("num_perm", _NUM_PERM, unit="permutations", source=_NEAR),
+        bands=sheet.assume("bands", _BANDS, unit="bands", source=_NEAR),
+    )
+
+
+def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
+    given = sheet.input("raw_bytes", f"{source.key}.raw_bytes")
+    sheet.add_parts(source.label(f"{STORED}{INPUTS}"), LOGICAL_BYTES, [given])
+
+
+def _has_scratch(sheet: Sheet) -> bool:
+    """Whether room is wanted for what a run makes on its way."""
+    return sheet.plan.storage.scratch or sheet.plan.storage.keep_intermediates
+
+
+def _logs(sheet: Sheet) -> None:
+    name = f"{STORED}logs"
+    if sheet.plan.storage.logs is not None:
+        sheet.add_parts(name, LOGICAL_BYTES, [sheet.input("logs", "storage.logs")])
+        return
+    sheet.add(
+        name,
+        LOGS_BYTES,
+        accelerators="cluster.count",
+        training_days=sheet["training time"],
+        log_bytes_per_accelerator_day=sheet.assume(
+            "log_bytes_per_accelerator_day",
+            LOG_BYTES_PER_ACCELERATOR_DAY,
+            unit="bytes/day",
+            source="our choice (unverified)",
+        ),
+    )

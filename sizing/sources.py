@@ -1,0 +1,142 @@
+"""The facts of each source of a plan: measured where it was, stated or assumed where not."""
+
+from sizing.corpus import CorpusMeasurement
+from sizing.errors import PlanError
+from sizing.formulas.image_text import IMAGE_TEXT_BYTES_PER_TOKEN, SAMPLE_BYTES, SAMPLE_TOKENS
+from sizing.formulas.mixture import DOCS
+from sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS
+from sizing.requirement import Input, Requirement
+from sizing.sheet import Given, Sheet, SourceFacts
+
+WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored in 4 bytes
+
+
+def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
+    """Of the corpus, or of each of the sources; adds the rows that they are computed in.
+
+    Raises:
+        PlanError: of a source neither tokens nor a measurement are known.
+    """
+    if sheet.plan.sources:
+        return tuple(
+            _facts(sheet, f"sources.{s.name}", s.name, sheet.measurements.get(s.name))
+            for s in sheet.plan.sources
+        )
+    found = sheet.measurements.get("corpus")
+    return (_facts(sheet, "corpus", "corpus" if found is None else found.name, found),)
+
+
+def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | None) -> SourceFacts:
+    tokens = _tokens(sheet, key, measurement)
+    amount = sheet.input("tokens", tokens).value
+    scaled = measurement is None or amount != measurement.tokens.value
+    source = SourceFacts(
+        name=name,
+        key=key,
+        measurement=measurement,
+        scaled=scaled,
+        tokens=tokens,
+        token_width_bytes=_width(sheet, key, measurement),
+    )
+    source.text_bytes_per_token = _text_bytes_per_token(sheet, source)
+    source.stored_bytes_per_token = _stored_bytes_per_token(sheet, source)
+    source.docs = _docs(sheet, source)
+    return source
+
+
+def _tokens(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Given:
+    """Stated, else measured, else enough for the model."""
+    if sheet.plan.value(f"{key}.tokens") is not None:
+        return f"{key}.tokens"
+    if measurement is not None:
+        return measurement.input("tokens", "tokens", "tokens")
+    if key != "corpus":
+        raise PlanError(f"{key}: neither tokens nor a path is given; one says how large it is")
+    return sheet.add("compute-optimal tokens", COMPUTE_OPTIMAL_TOKENS, params="model.params")
+
+
+def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:
+    name = "token_width_bytes"
+    if measurement is not None:
+        return Input(
+            name=name,
+            value=measurement.token_width_bytes,
+            unit="bytes/token",
+            measured=measurement.measured,
+            source=measurement.source,
+        )
+    for setting in (f"{key}.{name}", f"corpus.{name}"):
+        if sheet.plan.value(setting) is not None:
+            return sheet.plan.input(setting)
+    width = 2 if sheet.plan.corpus.vocab_size < WIDE_VOCAB else 4
+    return sheet.plan.input(f"corpus.{name}", value=width)
+
+
+def _text_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    if source.measurement is not None:
+        name = "text_bytes_per_token"
+        return source.measurement.input(name, name, "bytes/token")
+    if sheet.plan.value(f"{source.key}.image_text") is None:
+        return f"{source.key}.text_bytes_per_token"
+    return sheet.add(
+        source.label("text bytes a token"),
+        IMAGE_TEXT_BYTES_PER_TOKEN,
+        sample_bytes=f"{source.key}.image_text.text_bytes",
+        sample_tokens=_sample_tokens(sheet, source),
+    )
+
+
+def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    if source.measurement is not None:
+        name = "stored_bytes_per_token"
+        return source.measurement.input(name, name, "bytes/token")
+    if sheet.plan.value(f"{source.key}.image_text") is None:
+        return source.token_width_bytes
+    sample = sheet.add(
+        source.label("bytes a sample"),
+        SAMPLE_BYTES,
+        image_bytes=f"{source.key}.image_text.image_bytes",
+        images_per_sample=f"{source.key}.image_text.images_per_sample",
+        text_bytes=f"{source.key}.image_text.text_bytes",
+    )
+    return sheet.add(
+        source.label("image and text bytes a token"),
+        IMAGE_TEXT_BYTES_PER_TOKEN,
+        sample_bytes=sample,
+        sample_tokens=_sample_tokens(sheet, source),
+    )
+
+
+def _sample_tokens(sheet: Sheet, source: SourceFacts) -> Requirement:
+    name = source.label("tokens a sample")
+    if name in sheet:
+        return sheet[name]
+    return sheet.add(
+        name,
+        SAMPLE_TOKENS,
+        tokens_per_image=f"{source.key}.image_text.tokens_per_image",
+        images_per_sample=f"{source.key}.image_text.images_per_sample",
+        text_tokens=f"{source.key}.image_text.text_tokens",
+    )
+
+
+def _docs(sheet: Sheet, source: SourceFacts) -> Given:
+    """Documents that reach the tokenizer: counted, or as many as the tokens make."""
+    measured = source.measurement
+    if measured is None and sheet.plan.value(f"{source.key}.image_text") is not None:
+        per_doc: Given = _sample_tokens(sheet, source)  # a sample is a document
+    elif measured is None or measured.docs is None:
+        per_doc = f"{source.key}.tokens_per_doc"
+    elif not source.scaled:
+        return measured.input("docs", "docs", "documents")
+    else:
+        per_doc = Input(
+            name="tokens_per_doc",
+            value=measured.tokens.value / measured.docs.value,
+            unit="tokens/document",
+            measured=measured.measured,
+            source=measured.source,
+        )
+    return sheet.add(
+        source.label("documents"), DOCS, corpus_tokens=source.tokens, tokens_per_doc=per_doc
+    )

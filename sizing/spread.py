@@ -1,0 +1,106 @@
+"""How uncertain a value is, told by what makes it so.
+
+A spread holds, for each uncertain quantity that a value rests on, what the value is in each
+scenario of that quantity, everything else at its point:
+
+    {"cluster.mfu": (4.2e6, 5.1e6)}           the value at the low and at the high end
+    {"sample of web": (4.8e6, 4.9e6, …)}      the value in each of its joint draws
+
+So a quantity that reaches a value by several ways, as the tokens of a corpus do the bytes of
+every stage and their sum, is counted once and with its sign, and a formula need not be linear.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+Spread: TypeAlias = Mapping[str, tuple[float, ...]]
+
+ENDS = 2  # scenarios of a quantity of which an interval is known, rather than draws
+LEAST_DRAWS = 40  # of which one falls outside on either side of 95 %
+TAIL = 0.025  # outside a two-sided 95 % interval, on each side
+Z_95 = 1.96  # two-sided 95 % of a normal distribution
+
+
+def ends(quantity: str, low: float, high: float) -> Spread:
+    """The spread of a quantity whose 95 % interval is known."""
+    return {quantity: (low, high)}
+
+
+def of_error(quantity: str, value: float, se: float | None) -> Spread:
+    """The spread of a quantity from its standard error; none without one.
+
+        value - 1.96 se   to   value + 1.96 se
+
+    >>> of_error("ratio", 100.0, 10.0)
+    {'ratio': (80.4, 119.6)}
+    """
+    return {} if se is None else ends(quantity, value - Z_95 * se, value + Z_95 * se)
+
+
+def carried(
+    function: Callable[..., float], values: Mapping[str, float], spreads: Mapping[str, Spread]
+) -> Spread:
+    """The spread of `function(**values)` whose arguments have `spreads`.
+
+    Raises:
+        ValueError: two arguments disagree on how many scenarios a quantity has.
+
+    >>> def area(width, height): return width * height
+    >>> carried(area, {"width": 3.0, "height": 4.0}, {"width": {"ruler": (2.5, 3.5)}})
+    {'ruler': (10.0, 14.0)}
+    """
+    counts: dict[str, int] = {}
+    for spread in spreads.values():
+        for quantity, scenarios in spread.items():
+            if counts.setdefault(quantity, len(scenarios)) != len(scenarios):
+                raise ValueError(
+                    f"{quantity!r} has {counts[quantity]} scenarios here, {len(scenarios)} there"
+                )
+    return {
+        quantity: tuple(
+            function(
+                **{
+                    name: spreads.get(name, {}).get(quantity, (value,) * n)[i]
+                    for name, value in values.items()
+                }
+            )
+            for i in range(n)
+        )
+        for quantity, n in counts.items()
+    }
+
+
+def interval(value: float, spread: Spread) -> tuple[float | None, float | None]:
+    """The 95 % interval of a value; (None, None) where nothing it rests on has one.
+
+        low  = value - sqrt(sum over quantities of (value - its low)^2), high likewise
+
+    The quantities are taken as independent of each other; ends need not be symmetric (MOVER:
+    Zou and Donner 2008, doi 10.1002/sim.3095).
+
+    >>> interval(100.0, {"a": (97.0, 106.0), "b": (96.0, 108.0)})
+    (95.0, 110.0)
+    >>> interval(100.0, {})
+    (None, None)
+    """
+    if not spread:
+        return None, None
+    limits = [_limits(scenarios) for scenarios in spread.values()]
+    below = math.hypot(*(max(0.0, value - low) for low, _ in limits))
+    above = math.hypot(*(max(0.0, high - value) for _, high in limits))
+    return value - below, value + above
+
+
+def _limits(scenarios: Sequence[float]) -> tuple[float, float]:
+    """The ends, whichever is lower; of draws, the 2.5th and the 97.5th percentile."""
+    ordered = sorted(scenarios)
+    if len(ordered) == ENDS:
+        return ordered[0], ordered[1]
+    return _percentile(ordered, TAIL), _percentile(ordered, 1 - TAIL)
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    at = min(int(place), len(ordered) - 2)
+    return ordered[at] + (place - at) * (ordered[at + 1] - ordered[at])

@@ -1,0 +1,44 @@
+"""All that is stored, and what is bought for it."""
+
+import pytest
+
+from sizing.formulas.capacity import LOGICAL_BYTES
+from sizing.sections import capacity, formats
+from tests.sizing.sections.begun import begun, names
+
+
+def test_everything_stored_is_counted_once():
+    made = begun("", until=capacity)
+    parts = names(made, "stored: ")
+    assert made["stored in all"].value == pytest.approx(sum(made[name].value for name in parts))
+    assert {f"stored: {i.name}" for i in made["stored in all"].inputs} == parts
+
+
+def test_what_later_sections_store_is_counted_too():
+    made = begun("", until=formats)
+    stored = made.assume("n_bytes", 1e18, unit="bytes", source="a test")
+    made.add_parts("stored: checkpoints", LOGICAL_BYTES, [stored])
+    capacity.add(made)
+    assert made["stored in all"].value > 1e18
+
+
+@pytest.mark.parametrize(
+    ("storage", "usable", "raw"),
+    [
+        ("{fill_frac: 0.8}", 1 / 0.8, 1.25 / 0.8),
+        ("{fill_frac: 0.5, redundancy: 3 replicas}", 2, 6),
+        ("{fill_frac: 1.0, growth_frac: 0.5, growth_years: 2, redundancy: none}", 2.25, 2.25),
+        ("{fill_frac: 1.0, redundancy: raid6 8+2}", 1, 1.25),
+    ],
+)
+def test_fill_growth_and_redundancy_come_on_top(storage, usable, raw):
+    made = begun(f"storage: {storage}", until=capacity)
+    stored = made["stored in all"].value
+    assert made["usable capacity"].value / stored == pytest.approx(usable)
+    assert made["raw capacity"].value / stored == pytest.approx(raw)
+
+
+def test_the_redundancy_is_shown_as_it_was_written():
+    made = begun("storage: {redundancy: 16+2}", until=capacity)
+    factor = made["raw capacity"].inputs[1]
+    assert (factor.value, factor.source) == (1.125, "stated: storage.redundancy 16+2")

@@ -1,0 +1,117 @@
+"""Checkpoints of published size and rate, waited for or not, and the time they cost."""
+
+import pytest
+
+from sizing.sections.checkpoints import JOB_RATE
+from tests.sizing.sections.sheets import OF_405B, sheet, values
+
+
+def test_the_405b_as_it_was_published():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{interval_s: 1800, stall_frac: 0.01}}")
+    assert made["one checkpoint"].value / 1e12 == pytest.approx(5.68, rel=0.001)
+    assert made["checkpoint of one rank"].value / 1e6 == pytest.approx(347, rel=0.002)
+    assert made["checkpoint of one node"].value / 1e9 == pytest.approx(8 * 0.347, rel=0.002)
+    assert made["mean time to failure"].value == pytest.approx(3.09, abs=0.005)
+    assert made[JOB_RATE].value / 1e9 == pytest.approx(316, rel=0.002)
+    assert made["checkpoint write bandwidth, one node"].value / 1e9 == pytest.approx(
+        316 / 2048, 0.01
+    )
+    assert made["checkpoint stall"].value == pytest.approx(18)
+    assert made["checkpoint bytes a day"].value / 1e12 == pytest.approx(48 * 5.68, rel=0.001)
+    assert made["failures to expect"].value == pytest.approx(67 * 24 / 3.09, rel=0.02)
+
+
+def test_where_storage_is_known_the_interval_is_youngs():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{write_bytes_per_s: 50 GB/s, restart_s: 1020}}")
+    stall, young, daly, interval = values(
+        made,
+        "checkpoint stall",
+        "optimal checkpoint interval, Young",
+        "optimal checkpoint interval, Daly",
+        "checkpoint interval",
+    )
+    assert stall == pytest.approx(113.6, abs=0.1)
+    assert young / 60 == pytest.approx(26.5, abs=0.05)
+    assert daly / 60 == pytest.approx(25.3, abs=0.05)
+    assert interval == young
+    assert made["waste without restarts"].value == pytest.approx(0.143, abs=0.001)
+    assert made["waste"].value == pytest.approx(0.235, abs=0.001)
+    assert made["waste at the optimal interval"].value == made["waste"].value
+    assert made[JOB_RATE].value == pytest.approx(5.68e12 / (0.05 * young), rel=0.001)
+
+
+def test_a_stated_interval_holds_and_storage_that_is_too_slow_for_it_is_warned_of():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{write_bytes_per_s: 50 GB/s, interval_s: 600}}")
+    assert made["checkpoint interval"].value == 600
+    assert made["checkpoint stall"].value == pytest.approx(113.6, abs=0.1)
+    assert made["waste"].value > made["waste at the optimal interval"].value
+    assert (
+        "storage takes 50 GB/s of checkpoints, 189 GB/s are needed to write one each 10 minutes"
+        " within the plan's limits" in made.warnings
+    )
+    fast = sheet(f"{OF_405B}\ncheckpoints: {{write_bytes_per_s: 190 GB/s, interval_s: 600}}")
+    assert not any("of checkpoints" in warning for warning in fast.warnings)
+
+
+def test_without_either_one_is_written_each_half_hour():
+    made = sheet("")
+    assert made["checkpoint interval"].value == 1800
+    (interval,) = made["checkpoint interval"].inputs
+    assert interval.source.startswith("default of checkpoints.interval_s")
+    assert made["checkpoint stall"].value == pytest.approx(0.05 * 1800)
+    assert made[JOB_RATE].value == pytest.approx(8e9 * 14 / 90)
+
+
+def test_nobody_waits_for_an_asynchronous_one_but_for_the_copy():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async, interval_s: 1800}}")
+    assert made["checkpoint stall"].value == pytest.approx(347e6 / 25e9, rel=0.002)
+    assert made[JOB_RATE].value / 1e9 == pytest.approx(31.6, rel=0.002)
+    assert made[f"{JOB_RATE}, bare minimum"].value / 1e9 == pytest.approx(3.16, rel=0.002)
+    assert made["checkpoint drain"].value == pytest.approx(180)
+    lost = (900 + 180 + 1000) / (made["mean time to failure"].value * 3600)
+    assert made["waste"].value == pytest.approx(lost, rel=1e-4)
+
+
+def test_an_asynchronous_one_is_written_as_often_as_storage_can_follow():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async, write_bytes_per_s: 31.6 GB/s}}")
+    assert made["checkpoint interval"].value == pytest.approx(1797, rel=0.001)
+    assert made["checkpoint drain"].value == pytest.approx(179.7, rel=0.001)
+    assert not any("of checkpoints" in warning for warning in made.warnings)
+    unhurried = "checkpoints: {mode: async, write_bytes_per_s: 100 TB/s}"
+    made = sheet(f"{OF_405B}\n{unhurried}")
+    assert made["checkpoint interval"].value == made["optimal checkpoint interval, Young"].value
+
+
+def test_bytes_of_a_parameter_are_those_of_the_recipe_unless_stated():
+    of_recipe = sheet("checkpoints: {recipe: fp32+adam}")["one checkpoint"]
+    assert of_recipe.value == 8e9 * 12
+    source = of_recipe.inputs[1].source
+    assert source.startswith("stated: checkpoints.recipe fp32+adam; 4 master weights + 4 momentum")
+    assert not sheet("checkpoints: {recipe: bf16+adam-8bit}")["one checkpoint"].verified
+    stated = sheet("checkpoints: {bytes_per_param: 6}")["one checkpoint"]
+    assert (stated.value, stated.inputs[1].source) == (48e9, "stated: checkpoints.bytes_per_param")
+
+
+def test_a_recipe_that_counts_gradients_is_warned_of():
+    (warning,) = [w for w in sheet("checkpoints: {recipe: megatron}").warnings if "recipe" in w]
+    assert "counts what memory holds, gradients too" in warning
+    assert not [w for w in sheet("").warnings if "recipe" in w]
+
+
+def test_kept_are_the_last_the_final_and_those_whose_turn_had_come():
+    assert sheet("")["stored: checkpoints"].value == 4 * 8e9 * 14
+    text = "training: {days: 10}\ncheckpoints: {keep_last: 2, keep_forever: 3, keep_every_s: 86400}"
+    made = sheet(text)
+    assert made["checkpoints kept in turn"].value == pytest.approx(10, abs=1)
+    kept = 5 + made["checkpoints kept in turn"].value
+    assert made["stored: checkpoints"].value == kept * 8e9 * 14
+
+
+def test_a_job_that_hardly_gets_on_is_warned_of():
+    made = sheet("cluster: {count: 100000, mttf_hours: 50000}")
+    assert made["mean time to failure"].value == 0.5
+    assert any(
+        "most of the time is lost" in warning and "fails each 30 minutes" in warning
+        for warning in made.warnings
+    )
+    assert not any("time is lost" in warning for warning in sheet("").warnings)

@@ -1,0 +1,136 @@
+"""What is trained on, from one corpus or several, and the bytes behind each token."""
+
+import pytest
+
+from sizing.corpus import read_corpus
+from sizing.errors import PlanError
+from sizing.plan.load import parse_plan
+from sizing.sections import corpus, rate
+from sizing.sheet import Sheet
+from tests.sizing.corpora import estimate, measured
+
+
+def sheet(text, **measurements):
+    made = Sheet(parse_plan(text, where="plan"), measurements)
+    for section in (rate, corpus):
+        made.begin(section.TITLE)
+        section.add(made)
+    return made
+
+
+def test_without_any_corpus_20_tokens_a_parameter_are_assumed():
+    made = sheet("model: {params: 8B}")
+    assert made["corpus tokens"].value == 160e9
+    assert made["stored bytes a token"].value == 4
+    assert made["documents"].value == pytest.approx(160e9 / 700)
+
+
+def test_a_vocabulary_under_65_500_is_stored_in_two_bytes():
+    assert sheet("corpus: {vocab_size: 65499}")["stored bytes a token"].value == 2
+    assert sheet("corpus: {vocab_size: 65500}")["stored bytes a token"].value == 4
+    assert (
+        sheet("corpus: {vocab_size: 100, token_width_bytes: 4}")["stored bytes a token"].value == 4
+    )
+
+
+def test_a_measured_corpus_brings_its_tokens_bytes_and_documents():
+    made = sheet("", corpus=measured())
+    assert made["corpus tokens"].value == 2e6
+    assert made["corpus tokens"].measured
+    assert made["stored bytes a token"].interval == pytest.approx((2.2 - 0.0196, 2.2 + 0.0196))
+    source = made.sources[0]
+    assert (source.name, source.scaled, source.docs.value) == ("docs", False, 9000)
+    assert "documents" not in made
+
+
+def test_a_larger_corpus_than_was_measured_has_as_large_documents():
+    made = sheet("corpus: {tokens: 4M}", corpus=measured())
+    assert made.sources[0].scaled
+    assert made["documents"].value == pytest.approx(18_000)
+
+
+def test_an_estimate_gives_every_row_on_its_tokens_an_interval():
+    made = sheet("", corpus=read_corpus(estimate(), where="e"))
+    low, high = made["training time"].interval
+    assert low / made["training time"].value == pytest.approx(0.2525 / 0.3)
+    assert high / made["training time"].value == pytest.approx(0.3475 / 0.3)
+    assert made["stored bytes a token"].interval == (4.0, 4.0)  # tokens cancel
+
+
+def test_tokens_days_and_epochs_each_say_how_long():
+    day = sheet("")["training rate"].value * 86_400
+    assert sheet("training: {epochs: 3}", corpus=measured())["tokens trained on"].value == 6e6
+    by_tokens = sheet("training: {tokens: 6M}", corpus=measured())
+    assert by_tokens["epochs"].value == 3
+    by_days = sheet("training: {days: 2}")
+    assert by_days["tokens trained on"].value == pytest.approx(2 * day)
+    assert by_days["training time"].value == pytest.approx(2)
+
+
+def test_tokens_and_days_may_agree_but_not_contradict():
+    day = sheet("")["training rate"].value * 86_400
+    assert sheet(f"training: {{tokens: {day:.0f}, days: 1}}")["training time"].value == (
+        pytest.approx(1)
+    )
+    with pytest.raises(PlanError) as e:
+        sheet(f"training: {{tokens: {3 * day:.0f}, days: 1}}")
+    assert "take 3 days, and training.days is 1; give one, or cluster.count 3,072" in str(e.value)
+
+
+def test_image_text_samples_weigh_what_their_images_do():
+    made = sheet("corpus: {tokens: 1T, image_text: {}}")
+    assert made["stored bytes a token"].value == pytest.approx(222.8, abs=0.05)
+    assert made["tokens a sample"].value == 1124
+
+
+MIXED = """
+model: {params: 8B}
+sources:
+  - {name: web, tokens: 900B, weight: 3}
+  - {name: images, tokens: 100B, weight: 1, image_text: {}}
+"""
+
+
+def test_sources_are_mixed_by_weight():
+    made = sheet(f"{MIXED}\ntraining: {{tokens: 1T}}")
+    assert made["corpus tokens"].value == 1e12
+    assert made["tokens trained on, web"].value == 750e9
+    assert made["epochs, images"].value == pytest.approx(2.5)
+    assert made["stored bytes a token"].value == pytest.approx(0.75 * 4 + 0.25 * 222.776, rel=1e-5)
+    assert [s.name for s in made.sources] == ["web", "images"]
+
+
+def test_sources_are_mixed_by_epochs():
+    made = sheet(
+        "sources: [{name: a, tokens: 1T, epochs: 2}, {name: b, tokens: 2T, epochs: 0.5,"
+        " token_width_bytes: 2}]"
+    )
+    assert made["tokens trained on"].value == 3e12
+    assert made["stored bytes a token"].value == pytest.approx((2 * 4 + 1 * 2) / 3)
+
+
+def test_without_weights_sources_are_seen_as_often_as_each_other():
+    made = sheet("sources: [{name: a, tokens: 1T}, {name: b, tokens: 3T}]\ntraining: {tokens: 2T}")
+    assert made["epochs, a"].value == made["epochs, b"].value == 0.5
+
+
+def test_a_measured_source_among_stated_ones():
+    made = sheet(
+        "sources: [{name: a, weight: 1}, {name: b, tokens: 2M, weight: 1}]\ntraining: {tokens: 8M}",
+        a=measured(),
+    )
+    assert made["corpus tokens"].value == 4e6
+    assert made["stored bytes a token"].value == pytest.approx((2.2 + 4) / 2)
+
+
+def test_a_source_of_unknown_size_is_refused():
+    with pytest.raises(PlanError, match="sources.a: neither tokens nor a path is given"):
+        sheet("sources: [{name: a}]")
+
+
+def test_the_tokens_of_one_source_may_have_an_interval():
+    made = sheet(
+        "sources: [{name: a, tokens: {value: 1T, low: 0.8T, high: 1.4T}, epochs: 1},"
+        " {name: b, tokens: 2T, epochs: 1}]"
+    )
+    assert made["tokens trained on"].interval == pytest.approx((2.8e12, 3.4e12))

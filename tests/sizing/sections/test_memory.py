@@ -1,0 +1,56 @@
+"""Accelerators for a model, by Bekman's rules, and what each of them then holds."""
+
+import pytest
+
+from tests.sizing.sections.sheets import OF_405B, sheet, values
+
+
+def test_80_billion_parameters_train_on_23_and_are_served_by_3():
+    made = sheet("model: {params: 80B}")
+    names = ("accelerators to train, at least", "accelerators to serve, at least")
+    assert values(made, *names) == [23, 3]
+
+
+def test_what_each_holds_by_stage_of_zero():
+    made = sheet("model: {params: 7.5B}\ncluster: {count: 64}\ntraining: {data_parallel: 64}")
+    names = [f"model states of one accelerator, ZeRO {stage}" for stage in range(4)]
+    assert values(made, *names) == pytest.approx([120e9, 31.4e9, 16.6e9, 1.875e9], abs=0.05e9)
+    divided = sheet("model: {params: 7.5B}\ncluster: {count: 64}\ntraining: {data_parallel: 8}")
+    assert divided[names[0]].value == 15e9
+
+
+def test_keys_and_values_of_llama_3_8b():
+    made = sheet("model: {layers: 32, hidden: 4096, heads: 32, kv_heads: 8}")
+    assert values(made, "KV cache of a token", "KV cache of a sequence") == [2**17, 2**30]
+    assert made["weights to serve"].value == 16e9
+    assert made["sequences served at once"].value == 52
+
+
+def test_heads_and_their_width_follow_where_they_are_not_stated():
+    assert sheet("model: {layers: 32, hidden: 4096, heads: 32}")["KV cache of a token"].value == (
+        4 * 2**17
+    )
+    stated = "model: {layers: 32, kv_heads: 8, head_dim: 64}"
+    assert sheet(stated)["KV cache of a token"].value == 2**16
+    for too_little in ("layers: 32", "layers: 32, hidden: 4096", "layers: 32, kv_heads: 8"):
+        assert "KV cache of a token" not in sheet(f"model: {{{too_little}}}")
+    assert "KV cache of a token" not in sheet("model: {hidden: 4096, heads: 32}")
+
+
+def test_too_few_accelerators_are_warned_of():
+    made = sheet("model: {params: 80B}\ncluster: {count: 8}")
+    assert "cluster.count 8 is less than the 23 accelerators whose memory holds the model in" in (
+        " ".join(made.warnings)
+    )
+
+
+def test_a_model_that_fits_no_node_needs_to_know_its_replicas():
+    unknown = OF_405B.replace("data_parallel: 128, ", "")
+    (warning,) = [w for w in sheet(unknown).warnings if "replica" in w]
+    assert "takes 115 accelerators to train: give training.data_parallel, at most 142" in warning
+    assert not [w for w in sheet(OF_405B).warnings if "replica" in w]
+
+
+def test_without_a_known_memory_nothing_is_said():
+    made = sheet("cluster: {accelerator: ours, dense_flops_per_s: 1e15, per_node: 8}")
+    assert "accelerators to train, at least" not in made

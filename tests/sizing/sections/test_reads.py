@@ -1,0 +1,137 @@
+"""What training reads, by access pattern, epoch and source."""
+
+import pytest
+
+from sizing.formulas.bandwidth import cached_frac
+from sizing.sections import reads
+from tests.sizing.corpora import measured
+from tests.sizing.sections.begun import begun, names
+
+IMAGES = "corpus: {tokens: 1T, image_text: {}}"
+
+
+def sheet(text, **measurements):
+    return begun(text, until=reads, **measurements)
+
+
+@pytest.mark.parametrize(
+    ("params", "count", "mb_per_s", "requests"),
+    [("405B", 16_384, 10.7, 326), ("70B", 1024, 3.9, 118), ("8B", 1024, 33.8, 1030)],
+)
+def test_published_text_models_read_megabytes_a_second(params, count, mb_per_s, requests):
+    made = sheet(
+        f"{{model: {{params: {params}}}, cluster: {{count: {count}}},"
+        " training: {read_amplification: 1}}"
+    )
+    job = made["read bandwidth, whole job"].value
+    assert job / 1e6 == pytest.approx(mb_per_s, rel=0.02)
+    assert made["read requests, whole job"].value == pytest.approx(requests, abs=0.5)
+    assert made["nodes"].value == count / 8
+    assert made["read bandwidth, one node"].value == pytest.approx(job / (count / 8))
+    assert made["read bandwidth, one accelerator"].value == pytest.approx(job / count)
+    assert made["sequence bytes"].value == 8192 * 4
+
+
+def test_image_text_reads_56_times_as_much():
+    text, images = sheet("corpus: {tokens: 1T}"), sheet(IMAGES)
+    ratio = images["read bandwidth, whole job"].value / text["read bandwidth, whole job"].value
+    assert ratio == pytest.approx(222.8 / 4, rel=0.001)
+    assert images["images, whole job"].value == pytest.approx(7508, rel=0.001)
+    assert "images, whole job" not in text
+
+
+def test_of_a_mixture_only_one_source_has_images():
+    made = sheet(
+        "{sources: [{name: web, tokens: 1T, weight: 3},"
+        " {name: photos, tokens: 1T, weight: 1, image_text: {}}]}"
+    )
+    alone = sheet(IMAGES)["images, whole job"].value
+    assert made["images, whole job, photos"].value == pytest.approx(alone / 4)
+    assert "images, whole job, web" not in made
+
+
+@pytest.mark.parametrize(
+    ("training", "factor"),
+    [
+        ("{}", 1.3),
+        ("{access: mmap}", 1 + 54_067 / 32_768),
+        ("{access: random}", 1 + 3604 / 32_768),
+        ("{access: mmap, sequences_per_read: 64}", 1 + 54_067 / (64 * 32_768)),
+        ("{access: mmap, read_amplification: 2}", 2),
+    ],
+)
+def test_amplification_follows_from_how_sequences_are_read(training, factor):
+    made = sheet(f"training: {training}")
+    useful = made["training rate"].value * 4
+    assert made["read bandwidth, whole job"].value / useful == pytest.approx(factor)
+
+
+def test_rows_of_4_kib_through_a_memory_map_are_read_14_times_as_measured():
+    made = sheet("{model: {seq_len: 2048}, corpus: {vocab_size: 50257}, training: {access: mmap}}")
+    assert made["bytes used of a read"].value == 4096
+    assert made["read amplification"].value == pytest.approx(14.2, rel=1e-3)
+    source = made["read amplification"].inputs[1].source
+    assert source.startswith("stated: training.access mmap; mmap: measured")
+
+
+def test_runs_of_sequences_take_fewer_requests_and_drives():
+    made = sheet("{model: {params: 1B, seq_len: 2048}}")
+    assert made["read requests, whole job"].value == pytest.approx(32_967, abs=1)
+    assert made["hard drives for the requests"].value == 220
+    assert made["NVMe drives for the requests"].value == 1
+    assert not made["hard drives for the requests"].verified
+    runs = sheet("{model: {params: 1B, seq_len: 2048}, training: {sequences_per_read: 100}}")
+    assert runs["hard drives for the requests"].value == 3
+
+
+def test_the_bound_is_what_the_peak_would_use():
+    made = sheet("{cluster: {mfu: 0.4}, training: {read_amplification: 1}}")
+    bound = made["bytes used by one accelerator, upper bound"]
+    assert made["read bandwidth, one accelerator"].value / bound.value == pytest.approx(0.4)
+    assert bound.formula.startswith("at most")
+
+
+def test_one_epoch_finds_nothing_in_memory():
+    assert not {"page cache of a node", "epochs"} & names(sheet(""))
+    assert "page cache of a node" not in sheet("training: {epochs: 0.5}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{corpus: {tokens: 160B}, training: {epochs: 3}}",
+        "{corpus: {tokens: 160B}, training: {tokens: 480B}}",
+        "{sources: [{name: a, tokens: 80B}, {name: b, tokens: 80B}], training: {epochs: 3}}",
+        "{corpus: {tokens: 160B}, training: {epochs: 3}, storage: {token_versions: 2}}",
+    ],
+)
+def test_later_epochs_find_what_the_node_still_holds(text):
+    made = sheet(text)
+    share = cached_frac(
+        dataset_bytes=640e9, page_cache_bytes=0.25 * 2048 * 2**30, nodes=128, epochs=3
+    )
+    assert 0 < share < 1
+    assert ("datasets, one version" in made) == ("sources" in text)
+    assert made["reads answered from page cache, at most"].value == pytest.approx(share)
+    assert made["read bandwidth, mean of all epochs"].value == pytest.approx(
+        (1 - share) * made["read bandwidth, whole job"].value
+    )
+
+
+def test_staging_by_the_network_and_by_the_storage():
+    plan = "{{corpus: {{tokens: 11T}}, {}}}"
+    made = sheet(plan.format("storage: {read_bytes_per_s: 500GB/s}"))
+    assert made["network of a node"].value == 3200e9
+    link = made["staging to local drives, by a node's network"]
+    assert link.value == pytest.approx(44e12 * 8 / (3200e9 * 0.8) / 3600)
+    shared = made["staging to local drives, by the storage"]
+    assert shared.value == pytest.approx(44e12 * 128 / 500e9 / 3600)
+    assert "staging to local drives, by the storage" not in sheet(plan.format("storage: {}"))
+    unknown = "cluster: {accelerator: mine, dense_flops_per_s: 1e15, per_node: 8}"
+    assert "network of a node" not in sheet(plan.format(unknown))
+
+
+def test_a_measured_corpus_gives_its_reads_an_interval():
+    made = sheet("", corpus=measured())
+    low, high = made["read bandwidth, whole job"].interval
+    assert high / low == pytest.approx((2.2 + 0.0196) / (2.2 - 0.0196))

@@ -1,0 +1,63 @@
+"""A restart that reads the weights once, or once for every replica, and imports its software."""
+
+import pytest
+
+from tests.sizing.sections.sheets import OF_405B, sheet, values
+
+
+def test_the_405b_read_once_and_read_by_each_of_128_replicas():
+    made = sheet(OF_405B)
+    once, each = values(made, "restart read, whole job", "restart read without broadcast")
+    assert once / 1e12 == pytest.approx(5.68, rel=0.001)
+    assert each / 1e12 == pytest.approx(108.8, rel=0.001)
+    rates = values(made, "restart read bandwidth", "restart read bandwidth without broadcast")
+    assert rates == pytest.approx([once / 100, each / 100])
+
+
+def test_without_broadcast_every_replica_reads():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{broadcast: false}}")
+    each, once = values(made, "restart read, whole job", "restart read with broadcast")
+    assert each / 1e12 == pytest.approx(108.8, rel=0.001)
+    assert once / 1e12 == pytest.approx(5.68, rel=0.001)
+    assert made["restart read bandwidth"].value == pytest.approx(each / 100)
+
+
+def test_a_replica_a_node_unless_stated():
+    made = sheet("")
+    assert made["restart read without broadcast"].value == 8e9 * (2 * 128 + 12)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "weights", "rest"),
+    [("recipe: fp32+adam", 4, 8), ("recipe: weights", 2, 0), ("bytes_per_param: 6", 2, 4)],
+)
+def test_replicas_need_the_weights_of_the_recipe(recipe, weights, rest):
+    made = sheet(f"checkpoints: {{{recipe}}}")
+    assert made["restart read without broadcast"].value == 8e9 * (weights * 128 + rest)
+
+
+def test_a_restart_of_which_nothing_may_be_loading_has_no_rate():
+    made = sheet("checkpoints: {restart_load_frac: 0}")
+    assert "restart read bandwidth" not in made
+    assert "restart read, whole job" in made
+
+
+def test_storage_that_is_known_says_how_long_loading_takes():
+    made = sheet(f"{OF_405B}\nstorage: {{read_bytes_per_s: 500 GB/s}}")
+    assert made["restart read time"].value == pytest.approx(11.4, abs=0.05)
+    assert not any("reading" in warning for warning in made.warnings)
+    slow = sheet(f"{OF_405B}\nstorage: {{read_bytes_per_s: 4 GB/s}}")
+    assert (
+        "reading 5.68 TB to restart takes 23.7 minutes, a restart is planned to take 16.7 minutes"
+        in slow.warnings
+    )
+    assert "restart read time" not in sheet("")
+
+
+def test_a_storm_of_imports():
+    made = sheet("imports: {files_per_process: 1000, metadata_ops_per_s: 10000}")
+    assert values(made, "files opened at start", "import time") == [1_024_000, 102.4]
+    assert not any("importing" in warning for warning in made.warnings)
+    large = sheet(OF_405B)
+    assert not large["import time"].verified
+    assert any("importing software" in w and "109 minutes" in w for w in large.warnings)

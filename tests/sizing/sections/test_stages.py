@@ -1,0 +1,114 @@
+"""Which stages are counted, measured where a run was, assumed where none was."""
+
+import pytest
+
+from sizing.corpus import read_corpus
+from sizing.sections import stages
+from tests.sizing.corpora import estimate, measured
+from tests.sizing.sections.begun import begun, names
+
+WEB = """
+corpus: {tokens: 1T, text_bytes_per_token: 4.0, kept_frac: 0.5, compression_ratio: 4.0}
+"""
+MIXED = """
+sources:
+  - {name: web, tokens: 1T}
+  - {name: photos, tokens: 112.4B, kept_frac: 0.5, image_text: {}}
+"""
+
+
+def sheet(text, **measurements):
+    return begun(text, until=stages, **measurements)
+
+
+def test_of_an_unmeasured_corpus_each_stage_follows_from_its_tokens():
+    made = sheet(WEB)
+    stored = {name: made[name].value for name in names(made, "stored: ")}
+    docs_in = 1e12 / 700 / 0.5
+    assert stored == {
+        "stored: inputs": 1e12 * 4 / 0.5 / 4,
+        "stored: text": 1e12 * 4 / 0.5 / 1.6,
+        "stored: digests, signatures and band keys": pytest.approx(584 * docs_in),
+        "stored: token shards": 4e12,
+        "stored: dataset": 4e12,
+        "stored: logs": pytest.approx(1024 * made["training time"].value * 1e6),
+    }
+    assert made["documents that come in"].value == pytest.approx(docs_in)
+
+
+@pytest.mark.parametrize(
+    ("storage", "has_scratch"),
+    [
+        ("", True),
+        ("storage: {scratch: false}", False),
+        ("storage: {scratch: false, keep_intermediates: true}", True),
+    ],
+)
+def test_scratch_is_counted_unless_neither_room_nor_keeping_is_wanted(storage, has_scratch):
+    assumed, run = sheet(WEB + storage), sheet(storage, corpus=measured())
+    scratch = {"stored: text", "stored: token shards", "stored: digests, signatures and band keys"}
+    assert (scratch <= names(assumed)) == has_scratch
+    assert scratch.isdisjoint(names(assumed)) == (not has_scratch)
+    assert ("stored: 10-docs" in run) == has_scratch
+    for made in (assumed, run):
+        assert {"stored: inputs", "stored: dataset", "stored: logs"} <= names(made)
+
+
+def test_what_stays_of_a_run_is_counted_without_scratch():
+    stored = {"inputs": 9, "10-docs": 3, "dataset": 4_400_000, "removed": 7}
+    made = sheet("storage: {scratch: false}", corpus=measured(stored_bytes=stored))
+    assert names(made, "stored: ") == {
+        "stored: inputs",
+        "stored: dataset",
+        "stored: removed",
+        "stored: logs",
+    }
+
+
+def test_a_corpus_measured_whole_is_exact_and_a_larger_one_is_not():
+    same = sheet("", corpus=measured())
+    assert same["stored: dataset"].value == 4_400_000
+    assert same["stored: dataset"].measured
+    assert same["stored: dataset"].interval == (None, None)
+    twice = sheet("corpus: {tokens: 4M}", corpus=measured())
+    assert twice["stored: 10-docs"].value == 6_000_000
+    assert twice["stored: dataset"].value == pytest.approx(2.2 * 4e6)
+    assert twice["stored: dataset"].interval[0] < 2.2 * 4e6 < twice["stored: dataset"].interval[1]
+
+
+def test_the_files_that_come_in_are_known_however_little_will_be_left_of_them():
+    made = sheet("", corpus=read_corpus(estimate(), where="e"))
+    assert made["stored: inputs"].interval == (10e12, 10e12)
+    low, high = made["stored: dataset"].interval
+    assert low < made["stored: dataset"].value < high
+
+
+@pytest.mark.parametrize("measurements", [{}, {"corpus": measured()}])
+def test_raw_bytes_that_the_plan_states_take_the_place_of_others(measurements):
+    made = sheet("corpus: {raw_bytes: 386TiB}", **measurements)
+    assert made["stored: inputs"].value == 386 * 2**40
+
+
+def test_versions_of_the_dataset_multiply_it():
+    made = sheet(WEB + "storage: {token_versions: 2}")
+    assert made["stored: dataset"].value == 2 * made["dataset, one version"].value == 8e12
+    assert made["stored: token shards"].value == 4e12  # of one run at a time
+
+
+def test_each_source_has_stages_of_its_own():
+    made = sheet(MIXED)
+    assert made["stored: dataset, web"].value == 4e12
+    assert made["stored: inputs, web"].value == pytest.approx(1e12 * 4 * 3 / 2.6)
+    photos = made["stored: dataset, photos"].value
+    assert photos == pytest.approx(100e6 * 250_400)
+    assert made["stored: inputs, photos"].value == pytest.approx(2 * photos)
+    assert "stored: token shards, photos" not in made  # images are read as they are
+    assert "stored: token shards, web" in made
+    assert stages.one_dataset(made, made.sources[1]).value == photos
+
+
+def test_logs_are_as_stated_or_a_megabyte_for_each_accelerator_and_day():
+    assert sheet("storage: {logs: 3TB}")["stored: logs"].value == 3e12
+    logs = sheet("training: {days: 10}")["stored: logs"]
+    assert logs.value == pytest.approx(1024 * 10 * 1e6)
+    assert not logs.verified

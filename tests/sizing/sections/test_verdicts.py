@@ -1,0 +1,191 @@
+"""Candidates against requirements: enough, short by how much, and what would be enough."""
+
+import pytest
+
+from sizing.formulas.bandwidth import READ_BYTES_PER_S
+from sizing.formulas.checkpoint import CHECKPOINT_BYTES, WRITE_BYTES_PER_S
+from sizing.sections import capacity
+from sizing.sections.verdicts import NEEDS, candidates, judge
+from sizing.tables.tiers import tiers
+from sizing.verdict import Verdict, to_buy
+from tests.sizing.sections.begun import begun
+
+READ, WRITE = "read bandwidth, whole job", "checkpoint write bandwidth, whole job"
+REQUESTS, CAPACITY = "read requests, whole job", "usable capacity"
+TIB = 2**40
+
+
+def sheet(text):
+    """With a checkpoint written in 90 s of each 1,800 s, as a later section adds it."""
+    made = begun(text, until=capacity)
+    one = made.add(
+        "one checkpoint",
+        CHECKPOINT_BYTES,
+        params="model.params",
+        bytes_per_param=made.assume("b", 14, unit="bytes/parameter", source="a test"),
+    )
+    made.add(
+        WRITE,
+        WRITE_BYTES_PER_S,
+        checkpoint_bytes=one,
+        interval_s=made.assume("interval_s", 1800, unit="s", source="a test"),
+        stall_frac="checkpoints.stall_frac",
+    )
+    return made
+
+
+def judged(text, tier):
+    return {v.requirement: v for v in judge(sheet(text)) if v.tier == tier}
+
+
+def own(**cells):
+    row = ", ".join(f"{k}: {v}" for k, v in cells.items())
+    return f"{{storage: {{candidates: [mine]}}, tiers: [{{name: mine, {row}}}]}}"
+
+
+def test_every_tier_is_judged_against_every_requirement_the_sheet_has():
+    made = sheet("")
+    wanted = [(t.name, need) for t in tiers() if t.candidate for need in (CAPACITY, *NEEDS)]
+    assert [(v.tier, v.requirement) for v in judge(made)] == [
+        pair for pair in wanted if pair[1] in made
+    ]
+
+
+def test_named_candidates_alone_are_judged_own_ones_first():
+    text = own(client_read_bytes_per_s="1 GB/s").replace("[mine]", "[mine, s3]")
+    assert [t.name for t in candidates(sheet(text))] == ["mine", "S3"]
+
+
+def test_own_tiers_stand_before_the_tables():
+    text = "tiers: [{name: S3, client_read_bytes_per_s: 1 GB/s}]"
+    names = [t.name for t in candidates(sheet(text))]
+    assert names[0] == "S3"
+    assert names.count("S3") == 1
+    assert "Aurora DAOS" not in names
+
+
+def test_a_client_is_held_against_the_share_of_one_node():
+    """43.9 MB/s for 128 nodes."""
+    got = judged(own(client_read_bytes_per_s="1 MB/s"), "mine")[READ]
+    share = got.shortfall.value
+    assert (got.outcome, share) == ("enough", pytest.approx(43.885e6 / 128 / 1e6, rel=1e-3))
+    assert [step.name for step in got.steps] == [f"{READ}: of one node"]
+
+
+def test_what_is_provisioned_by_capacity_is_bought_larger():
+    made = sheet(own(tib_write_bytes_per_s="100 MB/s"))
+    got = {v.requirement: v for v in judge(made)}[WRITE]
+    bought, needed = made[CAPACITY].value, made[WRITE].value
+    assert needed == pytest.approx(112e9 / 90)
+    assert got.shortfall.value == pytest.approx(needed / (bought / TIB * 100e6))
+    assert got.enough.value == pytest.approx(needed / 100e6 * TIB)
+    assert got.outcome == "short"
+    assert got.told == f"short {got.shortfall.value:.3g} x (each TiB); enough with 13.7 TB"
+
+
+def test_the_least_that_is_sold_is_what_is_offered():
+    row = {"tib_write_bytes_per_s": "100 MB/s", "least_bytes": "20 TiB"}
+    got = judged(own(**row), "mine")
+    assert got[WRITE].outcome == "enough"
+    assert got[WRITE].shortfall.value == pytest.approx(112e9 / 90 / 2e9)
+    assert got[CAPACITY].enough.value == 20 * TIB
+
+
+def test_more_than_is_sold_is_no_way_out():
+    row = {"tib_write_bytes_per_s": "100 MB/s", "most_bytes": "10 TB"}
+    got = judged(own(**row), "mine")[WRITE]
+    assert (got.outcome, got.enough) == ("short", None)
+    assert got.limit == "each TiB, with the most that is sold"
+    small = judged(own(**row | {"most_bytes": "1 TB"}), "mine")[CAPACITY]
+    assert (small.outcome, small.limit) == ("short", "the most that is sold")
+    assert small.shortfall.value > 1
+
+
+def test_the_limit_furthest_from_enough_decides():
+    row = {"client_read_bytes_per_s": "1 GB/s", "total_read_bytes_per_s": "4.3885 MB/s"}
+    got = judged(own(**row), "mine")[READ]
+    assert got.limit == "all of it"
+    assert got.shortfall.value == pytest.approx(10, rel=1e-3)
+
+
+def test_groups_of_nodes_bring_their_share_each():
+    """128 nodes are 4 groups of 32, 3 would be 96."""
+    row = {"group_nodes": 32, "group_read_bytes_per_s": "1 MB/s"}
+    got = judged(own(**row), "mine")[READ]
+    assert got.shortfall.value == pytest.approx(43.885 / 4, rel=1e-3)
+    assert got.limit == "32 nodes"
+
+
+def test_shared_drives_hold_everything_and_local_ones_a_dataset():
+    row = {"drive_bytes": "100 GB", "drive_read_bytes_per_s": "1 MB/s"}
+    made = sheet("")
+    shared = judged(own(**row), "mine")
+    assert shared[CAPACITY].enough.value == -(-made["raw capacity"].value // 100e9)
+    local = judged(own(**row, local="true"), "mine")
+    assert local[CAPACITY].told == "enough with 7 drives in each node"  # 640 GB
+    assert local[READ].outcome == "enough"
+    assert local[READ].shortfall.value == pytest.approx(43.885e6 / 128 / 7e6, rel=1e-3)
+    assert local[WRITE].outcome == "unknown"
+
+
+def test_drives_are_added_for_requests():
+    row = {"drive_bytes": "1 PB", "drive_read_iops": 150}
+    got = judged(own(**row), "mine")[REQUESTS]
+    assert got.told == "short 6.87 x (the drives for its capacity); enough with 7 drives"
+
+
+def test_a_restart_reads_like_training():
+    made = sheet(own(total_read_bytes_per_s="1 GB/s"))
+    rate = made.assume("tokens_per_s", 3e9, unit="tokens/s", source="a test")
+    one = made.assume("one", 1, unit="ratio", source="a test")
+    made.add(
+        "restart read bandwidth",
+        READ_BYTES_PER_S,
+        tokens_per_s=rate,
+        stored_bytes_per_token=one,
+        read_amplification=one,
+    )
+    got = {v.requirement: v for v in judge(made)}["restart read bandwidth"]
+    assert (got.told, got.enough) == ("short 3 x (all of it)", None)
+
+
+def test_an_object_store_takes_more_prefixes():
+    got = judged(own(prefix_get_per_s=100), "mine")[REQUESTS]
+    assert got.told == "short 10.3 x (one prefix); enough with 11 prefixes"
+
+
+def test_what_nobody_published_is_not_judged():
+    got = judged("storage: {candidates: [NFS over RDMA]}", "NFS over RDMA")
+    assert (got[WRITE].outcome, got[WRITE].told) == ("unknown", "not published")
+    assert got[READ].outcome == "enough"
+
+
+def test_unverified_cells_are_flagged_where_they_decide():
+    got = judged("storage: {candidates: [local NVMe Gen4]}", "local NVMe Gen4")
+    assert got[READ].unverified == ("drive_read_bytes_per_s",)
+    assert got[READ].told == "enough (unverified)"
+    assert got[REQUESTS].unverified == ()
+    assert got[CAPACITY].told == "enough with 1 drive in each node"
+    assert judged("", "HDD")[CAPACITY].unverified == ("drive_bytes",)
+
+
+def test_a_verdict_can_be_traced():
+    """Each input that was computed was computed by a row of the sheet or a step."""
+    made = sheet("")
+    rows = {row.name for row in made}
+    for verdict in judge(made):
+        steps = {step.name for step in verdict.steps}
+        for row in (*verdict.steps, verdict.shortfall, verdict.enough):
+            for given in () if row is None else row.inputs:
+                assert given.computed_by is None or given.computed_by in rows | steps
+        assert verdict.to_json()["told"] == verdict.told
+
+
+def test_what_to_buy_is_the_most_that_any_requirement_takes():
+    got = judged(own(tib_write_bytes_per_s="100 MB/s"), "mine")
+    assert to_buy(got.values()) is got[WRITE].enough
+    stuck = Verdict(tier="mine", requirement=READ, outcome="short", limit="one client")
+    assert to_buy([*got.values(), stuck]) is None
+    assert to_buy([]) is None
+    prefixes = judged(own(prefix_get_per_s=100), "mine")
+    assert to_buy([prefixes[REQUESTS]]) is None

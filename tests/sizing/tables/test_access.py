@@ -1,0 +1,28 @@
+"""Measured read amplification by access pattern."""
+
+import pytest
+
+from sizing.errors import PlanError
+from sizing.tables.access import access_patterns, find_access
+
+
+def test_the_measured_ratios():
+    measured = {row.name: (row.low, row.amplification) for row in access_patterns()}
+    assert measured == {"sequential": (1.23, 1.3), "random": (None, 1.88), "mmap": (13.6, 14.2)}
+
+
+def test_waste_of_a_read_and_its_amplification_agree():
+    for name in ("random", "mmap"):
+        row = find_access(name)
+        waste = (row.amplification - 1) * row.read_bytes
+        assert row.wasted_bytes == pytest.approx(waste, abs=1)
+    assert find_access("sequential").wasted_bytes is None
+
+
+def test_an_unknown_pattern_is_refused():
+    with pytest.raises(PlanError) as e:
+        find_access("shuffled")
+    assert str(e.value) == (
+        "unknown access pattern 'shuffled'; known: sequential, random, mmap"
+        " (or give training.read_amplification)"
+    )

@@ -1,0 +1,80 @@
+"""The table of storage tiers, and rows of users."""
+
+import pytest
+from pydantic import ValidationError
+
+from sizing.errors import PlanError
+from sizing.tables.tiers import TierRow, find_tier, tiers
+from sizing.units import parse_bytes
+
+TIB = 2**40
+
+
+def test_every_row_says_what_it_delivers_and_where_that_was_read():
+    for row in tiers():
+        cells = [c for c in row.columns() if c.endswith(("_per_s", "_iops")) and getattr(row, c)]
+        assert cells, row.name
+        for column in cells:
+            assert row.verified(column) is ("from memory" not in row.source_of(column))
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "tib"),
+    [
+        ("FSx Lustre 125", "tib_read_bytes_per_s", 160),
+        ("FSx Lustre 250", "tib_read_bytes_per_s", 80),
+        ("FSx Lustre 500", "tib_read_bytes_per_s", 40),
+        ("FSx Lustre 1000", "tib_write_bytes_per_s", 20),
+        ("Filestore", "tib_read_bytes_per_s", 73.36),
+    ],
+)
+def test_capacity_that_20_gb_per_s_takes(name, column, tib):
+    assert 20e9 / getattr(find_tier(name), column) == pytest.approx(tib, rel=1e-4)
+
+
+def test_superpod_gives_one_node_more_than_its_share_of_all():
+    """Good, better, best: 0.5, 1 and 5 GB/s a GPU of one node, 0.059, 0.156 and 0.49 of 32."""
+    rows = [find_tier(f"SuperPOD {grade}") for grade in ("good", "better", "best")]
+    assert [r.client_read_bytes_per_s / 8 / 1e9 for r in rows] == [0.5, 1, 5]
+    shares = [r.group_read_bytes_per_s / r.group_nodes / 8 / 1e9 for r in rows]
+    assert shares == pytest.approx([0.059, 0.156, 0.49], rel=0.01)
+
+
+def test_what_others_have_built_is_no_candidate():
+    assert [row.name for row in tiers() if not row.candidate] == ["Meta Tectonic", "Aurora DAOS"]
+
+
+def test_a_users_tier_comes_first():
+    row = TierRow.model_validate({"name": "S3", "client_read_bytes_per_s": "12 GB/s"})
+    assert find_tier("s3", [row]) is row
+    assert find_tier("S3").prefix_get_per_s == 5500
+
+
+def test_an_unknown_tier_is_refused():
+    with pytest.raises(PlanError) as e:
+        find_tier("Filestor")
+    assert str(e.value) == (
+        "unknown storage tier 'Filestor'; did you mean 'Filestore zonal' or 'FSx Lustre 1000'"
+        " or 'NFS over RDMA'?"
+        " (or give a row of your own under tiers)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"drive_read_iops": 1e6}, "N: give drive_bytes, the capacity of one drive, as well"),
+        (
+            {"group_write_bytes_per_s": "1 GB/s"},
+            "N: give group_nodes, the nodes of one group, as well",
+        ),
+    ],
+)
+def test_limits_that_say_nothing_alone_are_refused(cells, message):
+    with pytest.raises(ValidationError, match=message):
+        TierRow.model_validate({"name": "N"} | cells)
+
+
+def test_sizes_are_parsed():
+    lustre = find_tier("GCP Managed Lustre")
+    assert (lustre.least_bytes, lustre.most_bytes) == (9000 * 2**30, parse_bytes("84 PiB"))

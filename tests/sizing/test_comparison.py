@@ -1,0 +1,131 @@
+"""What-if: every combination once, in order, each as if the plan said so."""
+
+import json
+
+import pytest
+
+from sizing.comparison import (
+    MOST_CASES,
+    Variation,
+    compare,
+    comparison_json,
+    comparison_markdown,
+    figures,
+    parse_variation,
+    warned,
+)
+from sizing.errors import PlanError
+from sizing.inputs import size
+from sizing.requirements import headline
+from tests.sizing.document.pages import tables_of
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("model.params=1e9,8B", ("1e9", "8B")),
+        ("cluster.count=256, 1024", (256, 1024)),
+        ("checkpoints.write_bytes_per_s=50 GB/s,500Gbps", ("50 GB/s", "500Gbps")),
+        ("checkpoints.mode=sync,async", ("sync", "async")),
+        ("checkpoints.broadcast=true,false", (True, False)),
+        ("storage.redundancy=8+2,3 replicas", ("8+2", "3 replicas")),
+        (
+            "cluster.mfu={value: 0.4, low: 0.3, high: 0.5}",
+            ({"value": 0.4, "low": 0.3, "high": 0.5},),
+        ),
+    ],
+)
+def test_values_are_written_as_in_a_plan(text, values):
+    assert parse_variation(text) == Variation(text.partition("=")[0], values)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model.params", "write KEY=V1,V2"),
+        ("model.params=", "write KEY=V1,V2"),
+        ("=1,2", "write KEY=V1,V2"),
+        ("model.params=1,,2", "the values are no YAML list"),
+        ("model.params=~,2", "a value is missing"),
+        ("model.params=[1", "the values are no YAML list"),
+    ],
+)
+def test_what_is_no_variation(text, said):
+    with pytest.raises(PlanError, match=said) as e:
+        parse_variation(text)
+    assert text in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+def cases(*texts, plan=None):
+    return compare(plan, [parse_variation(text) for text in texts])
+
+
+def test_every_combination_is_a_case_the_last_setting_varying_fastest():
+    made = cases("model.params=1B,8B,70B", "cluster.count=256,1024")
+    assert [tuple(case.changes.values()) for case in made] == [
+        (params, count) for params in ("1B", "8B", "70B") for count in ("256", "1024")
+    ]
+    for case in made:
+        changes = {"model.params": case.changes["model.params"]}
+        changes["cluster.count"] = int(case.changes["cluster.count"])
+        expected = {row.name: row.value for row in size(changes=changes)}
+        assert {row.name: row.value for row in case.sheet} == expected
+
+
+def test_a_plan_is_varied_on_top_of_what_it_says():
+    (case,) = cases("cluster.count=512", plan="llama-8b-1024-h100")
+    assert case.sheet["nodes"].value == 64
+    assert case.sheet.stated("storage.growth_frac")
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (("cluster.count=1", "cluster.count=2"), "--vary cluster.count is given twice"),
+        (
+            ("cluster.count=" + ",".join(map(str, range(1, 10))),) * 1
+            + ("model.params=" + ",".join(f"{n}B" for n in range(1, 9)),),
+            f"--vary makes 72 combinations, at most {MOST_CASES} are compared",
+        ),
+        (("model.param=1",), "with model.param=1: plan: model: unknown key 'param'"),
+        (("cluster.count=8,-8",), "with cluster.count=-8: plan: cluster.count: "),
+        (("checkpoints.write_bytes_per_s=400 G",), "does not say whether it means bytes"),
+        (("model.params.x=1",), "with model.params.x=1: "),
+    ],
+)
+def test_what_cannot_be_compared(texts, said):
+    with pytest.raises(PlanError) as e:
+        cases(*texts)
+    assert said in str(e.value)
+    assert "\n" not in str(e.value)
+
+
+def test_what_is_wrong_with_the_plan_itself_is_not_blamed_on_a_variation(tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_text("model: {param: 1}")
+    with pytest.raises(PlanError, match=f"^{path}: model: unknown key"):
+        cases("cluster.count=8", plan=str(path))
+
+
+def test_as_data_and_as_markdown():
+    made = cases("cluster.mfu=0.3,0.9", plan="llama-8b-1024-h100")
+    data = comparison_json(made)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert [case["changes"] for case in data["cases"]] == [
+        {"cluster.mfu": "0.3"},
+        {"cluster.mfu": "0.9"},
+    ]
+    first = data["cases"][0]["headline"]
+    assert [row["name"] for row in first] == [row.name for row in headline(made[0].sheet)]
+    text = comparison_markdown(made)
+    (rows,) = tables_of(text)
+    assert [row[0].strip() for row in rows] == ["cluster.mfu", "---", "0.3", "0.9"]
+    assert len(warned(made)) == len(data["cases"][1]["warnings"]) == 1
+    assert "Warning with cluster.mfu=0.9: MFU 0.9 is above 0.803" in text
+
+
+def test_a_figure_that_a_case_does_not_have_is_a_dash():
+    made = cases("checkpoints.restart_load_frac=0,0.1")
+    assert figures(made)["restart read bandwidth"] == ("—", "1.12 GB/s")
+    assert "| — |" in comparison_markdown(made)

@@ -1,0 +1,115 @@
+"""The sheet as a document: in the order in which a buyer asks, every figure there once."""
+
+from dataclasses import replace
+
+import pytest
+
+from sizing.document.section import Derivations, Table
+from sizing.inputs import example_names, size
+from sizing.plan.load import parse_plan
+from sizing.report_sections import about, interval, outcome, sections, shown, tier_table
+from sizing.requirement import Input
+from sizing.requirements import headline, requirement_sheet
+from sizing.sections.verdicts import judge
+from tests.sizing.corpora import measured
+
+
+def row(unit, value, low=None, high=None):
+    spread = {} if low is None else {"x": (low, high)}
+    return Input(name="x", value=value, unit=unit, measured=False, source="s", spread=spread)
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "told"),
+    [
+        ("bytes", (1e12, 0.9e12, 1.1e12), "900 GB to 1.1 TB"),
+        ("bytes/s", (33e6, 31e6, 38e6), "31 to 38 MB/s"),
+        ("fraction", (0.4, 0.35, 0.45), "35 to 45 %"),
+        ("USD", (1e6, 0.9e6, 1.1e6), "900,000 to 1.1 million USD"),
+        ("USD", (2e6, 1.9e6, 2.1e6), "1.9 to 2.1 million USD"),
+        ("bytes/s", (33e6, 33e6, 33.00001e6), ""),
+        ("bytes", (1e12,), ""),
+    ],
+)
+def test_an_interval_names_its_unit_once_where_both_ends_share_it(unit, values, told):
+    assert interval(row(unit, *values)) == told
+
+
+def test_what_the_sheet_is_for():
+    assert about(size("llama-405b-16384-h100")) == (
+        "For a model of 405 billion parameters, trained on 15.6 trillion tokens by 16,384 H100 SXM"
+        " in 67 days. No corpus was measured: every figure rests on what is stated or assumed."
+    )
+    plan = parse_plan("", where="p")
+    assert "The corpus is as measured: docs." in about(
+        requirement_sheet(plan, {"corpus": measured()})
+    )
+    stated = about(requirement_sheet(plan, {"corpus": measured(measured=False)}))
+    assert "docs (not measured)" in stated
+
+
+@pytest.mark.parametrize("name", [None, *example_names()])
+def test_every_row_is_shown_and_explained_once(name):
+    sheet = size(name)
+    parts = {section.key: section for section in sections(sheet)}
+    assert list(parts)[:4] == ["summary", "headline", "warnings", "tiers"]
+    assert list(parts)[-2:] == ["assumptions", "derivations"]
+    (first,) = [b for b in parts["headline"].blocks if isinstance(b, Table)]
+    assert [cells[0] for cells in first.rows] == [r.name for r in headline(sheet)]
+    keys = list(parts)[4:-2]
+    listed = [cells[:2] for key in keys for b in parts[key].blocks for cells in b.rows]
+    assert listed == [(r.name, shown(r)) for r in sheet]
+    explained = [d for b in parts["derivations"].blocks for d in b.rows]
+    assert all(isinstance(b, Derivations) for b in parts["derivations"].blocks)
+    assert [d.name for d in explained] == [r.name for r in sheet]
+    assert all(len(d.given) == len(r.inputs) for d, r in zip(explained, sheet, strict=True))
+    assert len(parts["warnings"].blocks) == len(sheet.warnings)
+
+
+def test_an_assumption_shows_the_key_that_changes_it_and_whether_it_is_verified():
+    text = "cluster: {mfu: 0.38}\nmodel: {params: 70B}"
+    found = sections(requirement_sheet(parse_plan(text, where="p"), {}))[-2]
+    (table,) = [b for b in found.blocks if isinstance(b, Table)]
+    cells = {c[0]: c[1:] for c in table.rows}
+    assert cells["mfu"] == ("38 %", "stated", "cluster.mfu", "stated: cluster.mfu")
+    assert cells["params"][:3] == ("70 billion parameters", "stated", "model.params")
+    assert cells["fill frac"][:3] == ("80 %", "assumed", "storage.fill_frac")
+    assert cells["tokens per doc"][:3] == (
+        "700 tokens/document",
+        "unverified",
+        "corpus.tokens_per_doc",
+    )
+    assert cells["hbm"][2] == "cluster.hbm"
+    assert cells["drive reads per s"][1:3] == ("unverified", "—")
+
+
+TIERS = """
+model: {params: 405B}
+cluster: {count: 1024}
+checkpoints: {interval_s: 600, stall_frac: 0.01}
+storage: {candidates: [NFS, FSx Lustre 250, SuperPOD good, NFS over RDMA]}
+"""
+
+
+def test_a_verdict_in_few_words():
+    sheet = requirement_sheet(parse_plan(TIERS, where="p"), {})
+    table = tier_table(judge(sheet), "tiers")
+    assert [c.name for c in table.columns] == [
+        *("tier", "training reads", "requests", "checkpoint writes", "restart reads", "to buy")
+    ]
+    cells = {c[0]: c[1:] for c in table.rows}
+    assert cells["NFS, one connection"][0] == "client: enough"
+    assert cells["NFS, one connection"][2] == "short 2.46x *"
+    assert cells["NFS, one connection"][4] == "no amount is enough"
+    assert cells["FSx Lustre 250"][2:] == ("needs 4.16 PB", "enough", "4.16 PB")
+    assert cells["NFS over RDMA"][2] == "not published"
+
+
+def test_local_drives_are_counted_by_node():
+    text = "storage: {candidates: [local NVMe Gen4]}\ncorpus: {tokens: 100T}"
+    sheet = requirement_sheet(parse_plan(text, where="p"), {})
+    (cells,) = tier_table(judge(sheet), "tiers").rows
+    assert cells[-1] == "105 drives a node"
+    enough = judge(sheet)[0].enough
+    short = replace(judge(sheet)[1], outcome="short", enough=enough, each_node=True)
+    assert outcome(replace(short, unverified=())) == "needs 105 drives a node"

@@ -1,0 +1,115 @@
+"""The whole sheet: every row traced to what it rests on, every interval as Monte Carlo has it."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sizing.corpus import read_corpus
+from sizing.errors import PlanError
+from sizing.plan.load import parse_plan
+from sizing.requirement import by_name, leaves
+from sizing.requirements import HEADLINE, headline, requirement_sheet
+from tests.sizing.corpora import estimate, measured
+
+LLAMA_405B = """
+corpus: {tokens: 15.6T}
+cluster: {accelerator: H100 SXM, count: 16384, mfu: 0.404}
+model: {params: 405B, layers: 126, hidden: 16384, heads: 128, kv_heads: 8, seq_len: 8192}
+checkpoints: {write_bytes_per_s: 500 GB/s, mode: async}
+"""
+MIXED = """
+sources:
+  - {name: web, tokens: 900B, weight: 3}
+  - {name: images, tokens: 100B, weight: 1, image_text: {}}
+training: {days: 3}
+storage: {keep_intermediates: true, redundancy: 3 replicas}
+"""
+PLANS = {text: parse_plan(text, where="p") for text in ("", LLAMA_405B, MIXED)}
+
+
+def sheets():
+    return st.one_of(
+        st.sampled_from([requirement_sheet(plan, {}) for plan in PLANS.values()]),
+        st.sampled_from(
+            [
+                requirement_sheet(parse_plan(text, where="p"), {"corpus": corpus})
+                for corpus in (measured(), read_corpus(estimate(), where="e"))
+                for text in ("", "corpus: {tokens: 3T}")
+            ]
+        ),
+    )
+
+
+@given(sheets())
+@settings(deadline=None)
+def test_every_row_can_be_recomputed_and_traced(sheet):
+    rows = by_name(sheet)
+    assert len(rows) == len(sheet.rows()) == sum(len(s.rows) for s in sheet.sections)
+    for row in sheet:
+        assert math.isfinite(row.value)
+        assert row.value >= 0
+        assert row.formula
+        assert row.source
+        for used in row.inputs:
+            assert used.source
+            if used.computed_by is not None:
+                assert rows[used.computed_by].value == used.value
+        assert leaves(row, rows)
+        low, high = row.interval
+        assert low is None or low <= row.value <= high
+
+
+def test_the_ten_figures_that_matter_first_are_there():
+    assert len(HEADLINE) == len(set(HEADLINE)) == 10
+    for plan in PLANS.values():
+        assert len(headline(requirement_sheet(plan, {}))) == 10
+
+
+def test_a_measurement_for_no_source_is_refused():
+    plan = parse_plan("sources: [{name: a, tokens: 1T}]", where="p")
+    with pytest.raises(PlanError, match="name its path in one of a"):
+        requirement_sheet(plan, {"corpus": measured()})
+
+
+UNCERTAIN = """
+corpus:
+  tokens: {value: 10T, low: 8T, high: 12T}
+  text_bytes_per_token: {value: 4, low: 3.8, high: 4.2}
+cluster: {count: 1024, mfu: {value: 0.4, low: 0.36, high: 0.44}}
+model: {params: 8B}
+checkpoints: {write_bytes_per_s: {value: 50 GB/s, low: 40 GB/s, high: 60 GB/s}}
+"""
+MOST_DRAWS = 600
+Z = 1.96
+
+
+def test_intervals_of_the_sheet_are_those_of_monte_carlo():
+    """Each stated interval drawn from a normal distribution, the whole sheet computed anew."""
+    sheet = requirement_sheet(parse_plan(UNCERTAIN, where="p"), {})
+    drawn = {
+        "corpus.tokens": (10e12, 2e12),
+        "corpus.text_bytes_per_token": (4.0, 0.2),
+        "cluster.mfu": (0.4, 0.04),
+        "checkpoints.write_bytes_per_s": (50e9, 10e9),
+    }
+    gauss = random.Random(7).gauss
+    made = {row.name: [] for row in sheet}
+    for _ in range(MOST_DRAWS):
+        changes = {key: gauss(value, half / Z) for key, (value, half) in drawn.items()}
+        for row in requirement_sheet(parse_plan(UNCERTAIN, where="p", changes=changes), {}):
+            made[row.name].append(row.value)
+    checked = 0
+    for row in sheet:
+        low, high = row.interval
+        values = sorted(made[row.name])
+        if low is None:
+            assert values[0] == values[-1] == row.value
+            continue
+        width = values[int(0.975 * MOST_DRAWS)] - values[int(0.025 * MOST_DRAWS)]
+        # two percentiles of 600 draws: each is off by 5 % of the width, one in twenty by 9 %
+        assert math.isclose(high - low, width, rel_tol=0.15, abs_tol=1e-9 * row.value), row.name
+        checked += 1
+    assert checked >= 8
