@@ -1,0 +1,114 @@
+"""`tokenmill claims`: figures that documents print, recomputed by the formulas of `size`."""
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import groupby
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from flows.cli import NO, OK
+from flows.show import as_json, console
+from sizing.claims import ClaimVerdict, FigureVerdict, check_all
+from sizing.errors import PlanError
+
+STYLES = {"agrees": "green", "explained": "yellow", "differs": "bold red"}
+INDENTED = (0, 0, 0, 4)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the verdict on every claim, or on one in full; 1 if one is not reproduced."""
+    verdicts = check_all() if args.id is None else (_of_id(args.id),)
+    if args.json:
+        as_json([v.to_json() for v in verdicts])
+    elif args.id is not None:
+        _show_in_full(verdicts[0])
+    else:
+        _show(verdicts)
+    return exit_code(verdicts)
+
+
+def exit_code(verdicts: Sequence[ClaimVerdict]) -> int:
+    """0 if every claim is reproduced or explained, else 1."""
+    return NO if any(v.verdict == "differs" for v in verdicts) else OK
+
+
+def counted(verdicts: Sequence[ClaimVerdict]) -> str:
+    """How many claims there are of each verdict."""
+    count = {verdict: sum(v.verdict == verdict for v in verdicts) for verdict in STYLES}
+    return (
+        f"{len(verdicts)} claims: {count['agrees']} agree,"
+        f" {count['explained']} contradict themselves and are explained,"
+        f" {count['differs']} differ"
+    )
+
+
+def _of_id(name: str) -> ClaimVerdict:
+    known = {v.id: v for v in check_all()}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids: tokenmill claims"
+    raise PlanError(f"no claim {name!r}; {hint}")
+
+
+def _show(verdicts: Sequence[ClaimVerdict]) -> None:
+    show = console()
+    for document, claims in groupby(verdicts, key=lambda v: v.document):
+        made = _table(document, "claim", "verdict")
+        for claim in claims:
+            why = [Padding(Text(line, style="dim"), INDENTED) for line in _notes(claim)]
+            made.add_row(
+                Group(Text(claim.id, style="bold"), Text(claim.claim), *why),
+                "\n".join(f.published for f in claim.figures),
+                "\n".join(_bare(f.computed) for f in claim.figures),
+                Text(claim.verdict, style=STYLES[claim.verdict]),
+            )
+        show.print(made)
+        show.print()
+    show.print(counted(verdicts))
+    if any(v.verdict == "explained" for v in verdicts):
+        show.print("--id CLAIM shows the figures that explain one")
+
+
+def _bare(computed: str) -> str:
+    """A figure without its unit, which is that of the published one beside it."""
+    return computed.partition(" ")[0]
+
+
+def _show_in_full(claim: ClaimVerdict) -> None:
+    show = console()
+    show.print(f"{claim.document}: {claim.claim}\n")
+    show.print(_figures("as the document has it", claim.figures))
+    if claim.reconciled:
+        show.print()
+        show.print(_figures("what explains it", claim.reconciled))
+    show.print()
+    show.print(Text(claim.verdict, style=STYLES[claim.verdict]))
+    for line in _notes(claim):
+        show.print(line)
+
+
+def _notes(claim: ClaimVerdict) -> list[str]:
+    """Why it is so, and what it rests on that nobody has found in a document."""
+    flagged = [f"unverified: {', '.join(claim.unverified)}"] if claim.unverified else []
+    return [claim.why, *flagged] if claim.why else flagged
+
+
+def _figures(title: str, figures: Sequence[FigureVerdict]) -> Table:
+    made = _table(title, "figure", "within tolerance")
+    for f in figures:
+        made.add_row(f.of, f.published, f.computed, "yes" if f.within else "no")
+    return made
+
+
+def _table(title: str, what: str, verdict: str) -> Table:
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made.add_column(what, ratio=1, overflow="fold")
+    made.add_column("published", justify="right", no_wrap=True)
+    made.add_column("computed", justify="right", no_wrap=True)
+    made.add_column(verdict, no_wrap=True)
+    return made

@@ -1,0 +1,63 @@
+"""`tokenmill claims` as a user types it."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from flows.cli import main
+from flows.commands.claims import counted, exit_code
+from sizing.claims import check_all
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_every_claim_is_listed_with_its_verdict(capsys):
+    assert main(["claims"]) == 0
+    out = capsys.readouterr().out
+    assert all(v.id in out for v in check_all())
+    assert counted(check_all()) in out
+
+
+def test_one_claim_is_shown_with_what_explains_it(capsys):
+    assert main(["claims", "--id", "tiramisu-full-scale"]) == 0
+    out = capsys.readouterr().out
+    assert "4,560 nodes of Summit" in out
+    assert "what explains it" in out
+    assert "1.161 TB/s" in out
+
+
+def test_as_json(capsys):
+    assert main(["claims", "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)
+    assert len(claims) == len(check_all())
+    assert claims[0]["verdict"] == "agrees"
+    assert set(claims[0]["figures"][0]) == {"of", "published", "computed", "ratio", "within"}
+
+
+def test_an_unknown_claim_is_the_users_mistake(capsys):
+    assert main(["claims", "--id", "tiramisu-full"]) == 2
+    assert capsys.readouterr().err == (
+        "tokenmill claims: no claim 'tiramisu-full'; did you mean 'tiramisu-flop' or"
+        " 'tiramisu-full-scale' or 'tiramisu-node'?\n"
+    )
+
+
+def test_one_that_differs_makes_the_answer_no():
+    red = replace(check_all()[0], verdict="differs")
+    assert exit_code(check_all()) == 0
+    assert exit_code([*check_all(), red]) == 1
+    assert (
+        counted([red]) == "1 claims: 0 agree, 0 contradict themselves and are explained, 1 differ"
+    )
+
+
+def test_nothing_heavy_is_imported():
+    code = (
+        "import sys; from flows.cli import main; main(['claims'])\n"
+        "print({'prefect', 'datasets', 'numba', 'pyarrow', 'numpy'} & set(sys.modules),"
+        " file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stderr.strip() == "set()"
