@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     _prepare(commands)
     _inspect(commands)
     _size(commands)
+    _claims(commands)
     return top
 
 
@@ -117,9 +118,32 @@ def _doc_id(text: str) -> int:
 
 def _size(commands) -> None:
     size = _command(commands, "size", "what storage a corpus and a cluster ask for")
-    size.add_argument("plan", nargs="?", help="plan file; without one every default is assumed")
-    size.add_argument("--corpus", help="run directory, or a report.json, that was measured")
-    size.add_argument("--out", help="folder for requirements.md and requirements.json")
+    size.add_argument(
+        "plan",
+        nargs="?",
+        help="plan file, or the name of an example that ships; without one every default is"
+        " assumed",
+    )
+    size.add_argument(
+        "--corpus",
+        metavar="PATH",
+        help="run directory, report.json or estimate.json, in place of the plan's corpus.path",
+    )
+    size.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=V1,V2",
+        help="compare the plan with other settings, as model.params=8e9,70e9; given again, every"
+        " combination",
+    )
+    size.add_argument("--all", action="store_true", help="show every section of the sheet")
+    size.add_argument("--out", metavar="FOLDER", help="write requirements.md, .html and .json")
+
+
+def _claims(commands) -> None:
+    claims = _command(commands, "claims", "published sizing figures, recomputed or explained")
+    claims.add_argument("--id", metavar="CLAIM", help="show one claim in full")
 
 
 if __name__ == "__main__":

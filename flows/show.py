@@ -14,10 +14,16 @@ PIPED_WIDTH = 110
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`, whose exit code is 0, where rich's own is 1."""
+        raise
+
+
 def console() -> Console:
     """Stdout; documents and ids are untrusted text, so markup in them is never obeyed."""
     wide = None if sys.stdout.isatty() else PIPED_WIDTH
-    return Console(markup=False, highlight=False, emoji=False, width=wide)
+    return _Console(markup=False, highlight=False, emoji=False, width=wide)
 
 
 def as_json(value: Any) -> None:

@@ -1,77 +1,102 @@
 """`tokenmill size`: what storage a corpus and a cluster ask for. Imports no Arrow, no Prefect."""
 
 import argparse
-import json
-import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from rich.console import Console
+from rich.text import Text
 
 from flows.cli import OK
+from flows.sheet_files import as_text, write_sheet, write_texts
 from flows.show import as_json, console, table
-from sizing.corpus import CorpusMeasurement, read_corpus
-from sizing.errors import PlanError
-from sizing.load_plan import load_plan
-from sizing.report import rests_on, sheet_json, sheet_markdown
-from sizing.sheet import requirement_sheet
-from sizing.units import format_quantity
+from flows.side_by_side import side_by_side
+from sizing.comparison import (
+    compare,
+    comparison_json,
+    comparison_markdown,
+    parse_variation,
+    warned,
+)
+from sizing.inputs import size
+from sizing.report import rests_on, sheet_json
+from sizing.report_sections import FIRST, TIERS, about, interval, shown, tier_table
+from sizing.requirement import Requirement, by_name
+from sizing.requirements import headline
+from sizing.sections.verdicts import judge
+from sizing.sheet import Sheet
 
 
 def run(args: argparse.Namespace) -> int:
-    """Size storage from a plan, and from what was measured if a corpus is named."""
-    plan = load_plan(None if args.plan is None else Path(args.plan))
-    corpus = None if args.corpus is None else measured_corpus(Path(args.corpus))
-    sheet = requirement_sheet(corpus, plan)
-    data = sheet_json(sheet, corpus)
-    if args.out is not None:
-        written = write_sheet(Path(args.out), data, sheet_markdown(sheet, corpus))
+    """Size storage from a plan, and from what was measured where a corpus is named."""
+    corpus = None if args.corpus is None else Path(args.corpus)
+    if args.vary:
+        return _compare(args, corpus)
+    sheet = size(args.plan, corpus=corpus)
+    written = [] if args.out is None else write_sheet(Path(args.out), sheet)
     if args.json:
-        as_json(data)
+        as_json(sheet_json(sheet))
         return OK
-    rows = [(row.name, format_quantity(row.value, row.unit), rests_on(row, sheet)) for row in sheet]
     show = console()
-    show.print(table("storage requirements", ("requirement", ">value", "rests on"), rows))
-    if args.out is None:
-        show.print("\n--out FOLDER writes the sheet with formulas, inputs and sources")
-    else:
-        show.print("\n" + "\n".join(str(path) for path in written))
+    show.print(Text(about(sheet)))
+    _section(show, FIRST, headline(sheet), sheet)
+    show.print()
+    for sentence in sheet.warnings:
+        _warn(show, sentence)
+    _tiers(show, sheet)
+    if args.all:
+        for section in sheet.sections:
+            _section(show, section.title, section.rows, sheet)
+    show.print("\n* rests on figures that no document was found for; see the sheet")
+    _where(show, written, "--out FOLDER writes the whole sheet, with formulas, inputs and sources")
     return OK
 
 
-def measured_corpus(path: Path) -> CorpusMeasurement:
-    """The measurement in a run directory, or in a report.json.
-
-    Raises:
-        PlanError: there is none.
-    """
-    file = path / "report.json" if path.is_dir() else path
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise PlanError(
-            f"{file}: cannot read the report ({e.strerror}); --corpus takes a finished run"
-            " directory or its report.json"
-        ) from e
-    except ValueError as e:
-        raise PlanError(f"{file}: not JSON ({e})") from e
-    return read_corpus(data, where=str(file))
+def _section(show: Console, title: str, of: Sequence[Requirement], sheet: Sheet) -> None:
+    """Rows of the sheet; without a column of intervals where there are none."""
+    rows, columns = by_name(sheet), ["", ">value", "95 % interval", "rests on"]
+    cells = [[row.name, shown(row), interval(row), _basis(row, rows)] for row in of]
+    if not any(cell[2] for cell in cells):
+        for line in (columns, *cells):
+            del line[2]
+    if cells:
+        show.print()
+        show.print(table(title, columns, cells))
 
 
-def write_sheet(folder: Path, data: dict[str, Any], markdown: str) -> list[Path]:
-    """Write requirements.json and requirements.md.
+def _basis(row: Requirement, rows: Mapping[str, Requirement]) -> str:
+    """What a row rests on, "unverified" told by an asterisk."""
+    return rests_on(row, rows).replace(", unverified", " *")
 
-    Raises:
-        PlanError: the folder cannot be written.
-    """
-    texts = {
-        "requirements.md": markdown,
-        "requirements.json": json.dumps(data, indent=1, ensure_ascii=False) + "\n",
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            partial = folder / f"{name}.partial-{uuid.uuid4().hex}"
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(folder / name)
-    except OSError as e:
-        raise PlanError(f"{folder}: cannot write there ({e.strerror}); choose another --out") from e
-    return [folder / name for name in texts]
+
+def _warn(show: Console, sentence: str) -> None:
+    show.print(Text.assemble(("warning: ", "bold yellow"), f"{sentence}\n"))
+
+
+def _tiers(show: Console, sheet: Sheet) -> None:
+    made = tier_table(judge(sheet), TIERS)
+    if made.rows:
+        show.print(table(TIERS, [c.name for c in made.columns], made.rows))
+
+
+def _where(show: Console, written: Sequence[Path], otherwise: str) -> None:
+    show.print("\n".join(str(path) for path in written) if written else otherwise)
+
+
+def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
+    cases = compare(args.plan, [parse_variation(text) for text in args.vary], corpus=corpus)
+    data, written = comparison_json(cases), []
+    if args.out is not None:
+        texts = {"comparison.md": comparison_markdown(cases), "comparison.json": as_text(data)}
+        written = write_texts(Path(args.out), texts)
+    if args.json:
+        as_json(data)
+        return OK
+    show = console()
+    for grid in side_by_side(cases):
+        show.print(table("", grid.columns, grid.rows))
+        show.print()
+    for sentence in warned(cases):
+        _warn(show, sentence)
+    _where(show, written, "--out FOLDER writes the comparison, with intervals")
+    return OK

@@ -1,0 +1,47 @@
+"""A sheet on disk: the same figures as data, as text and as a page."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipelines.atomic import write_text
+from sizing.errors import PlanError
+from sizing.report import sheet_json
+from sizing.report_html import sheet_html
+from sizing.report_markdown import sheet_markdown
+from sizing.sheet import Sheet
+
+
+def write_sheet(folder: Path, sheet: Sheet) -> list[Path]:
+    """Write requirements.md, .html and .json, each whole or not at all.
+
+    Raises:
+        PlanError: the folder cannot be written.
+    """
+    return write_texts(
+        folder,
+        {
+            "requirements.md": sheet_markdown(sheet),
+            "requirements.html": sheet_html(sheet),
+            "requirements.json": as_text(sheet_json(sheet)),
+        },
+    )
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write files by their names, each whole or not at all.
+
+    Raises:
+        PlanError: the folder cannot be written.
+    """
+    try:
+        for name, text in texts.items():
+            write_text(folder / name, text)
+    except OSError as e:
+        raise PlanError(f"{folder}: cannot write there ({e.strerror}); choose another --out") from e
+    return [folder / name for name in texts]
+
+
+def as_text(data: object) -> str:
+    """Data as JSON that a person can read too."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,69 @@
+"""The flow as a deployment runs it, against the tests' own server: artifacts, files, mistakes."""
+
+import json
+import urllib.request
+
+import pytest
+
+from sizing.errors import PlanError
+from sizing.inputs import size
+from sizing.report_markdown import sheet_markdown
+from tests.sizing.corpora import report
+
+EXAMPLE = "image-text-8b-1024-h100"
+
+
+@pytest.fixture
+def size_cluster(server):
+    from flows.size import size_cluster  # once the server's address is set
+
+    return size_cluster
+
+
+@pytest.fixture
+def artifact(server):
+    """The newest artifact of a key, as the server has it."""
+
+    def newest(key):
+        with urllib.request.urlopen(f"{server}/artifacts/{key}/latest") as answer:
+            return json.load(answer)["data"]
+
+    return newest
+
+
+def test_the_sheet_is_published_as_a_table_and_as_a_document(size_cluster, artifact, tmp_path):
+    data = size_cluster(EXAMPLE, changes={"model.params": "70B"}, out=tmp_path)
+    sheet = size(EXAMPLE, changes={"model.params": "70B"})
+    table = json.loads(artifact("storage-requirements"))
+    assert [row["requirement"] for row in table] == [row.name for row in sheet]
+    (one,) = [row for row in table if row["requirement"] == "one checkpoint"]
+    assert one == {
+        "section": "Checkpoints",
+        "requirement": "one checkpoint",
+        "value": "980 GB",
+        "95 % interval": "",
+        "rests on": "stated, assumed",
+    }
+    assert artifact("storage-requirements-sheet") == sheet_markdown(sheet)
+    assert json.loads((tmp_path / "requirements.json").read_text()) == json.loads(json.dumps(data))
+
+
+def test_a_measured_corpus_is_read(size_cluster, artifact, tmp_path):
+    (tmp_path / "report.json").write_text(json.dumps(report()))
+    data = size_cluster(corpus=tmp_path)
+    assert data["corpora"]["corpus"]["name"] == "docs"
+    assert "measured" in json.loads(artifact("storage-requirements"))[3]["rests on"]
+
+
+def test_a_mistake_in_the_plan_fails_the_run_with_its_message(size_cluster):
+    with pytest.raises(PlanError, match="examples: image-text"):
+        size_cluster("nothing-of-this-name")
+    with pytest.raises(PlanError, match="unknown key 'param'; did you mean 'params'"):
+        size_cluster(changes={"model.param": 1})
+
+
+def test_parameters_are_typed(size_cluster):
+    from prefect.exceptions import ParameterTypeError
+
+    with pytest.raises(ParameterTypeError, match="changes"):
+        size_cluster(changes=["model.params"])
