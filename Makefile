@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench profile peers wheel clean
+.PHONY: demo test lint bench profile peers mutants wheel clean
 
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
@@ -28,6 +28,9 @@ profile: $(INSTALLED) ## where the CPU seconds of our own run go, step by step
 peers: $(VENV)-peers/.installed ## verdicts against datatrove, in its own environment
 	$(VENV)-peers/bin/pytest -m peers -q
 
+mutants: $(VENV)-mutants/.installed ## changes of the sizing formulas that no test would notice
+	$(VENV)-mutants/bin/python -m tests.mutants
+
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --outdir dist .
 
@@ -42,5 +45,10 @@ $(VENV)-peers/.installed: pyproject.toml
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' datatrove nltk
 	touch $@
 
+$(VENV)-mutants/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-mutants
+	$(VENV)-mutants/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' mutmut
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-bench demo-run build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-bench $(VENV)-mutants demo-run build dist *.egg-info
