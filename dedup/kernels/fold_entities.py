@@ -1,0 +1,207 @@
+"""Kernels that find HTML character references, as the HTML standard and `html.unescape` read them.
+
+text --> documents that have any --> edits
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dedup.kernels._jit import I32, I64, U8, inlined, kernel
+from dedup.kernels.fold_edits import Edits, Found
+
+BLOCK = 128  # bytes that are looked at together
+LONGEST_NAME = 32  # bytes, with its semicolon
+LONGEST_LEGACY_NAME = 6  # of those that need none
+TOO_LARGE = np.int64(0x110000)
+REPLACEMENT = np.int64(0xFFFD)
+NONE = np.int64(-1)
+
+
+class Entities(NamedTuple):
+    """HTML character references.
+
+    names, name_ends: ASCII of the names without "&", with their ";", in order of bytes.
+    chars: (n_names, 2) code points of each, -1 where there is none.
+    low: (160,) what `&#n;` means, -1 for nothing.
+    """
+
+    names: U8
+    name_ends: I64
+    chars: I32
+    low: I32
+
+
+@inlined
+def put(fresh: U8, at: int, cp: np.int64) -> int:
+    """Append the UTF-8 of a code point to the `at` bytes there if there is room; their number."""
+    if cp < 0x80:
+        width, lead = 1, cp
+    elif cp < 0x800:
+        width, lead = 2, 0xC0 | cp >> 6
+    elif cp < 0x10000:
+        width, lead = 3, 0xE0 | cp >> 12
+    else:
+        width, lead = 4, 0xF0 | cp >> 18
+    if at + width <= fresh.shape[0]:
+        fresh[at] = lead
+        for k in range(1, width):
+            fresh[at + k] = 0x80 | (cp >> 6 * (width - 1 - k) & 0x3F)
+    return at + width
+
+
+@inlined
+def note(spots: I64, n: int, start: int, end: int, fresh: int, kinds: int) -> int:
+    """Append an edit to the `n` there if there is room; return their number."""
+    if n < spots.shape[0]:
+        spots[n, 0] = start
+        spots[n, 1] = end
+        spots[n, 2] = fresh
+        spots[n, 3] = kinds
+    return n + 1
+
+
+@inlined
+def has_ampersand(data: U8, start: int) -> bool:
+    """Whether BLOCK bytes from `start` hold "&"; in 8 bits throughout, so on vectors of bytes."""
+    these = data[start : start + BLOCK]
+    found = np.uint8(0)
+    for k in range(BLOCK):
+        found = np.uint8(found | np.uint8(these[k] == np.uint8(38)))
+    return bool(found != 0)
+
+
+@inlined
+def is_alnum(byte: int) -> bool:
+    return 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122
+
+
+@inlined
+def name_index(data: U8, start: int, end: int, entities: Entities) -> int:
+    """The index of the name `data[start:end]`, -1 if there is no such name."""
+    low, high = 0, entities.name_ends.shape[0]
+    while low < high:
+        middle = (low + high) >> 1
+        at = entities.name_ends[middle - 1] if middle else 0
+        length = entities.name_ends[middle] - at
+        k = 0
+        while k < length and k < end - start and entities.names[at + k] == data[start + k]:
+            k += 1
+        if k == length and k == end - start:
+            return int(middle)
+        if k < end - start and (k == length or entities.names[at + k] < data[start + k]):
+            low = middle + 1
+        else:
+            high = middle
+    return -1
+
+
+@inlined
+def number_end(data: U8, i: int, stop: int, entities: Entities) -> tuple[int, np.int64, np.int64]:
+    """As `reference_end`, of the reference whose "#" is at `i`."""
+    i += 1
+    base = 10
+    if i < stop and (data[i] | 0x20) == 120:
+        base = 16
+        i += 1
+    first, number = i, np.int64(0)
+    while i < stop:
+        digit = np.int64(data[i]) - 48
+        if digit > 9:
+            digit = (digit | 0x20) - 39 if base == 16 and is_alnum(data[i]) else NONE
+        if digit < 0 or digit >= base:
+            break
+        number = min(number * base + digit, TOO_LARGE)
+        i += 1
+    if i == first:
+        return -1, NONE, NONE
+    if i < stop and data[i] == 59:
+        i += 1
+    if number < entities.low.shape[0]:
+        return i, np.int64(entities.low[number]), NONE
+    if number == TOO_LARGE or 0xD800 <= number <= 0xDFFF:
+        return i, REPLACEMENT, NONE
+    if 0xFDD0 <= number <= 0xFDEF or number & 0xFFFE == 0xFFFE:
+        return i, NONE, NONE
+    return i, number, NONE
+
+
+@inlined
+def reference_end(
+    data: U8, i: int, stop: int, entities: Entities
+) -> tuple[int, np.int64, np.int64]:
+    """End and code points (-1: none) of the character reference whose "&" is before `i`.
+
+    The end is -1 if there is no reference.
+    """
+    if i < stop and data[i] == 35:
+        return number_end(data, i, stop, entities)
+    end = i
+    while end < stop and end - i < LONGEST_NAME - 1 and is_alnum(data[end]):
+        end += 1
+    found = -1
+    if end < stop and data[end] == 59:
+        found = name_index(data, i, end + 1, entities)
+        if found >= 0:
+            end += 1
+    if found < 0:
+        end = min(end, i + LONGEST_LEGACY_NAME)
+        while end - i >= 2 and found < 0:
+            found = name_index(data, i, end, entities)
+            end -= found < 0
+    if found < 0:
+        return -1, NONE, NONE
+    return end, np.int64(entities.chars[found, 0]), np.int64(entities.chars[found, 1])
+
+
+@kernel
+def mark_documents(data: U8, offsets: I64, entities: Entities, mark: int, marks: U8) -> None:
+    """Set `marks[d]` to `mark` for documents that have a character reference."""
+    for d in range(marks.shape[0]):
+        i, stop = offsets[d], offsets[d + 1]
+        while i < stop:
+            while i + BLOCK < stop and not has_ampersand(data, i):
+                i += BLOCK
+            block = min(i + BLOCK, stop)
+            while i < block:
+                if data[i] == 38 and reference_end(data, i + 1, stop, entities)[0] >= 0:
+                    marks[d] = mark
+                    i = stop
+                i += 1
+
+
+@kernel
+def find_entities(
+    data: U8, offsets: I64, wanted: U8, entities: Entities, kind: int, edits: Edits
+) -> Found:
+    """Unescape character references; "&amp;" and the like again with what follows.
+
+    wanted: (n_docs,) not 0 for documents to look at.  kind: of the edits.
+    """
+    spots = edits.spots
+    n, fresh = 0, 0
+    for d in range(wanted.shape[0]):
+        i, stop = offsets[d], offsets[d + 1]
+        if not wanted[d]:
+            i = stop
+        while i < stop:
+            if data[i] != 38:
+                i += 1
+                continue
+            end, first, second = reference_end(data, i + 1, stop, entities)
+            again = end
+            while again >= 0 and first == 38:
+                again, once_more, other = reference_end(data, end, stop, entities)
+                if again >= 0:
+                    end, first, second = again, once_more, other
+            if end < 0:
+                i += 1
+                continue
+            if first >= 0:
+                fresh = put(edits.fresh, fresh, first)
+            if second >= 0:
+                fresh = put(edits.fresh, fresh, second)
+            n = note(spots, n, i, end, fresh, kind)
+            i = end
+        edits.doc_ends[d] = n
+    return Found(n, fresh)

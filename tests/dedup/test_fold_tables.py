@@ -1,0 +1,50 @@
+import hashlib
+import unicodedata
+
+import numpy as np
+import pytest
+
+from dedup import fold_tables
+from dedup.fold_tables import gram_form, interpreter_tables, lookalikes, tables
+from dedup.unicode import UNICODE_VERSION
+
+
+def test_tables_have_not_changed():
+    """Other tables mean other hits: indexes and reports made before are not comparable."""
+    held = tables()
+    maps = (held.compat, held.marks, held.twins, lookalikes())
+    content = [sorted(chars.items()) for chars in maps], sorted(held.latin), sorted(held.inner)
+    digest = hashlib.sha256(repr(content).encode("unicode-escape")).hexdigest()
+    assert digest == "bfb99e474ec9bf31f462f7127fb634a507edf61a394f3d71e464510ca07788bc"
+
+
+@pytest.mark.skipif(
+    unicodedata.unidata_version != UNICODE_VERSION,
+    reason=f"this interpreter has Unicode {unicodedata.unidata_version}",
+)
+def test_tables_are_the_interpreters():
+    assert interpreter_tables() == tables()
+
+
+def test_tables_of_another_version_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "fold_tables.npz"
+    np.savez(path, **fold_tables.columns_of(tables()) | {"version": np.array("15.0.0")})
+    monkeypatch.setattr(fold_tables, "FILE", path)
+    with pytest.raises(RuntimeError) as e:
+        tables.__wrapped__()
+    assert str(e.value) == (
+        "fold_tables.npz holds Unicode '15.0.0', this version needs '14.0.0'; reinstall the package"
+    )
+
+
+def test_lookalikes_are_letters_of_other_alphabets():
+    known = lookalikes()
+    assert len(known) == 249
+    assert all(char.isalpha() and char not in tables().latin for char in known)
+    assert all(letter.isascii() and letter.isalpha() for letter in known.values())
+    assert known["\u0430"] == "a"
+    assert known["\u0406"] == "I"
+
+
+def test_gram_form_is_what_gram_words_see():
+    assert gram_form("“A-B”\u00a0İ\tΣ$") == "ab i \u03c3"
