@@ -49,7 +49,7 @@ def _derivation(of: Derivation) -> str:
 
 def _code(text: str) -> str:
     """Text in one width, in which nothing is obeyed but a backtick and a line's end."""
-    return f"`{_BLANK.sub(' ', text).strip()}`"
+    return f"`{_BLANK.sub(' ', text).replace('`', chr(39)).strip()}`"
 
 
 def _table(table: Table, title: str) -> str:
