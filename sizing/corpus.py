@@ -15,8 +15,10 @@ from sizing.errors import PlanError, explain
 from sizing.figure import AnyFigure, Figure
 from sizing.requirement import Input
 from sizing.spread import Z_95
+from sizing.units import format_bytes
 
 DATASET = "dataset"  # the stage that training reads
+MOST_BYTES = 256 * 10**6  # of a report; a larger file is the corpus itself, or something else
 INPUTS = "inputs"  # the files a run started from
 TOKEN_WIDTH_BYTES = {"uint16": 2, "int32": 4, "uint32": 4}
 ACCEPTED = "a corpus is a finished run directory, its report.json, or an estimate.json"
@@ -153,6 +155,9 @@ def load_corpus(path: Path) -> CorpusMeasurement:
     """
     file = path / "report.json" if path.is_dir() else path
     try:
+        size = file.stat().st_size
+        if size > MOST_BYTES:
+            raise PlanError(f"{file}: {format_bytes(size)} is no measurement; {ACCEPTED}")
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as e:
         raise PlanError(f"{file}: cannot read the corpus ({e.strerror}); {ACCEPTED}") from e

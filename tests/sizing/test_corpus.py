@@ -171,3 +171,11 @@ def test_what_holds_no_measurement_is_refused_in_a_line(data, message):
     with pytest.raises(PlanError) as e:
         read_corpus(data, where="f")
     assert str(e.value) == message
+
+
+def test_a_file_too_large_for_a_measurement_is_not_read(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    with path.open("wb") as file:
+        file.truncate(50 * 10**9)  # sparse: it takes no room
+    with pytest.raises(PlanError, match="corpus.jsonl: 50 GB is no measurement; a corpus is"):
+        load_corpus(path)
