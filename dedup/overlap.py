@@ -1,8 +1,12 @@
 """Which benchmark items stand in a document.
 
-documents --> gram words --> n-gram hashes --> NgramIndex --> Overlaps (spans of bytes)
+documents --> gram words --> n-gram hashes --> NgramIndex --> Hits (windows) --> Overlaps (spans)
+
+Hits are kept apart from what is made of them: which n-grams count for nothing is only known once
+the whole corpus has been searched (`dedup.gram_counts`).
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +15,38 @@ import pyarrow as pa
 
 from dedup.arrays import read_only
 from dedup.arrow_text import text_buffers
-from dedup.gram_words import chars, word_buffer
-from dedup.kernels.overlap import find_grams
+from dedup.gram_words import Block, blocks, chars
+from dedup.kernels.gram_words import locate
+from dedup.kernels.overlap import Probe, Table, find_grams
 from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import NgramIndex
 
-BUFFER_WORDS = 1024  # 32 KiB: fits the first-level cache of most processors
-FIRST_HITS = 1 << 16  # 2 MiB, touched only as far as there are hits; more of them scan twice
+FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
+LAST_BITS = 32  # of a key to sort hits by; words of a document are fewer than 2**32
+
+
+class Hits(NamedTuple):
+    """Windows of documents that are n-grams of the index, in order of document and last word.
+
+    n_docs: documents searched.
+    docs: (n_hits,) int64, rows of the text column.
+    grams: (n_hits,) int64, indices into `NgramIndex.hashes`.
+    firsts, lasts: (n_hits,) int64, gram words of the document, counted from 0.
+    starts, ends: (n_hits,) int64, UTF-8 bytes from the beginning of the document: from the
+        first character of the first word to the last of the last, punctuation aside.
+    """
+
+    n_docs: int
+    docs: npt.NDArray[np.int64]
+    grams: npt.NDArray[np.int64]
+    firsts: npt.NDArray[np.int64]
+    lasts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    def only(self, wanted: npt.NDArray[np.bool_]) -> "Hits":
+        """Those of the hits for which `wanted` is true."""
+        return Hits(self.n_docs, *(column[wanted] for column in self[1:]))
 
 
 class Overlaps(NamedTuple):
@@ -25,8 +54,7 @@ class Overlaps(NamedTuple):
 
     docs: (n_spans,) int64, rows of the text column.
     items: (n_spans,) int64, ids of items.
-    starts, ends: (n_spans,) int64, UTF-8 bytes from the beginning of the document: from the
-        first character of the first word to the last of the last, punctuation aside.
+    starts, ends: (n_spans,) int64, bytes of the document, as those of `Hits`.
     ngrams: (n_spans,) int64, windows of the span that the item has; spans of one document
         and item have no word in common.
     doc_ngrams: (n_docs,) int64, windows of each document that any item has.
@@ -41,38 +69,72 @@ class Overlaps(NamedTuple):
 
 
 def scan(text: pa.Array, index: NgramIndex) -> Overlaps:
-    """Find the n-grams of the index in documents.
+    """Find what documents have in common with items.
 
     text: (n_docs,) string column, no nulls.
     """
-    data, offsets = text_buffers(text)
-    doc_ngrams = np.zeros(len(text), np.int64)
-    hits = np.empty((FIRST_HITS, 4), np.int64)
-    words = word_buffer(max(BUFFER_WORDS, 2 * index.ngram))
-    given = (read_only(data), read_only(offsets), chars(), index.table(), *index.probes(), words)
-    found = find_grams(*given, hits, doc_ngrams)
-    if found > len(hits):  # rare: it has counted them, now there is room
-        hits = np.empty((found, 4), np.int64)
-        find_grams(*given, hits, doc_ngrams)
-    spans = _spans(hits[:found], index)
-    first_byte = offsets[:-1][spans[:, 0]]
-    return Overlaps(
-        docs=spans[:, 0],
-        items=spans[:, 1],
-        starts=spans[:, 2] - first_byte,
-        ends=spans[:, 3] - first_byte,
-        ngrams=spans[:, 4],
-        doc_ngrams=doc_ngrams,
-    )
+    return overlaps(find(text, index), index)
 
 
-def _spans(hits: npt.NDArray[np.int64], index: NgramIndex) -> npt.NDArray[np.int64]:
-    """(n_spans, 5): the hits of `find_grams`, one for each item, joined to maximal spans."""
-    first, last = index.item_offsets[hits[:, 1]], index.item_offsets[hits[:, 1] + 1]
-    n_items = last - first
-    named = np.repeat(hits, n_items, axis=0)
-    within = np.arange(len(named)) - np.repeat(np.cumsum(n_items) - n_items, n_items)
-    named[:, 1] = index.items[np.repeat(first, n_items) + within]
+def find(text: pa.Array, index: NgramIndex) -> Hits:
+    """Find every window of a document that is an n-gram of the index.
+
+    text: (n_docs,) string column, no nulls.
+    """
+    data = read_only(text_buffers(text).data)
+    table, probes = index.table(), index.probes()
+    windows = np.empty((FIRST_HITS, 4), np.int64)
+    found = [np.empty((0, 6), np.int64)]
+    for block in blocks(text, longest=int(index.lengths.max(initial=1))):
+        n = _find(block, table, probes, windows)
+        if n > len(windows):  # they have been counted, now there is room
+            windows = np.empty((n, 4), np.int64)
+            _find(block, table, probes, windows)
+        if n:
+            hits = np.empty((n, 6), np.int64)
+            locate(
+                data,
+                chars(),
+                read_only(block.begins),
+                read_only(block.stops),
+                read_only(block.doc_words),
+                block.doc,
+                block.passed,
+                windows[:n],
+                hits,
+            )
+            found.append(hits)
+    docs, *columns = np.ascontiguousarray(np.concatenate(found).T)
+    order = np.argsort((docs << LAST_BITS) + columns[2], kind="stable")
+    return Hits(len(text), docs[order], *(column[order] for column in columns))
+
+
+def _find(
+    block: Block, table: Table, probes: Iterable[Probe], windows: npt.NDArray[np.int64]
+) -> int:
+    n = len(block.hashes)
+    words, doc_words = read_only(block.hashes), read_only(block.doc_words)
+    least, lasts = np.empty(n, np.uint64), np.empty(n, np.int64)
+    found = 0
+    for probe in probes:
+        found = find_grams(words, doc_words, block.held, table, probe, least, lasts, windows, found)
+    return int(found)
+
+
+def overlaps(
+    hits: Hits, index: NgramIndex, ignored: npt.NDArray[np.bool_] | None = None
+) -> Overlaps:
+    """Join hits to maximal spans of each item.
+
+    ignored: (n_grams,) bool, n-grams of the index that count for nothing.
+    """
+    if ignored is not None:
+        hits = hits.only(~ignored[hits.grams])
+    at, items = index.items_of(hits.grams)
+    named = np.column_stack((hits.docs[at], items, hits.starts[at], hits.ends[at]))
     named = named[np.lexsort(named.T[::-1])]
     spans = np.empty((len(named), 5), np.int64)
-    return spans[: merge_spans(named, spans)]
+    spans = spans[: merge_spans(named, spans)]
+    docs, of_items, starts, ends, ngrams = np.ascontiguousarray(spans.T)
+    doc_ngrams = np.bincount(hits.docs, minlength=hits.n_docs)
+    return Overlaps(docs, of_items, starts, ends, ngrams, doc_ngrams)

@@ -185,6 +185,16 @@ CASES = (
         ),
     ),
     Case(
+        name="find",
+        title="n-grams of benchmark items: 10,000 items, N = 13",
+        entries=(
+            ours("find 10k", 50),
+            ours("find 10k mixed", 50, "10,000 items, N from 8 to 13"),
+            ours("find 500k", 50, "500,000 items, N = 13"),
+            ours("find 500k mixed", 50, "500,000 items, N from 8 to 13"),
+        ),
+    ),
+    Case(
         name="encode",
         title="tokenize in memory",
         entries=(

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import dedup.gram_words
 import dedup.overlap
 from dedup.ngram_index import NgramIndex, saved_extra
-from dedup.overlap import scan
+from dedup.overlap import find, overlaps, scan
 from tests.reference import overlap as reference
 from tests.strategies import text_columns
 
@@ -34,11 +35,12 @@ def corpora(draw):
     return docs, texts, ids, draw(st.integers(1, 14))
 
 
-def index_of(texts, ids=None, ngram=13):
+def index_of(texts, ids=None, ngram=13, least=8):
     return NgramIndex.build(
         pa.array(texts, pa.string()),
         np.arange(len(texts)) if ids is None else np.array(ids),
         ngram=ngram,
+        least=least,
     )
 
 
@@ -59,9 +61,65 @@ def test_spans_equal_the_reference(corpus):
     assert index.untestable.tolist() == reference.item_index(texts, ids, ngram)[1]
 
 
+@st.composite
+def mixed(draw):
+    """A corpus whose texts have each its own n-gram and least length."""
+    docs, texts, ids, _ = draw(corpora())
+    size = {"min_size": len(texts), "max_size": len(texts)}
+    ngrams, least = (draw(st.lists(st.integers(lowest, 20), **size)) for lowest in (1, 0))
+    return docs, texts, ids, ngrams, least
+
+
+def gram_ids(texts, ids, ngrams, least, index):
+    """The reference's n-grams, by their number in the index, as far as a text shows them."""
+    known = {}
+    for text in texts:
+        words = [w.text for w in reference.gram_words(text)]
+        hits = find(pa.array([text]), index)
+        for gram, first, last in zip(hits.grams, hits.firsts, hits.lasts, strict=True):
+            known[tuple(words[first : last + 1])] = int(gram)
+    assert known.keys() == reference.item_index(texts, ids, ngrams, least)[0].keys()
+    return known
+
+
+@given(mixed(), st.sampled_from([16, 1 << 18]))
+@example((pa.array([LEAK, f"x {LEAK}"]), [LEAK, LEAK], [0, 1], [8, 13], [8, 8]), 16)
+@example((pa.array([LEAK, f"x {LEAK}"]), [LEAK, LEAK], [0, 1], [8, 13], [8, 0]), 1 << 18)
+def test_hits_of_texts_with_n_grams_of_their_own_equal_the_reference(corpus, block_bytes):
+    docs, texts, ids, ngrams, least = corpus
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dedup.gram_words, "BLOCK_BYTES", block_bytes)
+        patch.setattr(dedup.overlap, "FIRST_HITS", 1)
+        index = index_of(texts, ids, np.array(ngrams), np.array(least))
+        got = find(docs, index)
+        known = gram_ids(texts, ids, ngrams, least, index)
+    grams, untestable = reference.item_index(texts, ids, ngrams, least)
+    expected = reference.hits(docs.to_pylist(), grams)
+    assert got.n_docs == len(docs)
+    assert sorted(zip(*(column.tolist() for column in got[1:]), strict=True)) == sorted(
+        (doc, known[gram], *place) for doc, gram, *place in expected
+    )
+    assert np.all(np.diff(got.docs * 1000 + got.lasts) >= 0)
+    assert index.untestable.tolist() == untestable
+
+
+@given(mixed(), st.randoms(use_true_random=False))
+def test_ignored_n_grams_count_for_nothing(corpus, draw):
+    docs, texts, ids, ngrams, least = corpus
+    index = index_of(texts, ids, np.array(ngrams), np.array(least))
+    known = gram_ids(texts, ids, ngrams, least, index)
+    ignored = {gram for gram in known if draw.random() < 0.5}
+    mask = np.zeros(len(index.hashes), bool)
+    mask[[known[gram] for gram in ignored]] = True
+    got = overlaps(find(docs, index), index, mask)
+    spans, doc_ngrams = reference.overlaps(docs.to_pylist(), texts, ids, ngrams, least, ignored)
+    assert spans_of(got) == spans
+    assert got.doc_ngrams.tolist() == doc_ngrams
+
+
 @pytest.mark.parametrize("ngram", [1, 2, 7, 8, 13, 14])
-def test_a_full_buffer_loses_and_doubles_no_window(ngram, monkeypatch):
-    monkeypatch.setattr(dedup.overlap, "BUFFER_WORDS", 16)
+def test_a_full_block_loses_and_doubles_no_window(ngram, monkeypatch):
+    monkeypatch.setattr(dedup.gram_words, "BLOCK_BYTES", 64)
     monkeypatch.setattr(dedup.overlap, "FIRST_HITS", 1)
     some = [f"w{i}" for i in range(100)]
     text = " ".join(some)
@@ -141,6 +199,27 @@ def test_an_item_shorter_than_the_ngram_is_matched_whole_or_named_untestable():
 def test_spans_that_share_no_word_stay_apart():
     got = scan(pa.array(["a b c d x a b c"]), index_of(["a b c d"], ngram=2))
     assert spans_of(got) == [(0, 0, 0, 7, 3), (0, 0, 10, 15, 2)]
+
+
+def test_a_saved_index_of_several_n_finds_the_same_and_refuses_others(tmp_path):
+    index = index_of([LEAK, CLEAN], ngram=np.array([8, 11]))
+    index.save(tmp_path / "index.arrow")
+    loaded = NgramIndex.load(tmp_path / "index.arrow", ngram=(11, 8))
+    assert (index.ngrams, loaded.ngrams) == ((8, 11), (8, 11))
+    docs = pa.array([f"{LEAK} {CLEAN}"])
+    assert spans_of(scan(docs, loaded)) == spans_of(scan(docs, index))
+    with pytest.raises(ValueError, match="of ngram '8,11', this run needs '8'"):
+        NgramIndex.load(tmp_path / "index.arrow", ngram=8)
+
+
+def test_a_document_longer_than_a_block_is_searched_in_parts(monkeypatch):
+    monkeypatch.setattr(dedup.gram_words, "BLOCK_BYTES", 100)
+    text = f"é {CLEAN} x {LEAK.upper()} {CLEAN} {'y' * 500} {LEAK}"
+    index = index_of([LEAK, f"{LEAK} {CLEAN}"])
+    assert (
+        spans_of(scan(pa.array(["a", text, LEAK]), index))
+        == (reference.overlaps(["a", text, LEAK], [LEAK, f"{LEAK} {CLEAN}"], [0, 1], 13)[0])
+    )
 
 
 def test_no_items_and_no_documents():

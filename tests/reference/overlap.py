@@ -1,6 +1,7 @@
 """N-gram overlap, slowly: words as strings, n-grams as tuples in a dict."""
 
 from collections import defaultdict
+from itertools import repeat
 from string import punctuation
 from typing import NamedTuple
 
@@ -32,23 +33,49 @@ def gram_words(text):
     return words
 
 
-def item_index(texts, item_ids, ngram):
-    """N-gram -> items that have it, and the items that cannot be tested."""
+def item_index(texts, item_ids, ngram, least=MIN_WORDS):
+    """N-gram -> items that have it, and the items that cannot be tested.
+
+    ngram, least: of all texts, or a list of each.
+    """
     index, tested = defaultdict(set), set()
-    for text, item in zip(texts, item_ids, strict=True):
+    for text, item, n, whole in zip(texts, item_ids, _each(ngram), _each(least), strict=False):
         words = tuple(w.text for w in gram_words(text))
-        if len(words) < min(ngram, MIN_WORDS):
+        if len(words) < min(n, max(whole, 1)):
             continue
         tested.add(item)
-        length = min(ngram, len(words))
+        length = min(n, len(words))
         for i in range(len(words) - length + 1):
             index[words[i : i + length]].add(item)
     return index, sorted(set(item_ids) - tested)
 
 
-def overlaps(docs, texts, item_ids, ngram):
-    """(doc, item, first byte, byte after the last, n-grams) of each span, and n-grams by doc."""
-    index, _ = item_index(texts, item_ids, ngram)
+def _each(value):
+    return value if isinstance(value, list) else repeat(value)
+
+
+def hits(docs, index):
+    """(doc, n-gram, first word, last word, first byte, byte after the last), by last word."""
+    found = []
+    for d, doc in enumerate(docs):
+        words = gram_words(doc)
+        for last in range(len(words)):
+            for length in {len(gram) for gram in index if len(gram) <= last + 1}:
+                window = words[last - length + 1 : last + 1]
+                gram = tuple(w.text for w in window)
+                if gram in index:
+                    place = last - length + 1, last, window[0].start, window[-1].end
+                    found.append((d, gram, *place))
+    return found
+
+
+def overlaps(docs, texts, item_ids, ngram, least=MIN_WORDS, ignored=()):
+    """(doc, item, first byte, byte after the last, n-grams) of each span, and n-grams by doc.
+
+    ignored: n-grams that count for nothing.
+    """
+    index, _ = item_index(texts, item_ids, ngram, least)
+    index = {gram: items for gram, items in index.items() if gram not in ignored}
     spans, doc_ngrams = [], []
     for d, doc in enumerate(docs):
         words = gram_words(doc)

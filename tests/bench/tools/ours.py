@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dedup.cluster import clusters
 from dedup.digest import digests, first_occurrence
 from dedup.lsh import Bands, band_keys, candidate_pairs
 from dedup.minhash import MinHash, signatures
+from dedup.ngram_index import NgramIndex
+from dedup.overlap import find
 from pipelines.benchmark.spec import Benchmark
 from pipelines.decontaminate import Decontaminate
 from pipelines.plan import plan_inputs
@@ -29,6 +32,7 @@ from pipelines.tokenize import Tokenizer, load_engine
 WORD_FILTERS = ("gopher_repetition", "gopher_quality", "fineweb")
 NEAR = {"near": {}}
 DIGESTS = 5_000_000
+SEED, ITEM_WORDS = 20, (20, 100)
 
 
 def shards_of(file: Path):
@@ -126,6 +130,27 @@ def overlap(part, scratch):
     bound = stage.bind(scratch / "index.arrow")
     batches = list(batches_of(part / "docs.parquet"))
     return lambda: {"removed": sum(bound(batch).removed.num_rows for batch in batches)}
+
+
+def searched(n_items, *ngrams):
+    """Look for items that are words of the text, drawn at random: they are hardly found."""
+
+    def make(part, scratch):
+        draw = np.random.default_rng(SEED)
+        words = pc.split_pattern_regex(text_of(part), r"\s+").flatten()
+        ends = np.append(0, np.cumsum(draw.integers(*ITEM_WORDS, n_items)))
+        drawn = words.take(pa.array(draw.integers(0, len(words), ends[-1])))
+        items = pc.binary_join(
+            pa.ListArray.from_arrays(pa.array(ends, pa.int32()), drawn),
+            pa.scalar(" ", pa.large_string()),
+        )
+        ngram = draw.choice(ngrams, n_items)
+        NgramIndex.build(items, np.arange(n_items), ngram=ngram).save(scratch / "index.arrow")
+        index = NgramIndex.load(scratch / "index.arrow", ngram=ngrams)
+        batches = list(batches_of(part / "docs.parquet"))
+        return lambda: {"hits": sum(len(find(b["text"], index).docs) for b in batches)}
+
+    return make
 
 
 def engine():
@@ -230,6 +255,10 @@ STEPS = {
     "group": group,
     "first": first,
     "overlap": overlap,
+    "find 10k": searched(10_000, 13),
+    "find 10k mixed": searched(10_000, *range(8, 14)),
+    "find 500k": searched(500_000, 13),
+    "find 500k mixed": searched(500_000, *range(8, 14)),
     "encode": encode,
     "encode to disk": encode_to_disk,
     "run": whole(*WORD_FILTERS, NEAR),

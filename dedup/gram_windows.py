@@ -1,0 +1,106 @@
+"""Windows of gram words, hashed, and the ways to find them: a bitmap in front of a table.
+
+texts --> gram words --> windows --> hashes (to know them by), minimizers (to pass by others)
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.arrays import read_only
+from dedup.gram_words import blocks
+from dedup.kernels import overlap as kernels
+
+MAX_WORDS = 256  # of a window
+SLOTS_PER_GRAM = 2
+BITS_PER_MINIMIZER = 32  # 10k items of 70 words in 13-grams: 1 MiB at most
+
+
+class Family(NamedTuple):
+    """Window lengths that are looked for together, by the minimizer of their last words.
+
+    least: words of the shortest; up to those of the next family, without them.
+    run: words of the runs of which a minimizer is the least. Long windows have a minimizer
+        in common with their neighbours, short ones are told apart better by all their words.
+    """
+
+    least: int
+    run: int
+
+
+FAMILIES = (Family(1, 1), Family(3, 3), Family(5, 5), Family(8, 8), Family(13, 7))
+
+
+class Windows(NamedTuple):
+    """Windows of texts: hash, minimizer, row of the text."""
+
+    grams: npt.NDArray[np.uint64]
+    minimizers: npt.NDArray[np.uint64]
+    texts: npt.NDArray[np.int64]
+
+
+def family_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+    """Which of `FAMILIES` finds windows of each length; -1 for length 0."""
+    return np.searchsorted([f.least for f in FAMILIES], lengths, "right") - 1
+
+
+def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
+    """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
+
+    Of a text longer than a block some windows come twice: those of the words held.
+    """
+    families = np.array(FAMILIES)[family_of(lengths)]
+    made = [Windows(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))]
+    for block in blocks(texts, longest=MAX_WORDS):
+        rows = slice(block.doc, block.doc + len(block.begins))
+        room = len(block.hashes)
+        grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
+        rows_of = np.empty(room, np.int64)
+        n = kernels.hash_windows(
+            read_only(block.hashes),
+            read_only(block.doc_words),
+            read_only(lengths[rows]),
+            read_only(families[rows, 0]),
+            read_only(families[rows, 1]),
+            np.empty(room, np.uint64),
+            grams,
+            minimizers,
+            rows_of,
+        )
+        made.append(Windows(grams[:n], minimizers[:n], rows_of[:n] + block.doc))
+    return Windows(
+        np.concatenate([w.grams for w in made]),
+        np.concatenate([w.minimizers for w in made]),
+        np.concatenate([w.texts for w in made]),
+    )
+
+
+def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray[np.uint64]:
+    """Mark the minimizers of windows.
+
+    Of all windows, 2 in `runs + 1` have another minimizer than the one before (Schleimer et al.
+    2003), where a window has `runs` runs.
+    """
+    runs = family.least - family.run + 1
+    bits = len(minimizers) * 2 // (runs + 1) * BITS_PER_MINIMIZER
+    bitmap = np.zeros(_power_of_two(bits // 64), np.uint64)
+    kernels.mark(read_only(minimizers), bitmap, shift_of(bitmap))
+    return bitmap
+
+
+def slots_of(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    slots = np.full(_power_of_two(len(hashes) * SLOTS_PER_GRAM + 1), -1, np.int32)
+    kernels.enter(read_only(hashes), slots, shift_of(slots))
+    return slots
+
+
+def _power_of_two(least: int) -> int:
+    """The least power of two that is at least `least` and 2."""
+    return 1 << (max(least, 2) - 1).bit_length()
+
+
+def shift_of(array: npt.NDArray[Any]) -> np.uint64:
+    """By how much to shift a hash right to number the elements of a power-of-two array."""
+    return np.uint64(65 - len(array).bit_length())

@@ -1,0 +1,95 @@
+"""Kernels that cut spans out of documents."""
+
+from dedup.kernels._jit import I64, U8, inlined, kernel
+
+
+@inlined
+def before(data: U8, i: int, begin: int, chars: int) -> int:
+    """The place `chars` code points before byte `i`, not before `begin`."""
+    while chars > 0 and i > begin:
+        i -= 1
+        if (data[i] & 0xC0) != 0x80:
+            chars -= 1
+    return i
+
+
+@inlined
+def behind(data: U8, i: int, end: int, chars: int) -> int:
+    """The place `chars` code points behind byte `i`, not behind `end`."""
+    while i < end and (chars > 0 or (data[i] & 0xC0) == 0x80):
+        if (data[i] & 0xC0) != 0x80:
+            chars -= 1
+        i += 1
+    return i
+
+
+@inlined
+def has_chars(data: U8, i: int, end: int, chars: int) -> bool:
+    """Whether `data[i:end]` has at least `chars` code points."""
+    while chars > 0 and i < end:
+        if (data[i] & 0xC0) != 0x80:
+            chars -= 1
+        i += 1
+    return chars <= 0
+
+
+@kernel
+def cut_documents(
+    data: U8,
+    offsets: I64,
+    spans: I64,
+    window: int,
+    least: int,
+    most: int,
+    pieces: I64,
+    n_pieces: I64,
+) -> int:
+    """Cut spans and `window` code points around each out of documents.
+
+    spans: (n_spans, 3), document, first byte and end byte in it; sorted by these.
+    pieces: (>= n_docs + n_spans, 3), out: the same of each piece that is kept.
+    n_pieces: (n_docs,), out: pieces that each document falls into, kept or not.
+    Returns the number of pieces kept.
+    """
+    kept = 0
+    s = 0
+    for d in range(n_pieces.shape[0]):
+        begin, end = offsets[d], offsets[d + 1]
+        of_doc = kept
+        n = 0
+        i = begin
+        is_whole = s == spans.shape[0] or spans[s, 0] != d
+        while i < end or is_whole:
+            stop = end
+            after = end
+            if s < spans.shape[0] and spans[s, 0] == d:
+                stop = before(data, begin + spans[s, 1], begin, window)
+                after = behind(data, begin + spans[s, 2], end, window)
+                s += 1
+            if i < stop or is_whole:
+                n += 1
+                if is_whole or has_chars(data, i, stop, least):
+                    pieces[kept, 0] = d
+                    pieces[kept, 1] = i - begin
+                    pieces[kept, 2] = stop - begin
+                    kept += 1
+            i = max(i, after)
+            is_whole = False
+        while s < spans.shape[0] and spans[s, 0] == d:
+            s += 1
+        n_pieces[d] = n
+        if n > most:
+            kept = of_doc
+    return kept
+
+
+@kernel
+def copy_ranges(data: U8, starts: I64, ends: I64, out: U8, offsets: I64) -> None:
+    """Copy `data[starts[r]:ends[r]]` to `out[offsets[r]:offsets[r + 1]]`; offsets: out too."""
+    at = 0
+    offsets[0] = 0
+    for r in range(starts.shape[0]):
+        for i in range(starts[r], ends[r]):
+            out[at] = data[i]
+            at += 1
+        offsets[r + 1] = at

@@ -1,0 +1,173 @@
+"""Kernels that split text into gram words, and tell where in the text a word stands.
+
+UTF-8 bytes --> letters of words, one word after the other (--> `words.hash_words`)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+
+# Kinds of byte; of ASCII that is kept, its lower case.
+NON_ASCII = np.uint8(0x80)
+SPACE = np.uint8(0x81)
+DELETE = np.uint8(0x82)
+KEEP = np.uint8(0)  # of code points
+# Unsigned indices: a signed one is tested for being negative at each use.
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
+
+
+class Chars(NamedTuple):
+    """What becomes of each character; `dedup.unicode` has the two-level layout.
+
+    ascii: (256,) by byte: its lower case, SPACE, DELETE or NON_ASCII.
+    pages, kinds, lower_delta: of all code points; kinds are SPACE, DELETE or KEEP.
+    """
+
+    ascii: U8
+    pages: U16
+    kinds: U8
+    lower_delta: U32
+
+
+@inlined
+def code_point(data: U8, i: int, stop: int) -> tuple[np.uint32, int]:
+    """The code point of the multi-byte sequence at `i`, and the place after it, at most `stop`."""
+    lead = np.uint32(data[i])
+    width = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
+    cp = np.uint32(lead & np.uint32(0x7F >> width))
+    after = min(i + width, stop)
+    for j in range(i + 1, after):
+        cp = np.uint32((cp << np.uint32(6)) | (np.uint32(data[j]) & np.uint32(0x3F)))
+    return min(cp, np.uint32(0x10FFFF)), after
+
+
+@inlined
+def place(chars: Chars, cp: np.uint32) -> int:
+    return int(chars.pages[cp >> np.uint32(8)]) * 256 + int(cp & np.uint32(255))
+
+
+@kernel
+def split(
+    data: U8, offsets: I64, chars: Chars, letters: U8, ends: I64, stops: I64, doc_words: I64
+) -> None:
+    """Gather the letters of each document's gram words.
+
+    letters: the words' letters in lower case, one word after the other, ASCII as itself, of
+        any other character three bytes, the first from 0x80 on; 3 for 2 bytes of text.
+    ends: where in `letters` each word ends; (n_bytes + n_docs) // 2 words at most, and one more.
+    stops: as long; the byte of `data` at which the word is known to end: no letter of it
+        stands there or behind, and none of the next before.
+    doc_words: (n_docs + 1,); words of document d are `doc_words[d]:doc_words[d + 1]`.
+
+    ASCII goes without a branch at the ends of words, which no processor can foresee: letter and
+    end are always written, and stay where the counters move on.
+    """
+    k = ZERO
+    n = ZERO
+    doc_words[0] = 0
+    for d in range(offsets.shape[0] - 1):
+        i, stop = np.uint64(offsets[d]), np.uint64(offsets[d + 1])
+        begun = k
+        while i < stop:
+            kind = chars.ascii[data[i]]
+            while kind != NON_ASCII:
+                letters[k] = kind
+                ends[n] = k
+                stops[n] = i
+                is_space = kind == SPACE
+                n += np.uint64(is_space & (k > begun))
+                begun = k if is_space else begun
+                k += np.uint64(kind < NON_ASCII)
+                i += ONE
+                if i >= stop:
+                    break
+                kind = chars.ascii[data[i]]
+            if i >= stop:
+                break
+            cp, after = code_point(data, int(i), int(stop))
+            at = place(chars, cp)
+            if chars.kinds[at] == KEEP:
+                lower = np.uint32(cp + chars.lower_delta[at])
+                if lower < 128:
+                    letters[k] = lower
+                    k += ONE
+                else:
+                    letters[k] = np.uint32(0x80) | (lower >> np.uint32(16))
+                    letters[k + ONE] = (lower >> np.uint32(8)) & np.uint32(0xFF)
+                    letters[k + TWO] = lower & np.uint32(0xFF)
+                    k += THREE
+            elif chars.kinds[at] == SPACE:
+                ends[n] = k
+                stops[n] = i
+                n += np.uint64(k > begun)
+                begun = k
+            i = np.uint64(after)
+        ends[n] = k
+        stops[n] = stop
+        n += np.uint64(k > begun)
+        doc_words[d + 1] = n
+
+
+@inlined
+def extent(data: U8, i: int, stop: int, chars: Chars) -> tuple[int, int]:
+    """First byte of the first character kept in `data[i:stop]`, and the byte after the last."""
+    first = stop
+    end = i
+    while i < stop:
+        kind = chars.ascii[data[i]]
+        after = i + 1
+        if kind == NON_ASCII:
+            cp, after = code_point(data, i, stop)
+            kind = chars.kinds[place(chars, cp)]
+        if kind < NON_ASCII:
+            first = min(first, i)
+            end = after
+        i = after
+    return first, end
+
+
+@kernel
+def locate(
+    data: U8,
+    chars: Chars,
+    begins: I64,
+    stops: I64,
+    doc_words: I64,
+    doc: int,
+    passed: int,
+    windows: I64,
+    hits: I64,
+) -> None:
+    """Tell where in a text column windows of a block's words stand.
+
+    begins, stops, doc_words, doc, passed: of `dedup.gram_words.Block`.
+    windows: (n_windows, 4), document of the block, a number, first and last word of the block.
+    hits: (n_windows, 6), out: document, the number, first and last word of the document, its
+        bytes from the first letter of the window to the end of the last.
+    """
+    for w in range(windows.shape[0]):
+        d, first, last = windows[w, 0], windows[w, 2], windows[w, 3]
+        is_first = first == doc_words[d]
+        start, end = extent(data, begins[d] if is_first else stops[first - 1], stops[first], chars)
+        if last > first:
+            _, end = extent(data, stops[last - 1], stops[last], chars)
+        before = doc_words[d] - (passed if d == 0 else 0)
+        hits[w, 0] = doc + d
+        hits[w, 1] = windows[w, 1]
+        hits[w, 2] = first - before
+        hits[w, 3] = last - before
+        hits[w, 4] = start - begins[d]
+        hits[w, 5] = end - begins[d]
+
+
+@kernel
+def next_space(data: U8, i: int, stop: int) -> int:
+    """The first space or line feed of `data[i:stop]`, at which every gram word ends, or `stop`."""
+    while i < stop and data[i] != 0x20 and data[i] != 0x0A:
+        i += 1
+    return i

@@ -1,0 +1,195 @@
+"""Which items of benchmarks are in a corpus, and where.
+
+    FOUND of every shard --add--> Analysis --> items: clean, dirty, untestable; documents; sources
+
+An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
+appendix C), n-grams that are ignored apart (`dedup.gram_counts`). An item of fewer than 8 words
+cannot be tested by n-grams; it is looked for as a whole (`pipelines.contamination.ngrams`).
+Counts are exact; of the documents that have an item a few are kept, those with most of it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.arrays import read_only
+from dedup.kernels.spans import merge_spans
+from dedup.ngram_index import MIN_WORDS, NgramIndex
+from dedup.overlap import Hits, Overlaps, find, overlaps
+from pipelines.contamination.examples import EXAMPLE, best_of, examples_of
+from pipelines.contamination.found import hits_of
+from pipelines.contamination.ngrams import ItemTexts
+
+CLEAN, DIRTY, UNTESTABLE = range(3)
+MOST_EXAMPLES = 5
+MOST_DOCUMENTS = 100
+
+WORST = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        # items of which it has a counted n-gram, and UTF-8 bytes of its text in such n-grams
+        pa.field("items", pa.int64(), nullable=False),
+        pa.field("overlap_bytes", pa.int64(), nullable=False),
+        pa.field("text_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkCounts:
+    """Items of one benchmark.
+
+    ngram: words in its n-grams.
+    clean, dirty, untestable: all items, each in one of these.
+    found_whole: of the untestable, those that stand in a document as a whole.
+    too_short: of the untestable, those that are not looked for at all.
+    only_ignored: of the clean, those of which documents have n-grams, but only ignored ones.
+    pairs: of a document and an item that it has, dirty or found whole.
+    """
+
+    ngram: int
+    clean: int
+    dirty: int
+    untestable: int
+    found_whole: int
+    too_short: int
+    only_ignored: int
+    pairs: int
+
+
+@dataclass(kw_only=True)
+class SourceCounts:
+    """Documents of one source that have counted n-grams, and their pairs with items."""
+
+    docs: int = 0
+    pairs: int = 0
+
+
+class Analysis:
+    """What has been found so far.
+
+    item_docs: (n_items,) int64, documents that have each item.
+    examples: rows of schema EXAMPLE by item, at most `most_examples` each, the best first.
+    worst: rows of schema WORST: the documents with most items, then with most bytes of them.
+    sources: counts by source.
+    """
+
+    def __init__(
+        self,
+        texts: ItemTexts,
+        index: NgramIndex,
+        ignored: npt.NDArray[np.bool_],
+        *,
+        most_examples: int = MOST_EXAMPLES,
+        most_documents: int = MOST_DOCUMENTS,
+    ) -> None:
+        self._texts, self._index, self._ignored = texts, index, ignored
+        self._most_examples, self._most_documents = most_examples, most_documents
+        self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
+        self._counted = self._per_item(~ignored)
+        self.item_docs = np.zeros(len(texts.lengths), np.int64)
+        self.examples = EXAMPLE.empty_table()
+        self.worst = WORST.empty_table()
+        self.sources: dict[str, SourceCounts] = {}
+
+    def add(self, found: pa.RecordBatch) -> None:
+        """Take in the rows of some documents (schema FOUND); no document may come twice."""
+        hits = hits_of(found)
+        self._met[hits.grams] = True
+        hits = hits.only(~self._ignored[hits.grams])
+        if len(hits.docs) == 0:
+            return
+        at, items = self._index.items_of(hits.grams)
+        triples = np.unique(np.stack([hits.docs[at], items, hits.grams[at]]), axis=1)
+        (rows, items), n_grams = np.unique(triples[:2], axis=1, return_counts=True)
+        self.item_docs += np.bincount(items, minlength=len(self.item_docs))
+        shares = n_grams / self._counted[items]
+        best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
+        spans = overlaps(hits, self._index)
+        fresh = examples_of(found, spans, rows[best], items[best], n_grams[best], shares[best])
+        self._keep_best(fresh)
+        self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
+
+    def status(self) -> npt.NDArray[np.uint8]:
+        """(n_items,) CLEAN, DIRTY or UNTESTABLE."""
+        which = np.searchsorted(self._texts.starts, np.arange(len(self.item_docs)), "right") - 1
+        least = np.minimum(self._texts.benchmark_ngrams[which], MIN_WORDS)
+        tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
+        return np.where(self._texts.lengths < least, UNTESTABLE, tested).astype(np.uint8)
+
+    def found_frac(self) -> npt.NDArray[np.float64]:
+        """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""
+        return self._per_item(self._met & ~self._ignored) / np.maximum(self._counted, 1)
+
+    def counts(self) -> list[BenchmarkCounts]:
+        """Counts of each benchmark, in order."""
+        status, is_found = self.status(), self.item_docs > 0
+        clean, untestable = status == CLEAN, status == UNTESTABLE
+        of_items = {
+            "clean": clean,
+            "dirty": status == DIRTY,
+            "untestable": untestable,
+            "found_whole": untestable & is_found,
+            "too_short": untestable & (self._per_item(np.ones_like(self._met)) == 0),
+            "only_ignored": clean & (self._per_item(self._met) > 0),
+            "pairs": self.item_docs,
+        }
+        starts = self._texts.starts
+        sums = {k: np.add.reduceat(v, starts, dtype=np.int64) for k, v in of_items.items()}
+        return [
+            BenchmarkCounts(ngram=int(n), **{name: int(column[b]) for name, column in sums.items()})
+            for b, n in enumerate(self._texts.benchmark_ngrams)
+        ]
+
+    def matched(self, items: npt.NDArray[np.int64]) -> Overlaps:
+        """What of items stands anywhere in the corpus, as spans of their texts.
+
+        items: a few items.  Returns spans of the rows `np.flatnonzero(np.isin(texts.items,
+        items))` of the texts; only those of a text's own item.
+        """
+        rows = np.flatnonzero(np.isin(self._texts.items, items))
+        hits = find(self._texts.texts.take(pa.array(rows)), self._index)
+        spans = overlaps(hits, self._index, ~self._met | self._ignored)
+        own = spans.items == self._texts.items[rows][spans.docs]
+        docs, items, starts, ends, ngrams = (column[own] for column in spans[:5])
+        return Overlaps(docs, items, starts, ends, ngrams, spans.doc_ngrams)
+
+    def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""
+        wanted = np.repeat(grams, np.diff(self._index.item_offsets))
+        return np.bincount(self._index.items[wanted], minlength=len(self._texts.lengths))
+
+    def _keep_best(self, fresh: pa.Table) -> None:
+        both = pa.concat_tables([self.examples, fresh])
+        items, shares, doc_ids = (np.asarray(both[c]) for c in ("item", "found_frac", "doc_id"))
+        kept = best_of(items, shares, doc_ids, self._most_examples)
+        self.examples = both.take(pa.array(kept)).combine_chunks()
+
+    def _count_documents(
+        self, found: pa.RecordBatch, hits: Hits, n_items: npt.NDArray[np.int64]
+    ) -> None:
+        """n_items: (n_docs,) items that each document has."""
+        windows = np.column_stack((hits.docs, np.zeros_like(hits.docs), hits.starts, hits.ends))
+        merged = np.empty((len(windows), 5), np.int64)
+        sorted_windows = read_only(windows[np.lexsort(windows.T[::-1])])
+        merged = merged[: merge_spans(sorted_windows, merged)]
+        covered = np.zeros(found.num_rows, np.int64)
+        np.add.at(covered, merged[:, 0], merged[:, 3] - merged[:, 2])
+        rows = np.flatnonzero(n_items)
+        names, which = np.unique(
+            found["source"].take(pa.array(rows)).to_pylist(), return_inverse=True
+        )
+        for s, name in enumerate(names.tolist()):
+            of_source = self.sources.setdefault(name, SourceCounts())
+            of_source.docs += int(np.count_nonzero(which == s))
+            of_source.pairs += int(n_items[rows[which == s]].sum())
+        columns = {name: found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")}
+        columns |= {"items": pa.array(n_items[rows]), "overlap_bytes": pa.array(covered[rows])}
+        columns["text_bytes"] = found["text_bytes"].take(pa.array(rows))
+        both = pa.concat_tables([self.worst, pa.table(columns, schema=WORST)])
+        order = [("items", "descending"), ("overlap_bytes", "descending"), ("doc_id", "ascending")]
+        self.worst = both.sort_by(order).slice(0, self._most_documents).combine_chunks()

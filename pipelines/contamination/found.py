@@ -1,0 +1,102 @@
+"""What of the benchmarks stands in documents, kept until the whole corpus has been searched.
+
+    batch, Hits --collect--> FOUND: a row for each document with a hit, and the text around its hits
+
+Which n-grams count for nothing is known once all shards have been searched; the text is kept
+here so that no document need be read again to show what was found in it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.arrays import read_only
+from dedup.arrow_text import text_buffers
+from dedup.cut import Pieces, piece_texts
+from dedup.kernels.spans import merge_spans
+from dedup.overlap import Hits
+from pipelines.schema import SCHEMA_VERSION
+
+CONTEXT_BYTES = 240  # of text kept on each side of a hit
+
+FOUND = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("text_bytes", pa.int64(), nullable=False),
+        # of each hit: index into the n-grams of the index, UTF-8 bytes of the document's text
+        pa.field("grams", pa.list_(pa.int64()), nullable=False),
+        pa.field("starts", pa.list_(pa.int64()), nullable=False),
+        pa.field("ends", pa.list_(pa.int64()), nullable=False),
+        # of each stretch of text with hits: its first byte in the document, the text
+        pa.field("passage_starts", pa.list_(pa.int64()), nullable=False),
+        pa.field("passages", pa.list_(pa.large_string()), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"found/{SCHEMA_VERSION}"},
+)
+
+
+def collect(batch: pa.RecordBatch, hits: Hits, source: str) -> pa.RecordBatch:
+    """A row of schema FOUND for each document that has a hit.
+
+    batch: documents (schema DOCUMENT).
+    hits: of `dedup.overlap.find` in the text column of the batch.
+    source: that of the batch's shard.
+    """
+    rows = np.unique(hits.docs)
+    passages = _passages(batch["text"], hits)
+    columns = [
+        batch["doc_id"].take(pa.array(rows)),
+        batch["id"].take(pa.array(rows)),
+        pa.repeat(source, len(rows)),
+        pa.array(text_buffers(batch["text"]).lengths[rows]),
+        *(_lists(rows, hits.docs, pa.array(c)) for c in (hits.grams, hits.starts, hits.ends)),
+        _lists(rows, passages.docs, pa.array(passages.starts)),
+        _lists(rows, passages.docs, piece_texts(batch["text"], passages)),
+    ]
+    return pa.record_batch(columns, schema=FOUND)
+
+
+def hits_of(found: pa.RecordBatch) -> Hits:
+    """The hits of rows of schema FOUND, as of a column of these documents; words are not kept."""
+    counts = np.diff(found["grams"].offsets)
+    none = np.full(int(counts.sum()), -1)
+    grams, starts, ends = (found[name].flatten().to_numpy() for name in ("grams", "starts", "ends"))
+    return Hits(
+        found.num_rows,
+        np.repeat(np.arange(found.num_rows), counts),
+        grams,
+        none,
+        none,
+        starts,
+        ends,
+    )
+
+
+def _lists(
+    rows: npt.NDArray[np.int64], docs: npt.NDArray[np.int64], values: pa.Array
+) -> pa.ListArray:
+    """(n_rows,) lists: the values of each of `rows`; docs: the row of each value, ascending."""
+    offsets = np.append(np.searchsorted(docs, rows), len(docs))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def _passages(text: pa.Array, hits: Hits) -> Pieces:
+    """Maximal stretches of text with hits and what stands around them, cut at characters."""
+    data, offsets = text_buffers(text)
+    begin, end = offsets[hits.docs], offsets[hits.docs + 1]
+    starts = np.maximum(begin + hits.starts - CONTEXT_BYTES, begin)
+    ends = np.minimum(begin + hits.ends + CONTEXT_BYTES, end)
+    padded = np.append(data, 0)  # behind the last document there may be no byte
+    for _ in range(3):
+        starts += (padded[starts] & 0xC0) == 0x80
+        ends += (ends < end) & ((padded[ends] & 0xC0) == 0x80)
+    stretches = np.column_stack((hits.docs, np.zeros_like(hits.docs), starts, ends))
+    stretches = stretches[np.lexsort(stretches.T[::-1])]
+    merged = np.empty((len(stretches), 5), np.int64)
+    merged = merged[: merge_spans(read_only(stretches), merged)]
+    docs, first_bytes = merged[:, 0], offsets[merged[:, 0]]
+    return Pieces(
+        docs, merged[:, 2] - first_bytes, merged[:, 3] - first_bytes, np.empty(0, np.int64)
+    )

@@ -1,0 +1,174 @@
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup.gram_counts import document_counts, frequent, gram_texts, total
+from dedup.overlap import find
+from pipelines.contamination.analysis import Analysis, BenchmarkCounts
+from pipelines.contamination.found import FOUND, collect, hits_of
+from pipelines.contamination.ngrams import prepare_texts
+from tests.reference import contamination as reference
+from tests.reference.overlap import gram_words
+from tests.strategies import document_batch
+
+STATUS = ("clean", "dirty", "untestable")
+
+
+def words(n, of):
+    return " ".join(f"{of}{i}" for i in range(n))
+
+
+def prepared(texts, items, n_items, ngram=None):
+    return prepare_texts(
+        pa.array(texts, pa.large_string()),
+        np.array(items, np.int64),
+        np.array([n_items]),
+        [ngram],
+    )
+
+
+def analysed(texts, shards, ignored=None, **settings):
+    """Search shards of documents; each is a batch of its own, and a source."""
+    index = texts.indexed()
+    mask = np.zeros(len(index.hashes), bool) if ignored is None else ignored
+    analysis = Analysis(texts, index, mask, **settings)
+    for ordinal, docs in enumerate(shards):
+        batch = document_batch(docs, ordinal)
+        analysis.add(collect(batch, find(batch["text"], index), f"shard {ordinal}"))
+    return analysis
+
+
+sentence = st.lists(st.sampled_from(["a", "B", "c!", "é", "d"]), max_size=12).map(" ".join)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(sentence, max_size=4), max_size=3),
+    st.lists(st.tuples(sentence, st.integers(0, 2)), min_size=1, max_size=5),
+    st.integers(1, 10),
+    st.integers(0, 2),
+)
+def test_items_equal_the_reference(shards, pairs, ngram, most_docs):
+    texts, items = [t for t, _ in pairs], [i for _, i in pairs]
+    given_texts = prepared(texts, items, 3, ngram)
+    index = given_texts.indexed()
+    counted = total(
+        document_counts(find(pa.array(docs, pa.large_string()), index)) for docs in shards
+    )
+    mask = frequent(counted, index, most_docs=most_docs)
+    named = gram_texts(np.flatnonzero(mask), index, given_texts.texts, given_texts.items)
+    ignored = {tuple(w.text for w in gram_words(name)) for name in named}
+    got = analysed(given_texts, shards, mask, most_examples=2)
+    docs = [doc for shard in shards for doc in shard]
+    ids = [(o << 32) + row for o, shard in enumerate(shards) for row in range(len(shard))]
+    expected = reference.analysis(docs, texts, items, ngram, 3, ignored)
+    assert [STATUS[s] for s in got.status()] == [status for status, _, _ in expected]
+    assert got.found_frac().tolist() == [frac for _, frac, _ in expected]
+    assert got.item_docs.tolist() == [len(shares) for _, _, shares in expected]
+    best = [
+        (item, ids[d], share)
+        for item, (_, _, shares) in enumerate(expected)
+        for d, share in sorted(shares.items(), key=lambda s: (-s[1], s[0]))[:2]
+    ]
+    rows = got.examples.to_pylist()
+    assert [(r["item"], r["doc_id"], r["found_frac"]) for r in rows] == best
+    of_docs = [sum(d in shares for _, _, shares in expected) for d in range(len(docs))]
+    assert sorted(got.worst["items"].to_pylist()) == sorted(n for n in of_docs if n)
+    assert sum(s.pairs for s in got.sources.values()) == sum(of_docs)
+
+
+def test_what_is_found_can_be_read_again():
+    item = words(20, "i")
+    texts = prepared([item], [0], 1)
+    docs = ["clean", f"{'é' * 300} {item} {'東' * 300}", f"{item} {'x ' * 400}{item}"]
+    index = texts.indexed()
+    batch = document_batch(docs)
+    hits = find(batch["text"], index)
+    found = collect(batch, hits, "web")
+    assert found.schema == FOUND
+    assert found["id"].to_pylist() == ["1", "2"]
+    again = hits_of(found)
+    assert again.docs.tolist() == (hits.docs - 1).tolist()
+    assert again.grams.tolist() == hits.grams.tolist()
+    for row, doc in zip(found.to_pylist(), docs[1:], strict=True):
+        for start, passage in zip(row["passage_starts"], row["passages"], strict=True):
+            assert doc.encode()[start:].startswith(passage.encode())
+            assert item in passage
+    assert [len(p) for p in found["passages"].to_pylist()] == [1, 2]
+
+
+def test_an_example_shows_the_match_and_the_text_around_it():
+    item = words(20, "i")
+    doc = f"{words(13, 'i')} {'é' * 300} before “{item.upper()}”, after {'東' * 300}"
+    (row,) = analysed(prepared([item], [0], 1), [["clean", doc]]).examples.to_pylist()
+    assert row["match"] == item.upper()
+    assert row["before"].endswith("é before “")
+    assert row["after"].startswith("”, after 東")
+    assert doc.encode()[row["start_byte"] : row["end_byte"]].decode() == row["match"]
+    assert (row["id"], row["source"], row["ngrams"], row["spans"]) == ("1", "shard 0", 8, 2)
+    assert row["found_frac"] == 1.0
+
+
+def test_every_item_is_clean_dirty_or_untestable():
+    long, other = words(30, "a"), words(30, "b")
+    prompt = words(13, "p")
+    texts = [long, other, f"{prompt} {words(9, 'c')}", "one two three four", "x y z", "q r"]
+    made = prepared(texts, range(6), 6, 13)
+    docs = [f"x {words(15, 'a')}", "one two three four five", prompt]
+    index = made.indexed()
+    mask = np.zeros(len(index.hashes), bool)
+    mask[find(pa.array([prompt]), index).grams] = True
+    got = analysed(made, [docs], mask)
+    assert got.counts() == [
+        BenchmarkCounts(
+            ngram=13,
+            clean=2,
+            dirty=1,
+            untestable=3,
+            found_whole=1,
+            too_short=1,
+            only_ignored=1,
+            pairs=2,
+        )
+    ]
+    assert got.found_frac()[0] == 3 / 18
+
+
+def test_examples_are_bounded_and_counts_are_not():
+    item = words(20, "i")
+    half = words(15, "i")
+    shards = [[half] * 30, [f"{item} {'x' * s}" for s in range(20)]]
+    got = analysed(prepared([item], [0], 1), shards, most_examples=3, most_documents=4)
+    assert got.examples["doc_id"].to_pylist() == [(1 << 32) + i for i in range(3)]
+    assert got.worst["doc_id"].to_pylist() == [(1 << 32) + i for i in range(4)]
+    assert got.worst["overlap_bytes"].to_pylist() == [len(item)] * 4
+    assert got.item_docs.tolist() == [50]
+    assert {name: s.docs for name, s in got.sources.items()} == {"shard 0": 30, "shard 1": 20}
+
+
+def test_the_order_of_the_shards_does_not_matter():
+    item = words(20, "i")
+    texts = prepared([item], [0], 1)
+    index = texts.indexed()
+    batches = [document_batch([f"{item} {o}", words(13, "i")], o) for o in range(4)]
+    found = [collect(b, find(b["text"], index), "web") for b in batches]
+    made = []
+    for shards in (found, found[::-1]):
+        analysis = Analysis(texts, index, np.zeros(len(index.hashes), bool), most_examples=3)
+        for shard in shards:
+            analysis.add(shard)
+        made.append((analysis.examples, analysis.worst, analysis.sources, analysis.counts()))
+    assert made[0] == made[1]
+
+
+def test_what_was_matched_is_marked_in_the_item():
+    item = f"{words(20, 'a')} {words(20, 'b')}"
+    texts = prepared([words(13, "a"), item, words(30, "c")], [0, 1, 1], 2)
+    got = analysed(texts, [[f"{words(14, 'a')} x"], [f"y {words(20, 'b')}"]])
+    spans = got.matched(np.array([1]))
+    rows = [item, words(30, "c")]
+    assert [rows[d][a:b] for d, a, b in zip(spans.docs, spans.starts, spans.ends, strict=True)] == [
+        words(14, "a"),
+        words(20, "b"),
+    ]
