@@ -107,8 +107,9 @@ def number_end(data: U8, i: int, stop: int, entities: Entities) -> tuple[int, np
     first, number = i, np.int64(0)
     while i < stop:
         digit = np.int64(data[i]) - 48
-        if digit > 9:
-            digit = (digit | 0x20) - 39 if base == 16 and is_alnum(data[i]) else NONE
+        if digit > 9 and base == 16:  # a letter of either case, from ten on
+            letter = (np.int64(data[i]) | 0x20) - 97
+            digit = letter + 10 if letter >= 0 else NONE
         if digit < 0 or digit >= base:
             break
         number = min(number * base + digit, TOO_LARGE)
