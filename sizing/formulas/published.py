@@ -51,17 +51,6 @@ def job_flops_per_s(*, flops_per_s: float, accelerators: float) -> float:
     return flops_per_s * accelerators
 
 
-def job_bytes_per_s(*, share_bytes_per_s: float, shares: float) -> float:
-    """What a node, or a job, reads in all where each accelerator, or node, reads a share.
-
-        bytes/s of a share x shares
-
-    >>> job_bytes_per_s(share_bytes_per_s=189e6, shares=6) / 1e9  # GB/s
-    1.134
-    """
-    return share_bytes_per_s * shares
-
-
 def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
     """What network ports, sold in bits, move together in one direction.
 
@@ -71,50 +60,6 @@ def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
     400.0
     """
     return ports * port_bits_per_s / BITS_PER_BYTE
-
-
-def link_bits_per_s(*, link_bytes_per_s: float) -> float:
-    """A link that is told in bytes, as networks are sold.
-
-        bytes/s x 8
-
-    >>> link_bits_per_s(link_bytes_per_s=450e9) / 1e12  # Tb/s
-    3.6
-    """
-    return link_bytes_per_s * BITS_PER_BYTE
-
-
-def bytes_per_token(*, corpus_bytes: float, corpus_tokens: float) -> float:
-    """Bytes of a corpus over its tokens.
-
-        bytes / tokens
-
-    >>> bytes_per_token(corpus_bytes=44e12, corpus_tokens=15e12) < 3
-    True
-    """
-    return corpus_bytes / corpus_tokens
-
-
-def bytes_per_sample(*, read_bytes_per_s: float, samples_per_s: float) -> float:
-    """What is read for each sample.
-
-        bytes/s / samples/s
-
-    >>> bytes_per_sample(read_bytes_per_s=189e6, samples_per_s=5) / 1e6  # MB
-    37.8
-    """
-    return read_bytes_per_s / samples_per_s
-
-
-def drives_bytes(*, drives: float, drive_bytes: float) -> float:
-    """Capacity of drives together.
-
-        drives x bytes of one
-
-    >>> drives_bytes(drives=8, drive_bytes=3.84e12) / 1e12  # TB
-    30.72
-    """
-    return drives * drive_bytes
 
 
 def share_bytes(*, whole_bytes: float, shares: float) -> float:
@@ -163,40 +108,10 @@ JOB_FLOPS_PER_S = Formula(
     unit="FLOP/s",
     source="definition",
 )
-JOB_BYTES_PER_S = Formula(
-    function=job_bytes_per_s,
-    equation="share_bytes_per_s x shares",
-    unit="bytes/s",
-    source="definition",
-)
 PORTS_BYTES_PER_S = Formula(
     function=ports_bytes_per_s,
     equation="ports x port_bits_per_s / 8",
     unit="bytes/s",
-    source="definition",
-)
-LINK_BITS_PER_S = Formula(
-    function=link_bits_per_s,
-    equation="link_bytes_per_s x 8",
-    unit="bits/s",
-    source="definition",
-)
-BYTES_PER_TOKEN = Formula(
-    function=bytes_per_token,
-    equation="corpus_bytes / corpus_tokens",
-    unit="bytes/token",
-    source="definition",
-)
-BYTES_PER_SAMPLE = Formula(
-    function=bytes_per_sample,
-    equation="read_bytes_per_s / samples_per_s",
-    unit="bytes",
-    source="definition",
-)
-DRIVES_BYTES = Formula(
-    function=drives_bytes,
-    equation="drives x drive_bytes",
-    unit="bytes",
     source="definition",
 )
 SHARE_BYTES = Formula(
