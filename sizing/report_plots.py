@@ -6,7 +6,8 @@ from sizing.document.curves import Curve, Dots, Flag, curves, dots
 from sizing.document.page import figure
 from sizing.document.svg import Axis
 from sizing.formulas.failures import waste_frac
-from sizing.report_sections import ONE_CLIENT, shown, tiers_by_name
+from sizing.report_sections import shown
+from sizing.report_tiers import tiers_by_name
 from sizing.requirement import Requirement
 from sizing.sections.checkpoints import JOB_RATE, YOUNG
 from sizing.sections.stages import STORED
@@ -55,7 +56,7 @@ def tiers_plot(sheet: Sheet) -> str | None:
         of = {v.requirement: v for v in verdicts}
         values = tuple(_offered(sheet[name], of.get(name)) for name in (READ, JOB_RATE))
         if values != (None, None):
-            clients = any(of[n].limit == ONE_CLIENT for n in (READ, JOB_RATE) if n in of)
+            clients = any(of[n].client_only for n in (READ, JOB_RATE) if n in of)
             data.append(Dots(f"{tier}, clients" if clients else tier, values))
     if not data:
         return None

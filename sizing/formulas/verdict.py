@@ -29,15 +29,28 @@ def offered_by_capacity(*, bought_bytes: float, of_tib: float) -> float:
     return bought_bytes / TIB * of_tib
 
 
-def bought_bytes(*, usable_bytes: float, least_bytes: float) -> float:
+def bought_bytes(*, usable_bytes: float, least_bytes: float, instances: float = 1) -> float:
     """Capacity that is bought of a tier of which there is a least.
 
-        the more of what is needed and the least that is sold
+        the more of what is needed and instances x the least that is sold
 
     >>> bought_bytes(usable_bytes=1e12, least_bytes=9.6e12)
     9600000000000.0
     """
-    return max(usable_bytes, least_bytes)
+    return max(usable_bytes, instances * least_bytes)
+
+
+def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> float:
+    """Bytes/s that the drives of a file system take while its clients write.
+
+        bytes/s of the clients x raw bytes for each usable byte
+
+    Parity and copies are written too; reads touch one copy.
+
+    >>> raw_write_bytes_per_s(write_bytes_per_s=40e9, redundancy=1.25) / 1e9  # GB/s
+    50.0
+    """
+    return write_bytes_per_s * redundancy
 
 
 def offered_together(*, units: float, of_one: float) -> float:
@@ -84,9 +97,15 @@ OFFERED_BY_CAPACITY = Formula(
 )
 BOUGHT_BYTES = Formula(
     function=bought_bytes,
-    equation="usable_bytes, at least least_bytes",
+    equation="usable_bytes, at least least_bytes of each of its instances, 1 where none are told",
     unit="bytes",
     source="definition",
+)
+RAW_WRITE_BYTES_PER_S = Formula(
+    function=raw_write_bytes_per_s,
+    equation="write_bytes_per_s x redundancy",
+    unit="bytes/s",
+    source="definition: parity and copies are written too, in whole stripes",
 )
 OFFERED_TOGETHER = Formula(
     function=offered_together, equation="units x of_one", unit="bytes/s", source="definition"

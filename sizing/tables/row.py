@@ -13,50 +13,79 @@ A table is a file of sizing/data/:
 Users give rows of the same columns in a plan, with sources in full if they like.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sizing.errors import PlanError
-from sizing.units import parse_bits_per_s, parse_bytes, parse_bytes_per_s, parse_flops_per_s
+from sizing.nearest import nearest
+from sizing.percent import parse_fraction
+from sizing.units import (
+    UnitError,
+    parse_bits_per_s,
+    parse_bytes,
+    parse_bytes_per_s,
+    parse_flops_per_s,
+)
 
 DATA = Path(__file__).parent.parent / "data"
 OF_THE_PLAN = "stated in the plan"
+MOST_NEAR = 3  # names that are offered in place of an unknown one
 # libyaml reads a table in a tenth of the time; its wheels have it, some builds do not
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _flops_per_s(value: Any) -> Any:
-    return parse_flops_per_s(value) if isinstance(value, str) else value
+class UnitOf(NamedTuple):
+    """How a quantity is read.
+
+    parse: of text.  least: of a plain number; a smaller one lacks its unit, as 20 for 20 GB/s.
+    unit: that is proposed then.
+    """
+
+    parse: Callable[[str], float]
+    least: float
+    unit: str
+
+    def __call__(self, value: Any) -> Any:
+        """The value, parsed where it is text; what else is no number is left to the model."""
+        if isinstance(value, str):
+            return self.parse(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and 0 < value < self.least:
+            raise UnitError(f"{value!r} has no unit; write the unit, as {value:g} {self.unit}")
+        return value
 
 
-def _bytes(value: Any) -> Any:
-    return parse_bytes(value) if isinstance(value, str) else value
+def _fraction(value: Any) -> Any:
+    return parse_fraction(value) if isinstance(value, str) else value
 
 
-def _bytes_per_s(value: Any) -> Any:
-    return parse_bytes_per_s(value) if isinstance(value, str) else value
-
-
-def _bits_per_s(value: Any) -> Any:
-    return parse_bits_per_s(value) if isinstance(value, str) else value
-
+LEAST_RATE, LEAST_FLOP_RATE, LEAST_CAPACITY = 10**6, 10**12, 10**9  # a second; bytes
 
 Whole: TypeAlias = Annotated[int, Field(ge=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Ratio: TypeAlias = Annotated[float, Field(ge=1)]
-Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
-# the lower bounds refuse 989 where 989 TFLOP/s is meant, and 80 where 80 GB is
-FlopRate: TypeAlias = Annotated[float, BeforeValidator(_flops_per_s), Field(ge=1e12)]
-ByteRate: TypeAlias = Annotated[float, BeforeValidator(_bytes_per_s), Field(ge=1e6)]
-BitRate: TypeAlias = Annotated[float, BeforeValidator(_bits_per_s), Field(ge=1e6)]
-Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(ge=1)]
-Capacity: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(ge=10**9)]
+Share: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(gt=0, le=1)]
+MaybeShare: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(ge=0, le=1)]
+Growth: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(ge=0)]
+FlopRate: TypeAlias = Annotated[
+    float,
+    BeforeValidator(UnitOf(parse_flops_per_s, LEAST_FLOP_RATE, "TFLOP/s")),
+    Field(ge=LEAST_FLOP_RATE),
+]
+ByteRate: TypeAlias = Annotated[
+    float, BeforeValidator(UnitOf(parse_bytes_per_s, LEAST_RATE, "GB/s")), Field(ge=LEAST_RATE)
+]
+BitRate: TypeAlias = Annotated[
+    float, BeforeValidator(UnitOf(parse_bits_per_s, LEAST_RATE, "Gb/s")), Field(ge=LEAST_RATE)
+]
+Capacity: TypeAlias = Annotated[
+    int, BeforeValidator(UnitOf(parse_bytes, LEAST_CAPACITY, "GB")), Field(ge=LEAST_CAPACITY)
+]
 
 
 class Row(BaseModel):
@@ -144,8 +173,8 @@ def find_row(name: str, rows: Iterable[R], *, what: str, way_out: str = "") -> R
 
 
 def _nearest(name: str, known: Mapping[str, Row]) -> str:
-    near = get_close_matches(_key(name), known, n=6, cutoff=0.5)
-    offered: Sequence[str] = list(dict.fromkeys(known[n].name for n in near))[:3]
+    near = nearest(name, known, most=MOST_NEAR * 2)
+    offered = list(dict.fromkeys(known[n].name for n in near))[:MOST_NEAR]
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     return f"known: {', '.join(dict.fromkeys(row.name for row in known.values()))}"

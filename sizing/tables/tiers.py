@@ -16,7 +16,8 @@ class TierRow(Row):
     group_*: of each `group_nodes` nodes, as reference designs tell it.
     drive_*: of one drive; drive_bytes is its capacity.  iops: of small random requests.
     prefix_*_per_s: requests to one prefix (partition) of an object store.
-    least_bytes, most_bytes: that can be bought.
+    least_bytes, most_bytes: that can be bought, of one instance.
+    several: more than one instance may be bought, each a file system of its own.
     local: each node has its own, so that one node's share is all it can read.
     candidate: judged where a plan names no candidates; false for what others have built.
     """
@@ -29,6 +30,8 @@ class TierRow(Row):
     tib_write_iops: Positive | None = None
     total_read_bytes_per_s: ByteRate | None = None
     total_write_bytes_per_s: ByteRate | None = None
+    total_read_iops: Positive | None = None
+    total_write_iops: Positive | None = None
     group_nodes: Whole | None = None
     group_read_bytes_per_s: ByteRate | None = None
     group_write_bytes_per_s: ByteRate | None = None
@@ -40,6 +43,7 @@ class TierRow(Row):
     prefix_put_per_s: Positive | None = None
     least_bytes: Capacity | None = None
     most_bytes: Capacity | None = None
+    several: bool = False
     local: bool = False
     candidate: bool = True
 
@@ -51,6 +55,11 @@ class TierRow(Row):
         group = (self.group_read_bytes_per_s, self.group_write_bytes_per_s)
         if self.group_nodes is None and any(cell is not None for cell in group):
             raise ValueError(f"{self.name}: give group_nodes, the nodes of one group, as well")
+        if self.least_bytes and self.most_bytes and self.least_bytes > self.most_bytes:
+            raise ValueError(
+                f"{self.name}: least_bytes {self.least_bytes:,} is more than most_bytes"
+                f" {self.most_bytes:,}; swap them, or give one"
+            )
         return self
 
 

@@ -9,6 +9,7 @@ from sizing.formulas.verdict import (
     capacity_needed_bytes,
     offered_by_capacity,
     offered_together,
+    raw_write_bytes_per_s,
     shortfall,
     units_needed,
 )
@@ -56,3 +57,11 @@ def test_hard_drives_for_single_sequences():
 def test_no_less_is_bought_than_is_sold():
     assert bought_bytes(usable_bytes=5e12, least_bytes=9e12) == 9e12
     assert bought_bytes(usable_bytes=10e12, least_bytes=9e12) == 10e12
+    assert bought_bytes(usable_bytes=10e12, least_bytes=9e12, instances=2) == 18e12
+
+
+@pytest.mark.parametrize(("redundancy", "drives"), [(1.25, 234), (3, 560), (1, 187)])
+def test_drives_for_writes_with_their_redundancy(redundancy, drives):
+    """46.66 GB/s on 8+2, three replicas, none, at 0.25 GB/s a drive."""
+    raw = raw_write_bytes_per_s(write_bytes_per_s=46.66e9, redundancy=redundancy)
+    assert units_needed(needed=raw, of_one=0.25e9) == drives

@@ -5,7 +5,8 @@ import pytest
 from sizing.formulas.bandwidth import READ_BYTES_PER_S
 from sizing.formulas.checkpoint import CHECKPOINT_BYTES, WRITE_BYTES_PER_S
 from sizing.sections import capacity
-from sizing.sections.verdicts import NEEDS, candidates, judge
+from sizing.sections.limits import NEEDS
+from sizing.sections.verdicts import candidates, judge
 from sizing.tables.tiers import tiers
 from sizing.verdict import Verdict, to_buy
 from tests.sizing.sections.begun import begun
@@ -36,6 +37,16 @@ def sheet(text):
 
 def judged(text, tier):
     return {v.requirement: v for v in judge(sheet(text)) if v.tier == tier}
+
+
+def reading(made):
+    """3 GB/s, as a later section adds it."""
+    one = made.assume("one", 1, unit="ratio", source="a test")
+    return {
+        "tokens_per_s": made.assume("tokens_per_s", 3e9, unit="tokens/s", source="a test"),
+        "stored_bytes_per_token": one,
+        "read_amplification": one,
+    }
 
 
 def own(**cells):
@@ -95,10 +106,28 @@ def test_more_than_is_sold_is_no_way_out():
     row = {"tib_write_bytes_per_s": "100 MB/s", "most_bytes": "10 TB"}
     got = judged(own(**row), "mine")[WRITE]
     assert (got.outcome, got.enough) == ("short", None)
-    assert got.limit == "each TiB, with the most that is sold"
+    assert (got.limit, got.reason) == ("each TiB", "sold up to 10 TB")
+    assert got.told.endswith(" x (each TiB; sold up to 10 TB)")
     small = judged(own(**row | {"most_bytes": "1 TB"}), "mine")[CAPACITY]
     assert (small.outcome, small.limit) == ("short", "the most that is sold")
     assert small.shortfall.value > 1
+    assert small.reason == "sold up to 1 TB"
+
+
+def test_several_instances_hold_more_than_one_does():
+    """13.7 TB of 100 MB/s a TiB, of which an instance has 10 TB at most."""
+    row = {"tib_write_bytes_per_s": "100 MB/s", "most_bytes": "10 TB", "several": "true"}
+    got = judged(own(**row), "mine")[WRITE]
+    assert got.told.endswith("; enough with 13.7 TB in 2 instances")
+    least = judged(own(**row, least_bytes="9 TB"), "mine")[WRITE]
+    assert least.enough.value == 18e12
+    assert least.instances.value == 2
+
+
+def test_the_least_is_bought_where_less_is_needed():
+    got = judged("storage: {candidates: [GCP Managed Lustre 500]}", "GCP Managed Lustre 500")
+    assert got[CAPACITY].enough.value == 18_000 * 2**30
+    assert to_buy(got.values()).value == max(18_000 * 2**30, sheet("")[CAPACITY].value)
 
 
 def test_the_limit_furthest_from_enough_decides():
@@ -122,10 +151,23 @@ def test_shared_drives_hold_everything_and_local_ones_a_dataset():
     shared = judged(own(**row), "mine")
     assert shared[CAPACITY].enough.value == -(-made["raw capacity"].value // 100e9)
     local = judged(own(**row, local="true"), "mine")
-    assert local[CAPACITY].told == "enough with 7 drives in each node"  # 640 GB
+    assert local[CAPACITY].told == "enough with 8 drives in each node"  # 640 GB / 80 %
     assert local[READ].outcome == "enough"
-    assert local[READ].shortfall.value == pytest.approx(43.885e6 / 128 / 7e6, rel=1e-3)
-    assert local[WRITE].outcome == "unknown"
+    assert local[READ].shortfall.value == pytest.approx(43.885e6 / 128 / 8e6, rel=1e-3)
+
+
+def test_checkpoints_in_drives_of_a_node_are_not_shared():
+    row = {"drive_bytes": "4 TB", "drive_read_bytes_per_s": "7 GB/s", "local": "true"}
+    row["drive_write_bytes_per_s"] = "5 GB/s"
+    made = sheet(own(**row))
+    made.add("restart read bandwidth", READ_BYTES_PER_S, **reading(made))
+    got = {v.requirement: v for v in judge(made)}
+    for need in (WRITE, "restart read bandwidth"):
+        assert (got[need].outcome, got[need].told) == ("not shared", "not shared")
+        assert got[need].shortfall is None
+    assert got[READ].outcome == "enough"
+    made = sheet(own(**row | {"local": "false"}))
+    assert {v.requirement: v for v in judge(made)}[WRITE].outcome == "enough"
 
 
 def test_drives_are_added_for_requests():
@@ -136,17 +178,40 @@ def test_drives_are_added_for_requests():
 
 def test_a_restart_reads_like_training():
     made = sheet(own(total_read_bytes_per_s="1 GB/s"))
-    rate = made.assume("tokens_per_s", 3e9, unit="tokens/s", source="a test")
-    one = made.assume("one", 1, unit="ratio", source="a test")
-    made.add(
-        "restart read bandwidth",
-        READ_BYTES_PER_S,
-        tokens_per_s=rate,
-        stored_bytes_per_token=one,
-        read_amplification=one,
-    )
+    made.add("restart read bandwidth", READ_BYTES_PER_S, **reading(made))
     got = {v.requirement: v for v in judge(made)}["restart read bandwidth"]
     assert (got.told, got.enough) == ("short 3 x (all of it)", None)
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "drives"), [("8+2", 234), ("3 replicas", 560), ("none", 187)]
+)
+def test_drives_write_parity_and_copies_too(redundancy, drives):
+    """46.66 GB/s of checkpoints at 0.25 GB/s a drive; reads touch one copy."""
+    row = "{name: mine, drive_bytes: 1 PB, drive_write_bytes_per_s: 0.25 GB/s,"
+    row += " drive_read_bytes_per_s: 1 MB/s}"
+    made = sheet(
+        f"{{tiers: [{row}], model: {{params: 299.96B}},"
+        f" storage: {{candidates: [mine], redundancy: {redundancy}}}}}"
+    )
+    assert made[WRITE].value == pytest.approx(46.66e9, rel=1e-3)
+    got = {v.requirement: v for v in judge(made)}
+    assert got[WRITE].enough.value == drives
+    read = made[READ].value
+    assert got[READ].shortfall.value == pytest.approx(read / got[CAPACITY].enough.value / 1e6)
+
+
+def test_requests_of_an_own_appliance():
+    got = judged(own(total_read_iops=103), "mine")[REQUESTS]
+    assert got.told == "short 10 x (all of it)"
+    assert got.reason == "limit of all of it"
+
+
+def test_whether_more_than_a_clients_connection_is_known():
+    client = {"client_read_bytes_per_s": "1 GB/s"}
+    assert judged(own(**client), "mine")[READ].client_only
+    both = judged(own(**client, total_read_bytes_per_s="1 TB/s"), "mine")[READ]
+    assert (both.client_only, both.outcome) == (False, "enough")
 
 
 def test_an_object_store_takes_more_prefixes():
@@ -171,11 +236,12 @@ def test_unverified_cells_are_flagged_where_they_decide():
 
 def test_a_verdict_can_be_traced():
     """Each input that was computed was computed by a row of the sheet or a step."""
-    made = sheet("")
+    row = "tiers: [{name: mine, tib_write_bytes_per_s: 50 MB/s, most_bytes: 9 TB, several: true}]"
+    made = sheet(row)
     rows = {row.name for row in made}
     for verdict in judge(made):
         steps = {step.name for step in verdict.steps}
-        for row in (*verdict.steps, verdict.shortfall, verdict.enough):
+        for row in (*verdict.steps, verdict.shortfall, verdict.enough, verdict.instances):
             for given in () if row is None else row.inputs:
                 assert given.computed_by is None or given.computed_by in rows | steps
         assert verdict.to_json()["told"] == verdict.told

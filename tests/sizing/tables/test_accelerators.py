@@ -111,7 +111,7 @@ def test_a_users_row_comes_first_and_says_it_is_the_plans():
         ),
         (
             {"dense_flops_per_s": 989},
-            "dense_flops_per_s: input should be greater than or equal to 1000000000000, got 989",
+            "dense_flops_per_s: 989 has no unit; write the unit, as 989 TFLOP/s",
         ),
         ({"per_node": 0}, "per_node: input should be greater than or equal to 1, got 0"),
         ({"matmul_frac": 80}, "matmul_frac: input should be less than or equal to 1, got 80"),

@@ -5,7 +5,6 @@ from pydantic import ValidationError
 
 from sizing.errors import PlanError
 from sizing.tables.tiers import TierRow, find_tier, tiers
-from sizing.units import parse_bytes
 
 TIB = 2**40
 
@@ -54,8 +53,7 @@ def test_an_unknown_tier_is_refused():
     with pytest.raises(PlanError) as e:
         find_tier("Filestor")
     assert str(e.value) == (
-        "unknown storage tier 'Filestor'; did you mean 'Filestore zonal' or 'FSx Lustre 1000'"
-        " or 'NFS over RDMA'?"
+        "unknown storage tier 'Filestor'; did you mean 'Filestore zonal'?"
         " (or give a row of your own under tiers)"
     )
 
@@ -75,6 +73,28 @@ def test_limits_that_say_nothing_alone_are_refused(cells, message):
         TierRow.model_validate({"name": "N"} | cells)
 
 
-def test_sizes_are_parsed():
-    lustre = find_tier("GCP Managed Lustre")
-    assert (lustre.least_bytes, lustre.most_bytes) == (9000 * 2**30, parse_bytes("84 PiB"))
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("GCP Managed Lustre dynamic", 472_000, 84_016_000),
+        ("GCP Managed Lustre 125", 72_000, 12_240_000),
+        ("GCP Managed Lustre 250", 36_000, 40_032_000),
+        ("GCP Managed Lustre 500", 18_000, 20_016_000),
+        ("GCP Managed Lustre 1000", 9_000, 10_008_000),
+        ("Filestore zonal", 1024, 102_400),
+    ],
+)
+def test_an_instance_is_sold_from_a_least_to_a_most(name, least, most):
+    """In GiB, as Google Cloud documents them."""
+    row = find_tier(name)
+    assert (row.least_bytes, row.most_bytes) == (least * 2**30, most * 2**30)
+    assert row.several
+
+
+def test_a_least_above_the_most_is_refused():
+    sizes = {"least_bytes": "20 TB", "most_bytes": "10 TB"}
+    message = "N: least_bytes 20,000,000,000,000 is more than most_bytes 10,000,000,000,000"
+    with pytest.raises(ValidationError, match=message):
+        TierRow.model_validate({"name": "N", **sizes})
+    same = TierRow.model_validate({"name": "N", **sizes, "most_bytes": "20 TB"})
+    assert same.least_bytes == same.most_bytes

@@ -1,0 +1,162 @@
+"""What limits a storage tier for one requirement: a client, a TiB, a group, a drive, all of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S
+from sizing.formulas.verdict import (
+    CAPACITY_NEEDED_BYTES,
+    OFFERED_BY_CAPACITY,
+    OFFERED_TOGETHER,
+    RAW_WRITE_BYTES_PER_S,
+    UNITS_NEEDED,
+)
+from sizing.redundancy import redundancy_factor
+from sizing.requirement import Input, Requirement
+from sizing.sections.purchases import CAPACITY, bought, cell, drives, in_unit
+from sizing.sections.restart import NODE_READ
+from sizing.sheet import Sheet
+from sizing.tables.tiers import TierRow
+
+_SHARED = ("client", "tib", "total", "group", "drive")
+_READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}
+_WRITE = {scope: f"{scope}_write_bytes_per_s" for scope in _SHARED}
+_REQUESTS = {
+    "tib": "tib_read_iops",
+    "total": "total_read_iops",
+    "drive": "drive_read_iops",
+    "prefix": "prefix_get_per_s",
+}
+WRITES, RESTART = "checkpoint write bandwidth, whole job", "restart read bandwidth"
+# row of the sheet -> scope of a limit -> column of the tier
+NEEDS: Mapping[str, Mapping[str, str]] = {
+    "read bandwidth, whole job": _READ,
+    "read requests, whole job": _REQUESTS,
+    WRITES: _WRITE,
+    RESTART: _READ,
+}
+OF_CHECKPOINTS = (WRITES, RESTART)  # must be shared, or a lost node takes its part with it
+ONE_CLIENT = "one client"
+
+
+class Limit(NamedTuple):
+    """what: limits.  needed, offered: in one unit.  enough: how much of the tier would be.
+
+    steps: rows that the others were computed from.  columns: of the tier that went in.
+    """
+
+    what: str
+    needed: Requirement
+    offered: Input
+    columns: tuple[str, ...]
+    enough: Requirement | None = None
+    steps: tuple[Requirement, ...] = ()
+
+
+def limits(sheet: Sheet, tier: TierRow, needed: Requirement) -> Iterator[Limit]:
+    """Every one that the tier's row tells."""
+    for scope, column in NEEDS[needed.name].items():
+        if getattr(tier, column) is not None:
+            given = cell(sheet, tier, column, "of_one", needed.unit)
+            limit = _LIMITS[scope](sheet, tier, needed, given)
+            yield limit._replace(columns=(column, *limit.columns))
+
+
+def _of_client(sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    share = _of_node(sheet, needed)
+    return Limit(ONE_CLIENT, share, given, (), steps=(share,))
+
+
+def _of_tib(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    of_tib = replace(given, name="of_tib")
+    rows = bought(sheet, tier, sheet[CAPACITY])
+    offered = in_unit(OFFERED_BY_CAPACITY, needed.unit).requirement(
+        f"{needed.name}: offered by {tier.name}", [rows[-1].as_input("bought_bytes"), of_tib]
+    )
+    enough = CAPACITY_NEEDED_BYTES.requirement(
+        f"{needed.name}: capacity of {tier.name}", [needed.as_input("needed"), of_tib]
+    )
+    steps = tuple(row for row in (*rows, offered) if row is not sheet[CAPACITY])
+    return Limit("each TiB", needed, offered.as_input("offered"), (), enough, steps)
+
+
+def _of_all(_sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    return Limit("all of it", needed, given, ())
+
+
+def _of_group(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    size = cell(sheet, tier, "group_nodes", "of_one", "nodes")
+    groups = in_unit(UNITS_NEEDED, "groups").requirement(
+        f"{needed.name}: groups of {tier.name}", [sheet["nodes"].as_input("needed"), size]
+    )
+    offered = _together(tier, needed, groups, given)
+    what = f"{tier.group_nodes} nodes"
+    return Limit(
+        what, needed, offered.as_input("offered"), ("group_nodes",), steps=(groups, offered)
+    )
+
+
+def _of_drive(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    rows = drives(sheet, tier)
+    asked = _asked_of_drives(sheet, tier, needed)
+    offered = _together(tier, needed, rows[-1], given)
+    enough = in_unit(UNITS_NEEDED, rows[-1].unit).requirement(
+        f"{needed.name}: drives of {tier.name}", [asked.as_input("needed"), given]
+    )
+    steps = (*rows, offered, *([asked] if asked is not needed else []))
+    what = "the drives for its capacity"
+    return Limit(what, asked, offered.as_input("offered"), ("drive_bytes",), enough, steps)
+
+
+def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requirement:
+    """Of a node's own drives its share; of shared ones all, of writes with their redundancy."""
+    if tier.local:
+        return _of_node(sheet, needed)
+    if needed.name != WRITES:
+        return needed
+    factor = redundancy_factor(sheet.plan.storage.redundancy)
+    return RAW_WRITE_BYTES_PER_S.requirement(
+        f"{needed.name}: with redundancy",
+        [
+            needed.as_input("write_bytes_per_s"),
+            sheet.plan.input("storage.redundancy", name="redundancy", value=factor),
+        ],
+    )
+
+
+def _of_prefix(_sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    enough = in_unit(UNITS_NEEDED, "prefixes").requirement(
+        f"{needed.name}: prefixes of {tier.name}", [needed.as_input("needed"), given]
+    )
+    return Limit("one prefix", needed, given, (), enough)
+
+
+_LIMITS = {
+    "client": _of_client,
+    "tib": _of_tib,
+    "total": _of_all,
+    "group": _of_group,
+    "drive": _of_drive,
+    "prefix": _of_prefix,
+}
+
+
+def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
+    """What one node must be given: of reading a checkpoint more than its share, else that."""
+    if needed.name == RESTART and NODE_READ in sheet:
+        return sheet[NODE_READ]
+    return in_unit(NODE_READ_BYTES_PER_S, needed.unit).requirement(
+        f"{needed.name}: of one node",
+        [
+            needed.as_input("read_bytes_per_s"),
+            sheet.input("accelerators", "cluster.count"),
+            sheet.accelerator("per_node"),
+        ],
+    )
+
+
+def _together(tier: TierRow, needed: Requirement, units: Requirement, given: Input) -> Requirement:
+    return in_unit(OFFERED_TOGETHER, needed.unit).requirement(
+        f"{needed.name}: offered by {tier.name}", [units.as_input("units"), given]
+    )
