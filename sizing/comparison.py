@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from sizing.compared_tiers import tier_figures, tiers_json
 from sizing.document.markdown import markdown
-from sizing.document.section import NONE, Section, table
+from sizing.document.section import NONE, Section, Table, table
 from sizing.errors import PlanError
 from sizing.inputs import size
 from sizing.plan.load import parse_yaml
@@ -92,7 +93,7 @@ def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
     """The cases as plain data.
 
     comparison: version of this schema.  cases: of each changes (settings by key, as written),
-    headline (name, value, unit, shown, low, high) and warnings.
+    headline (name, value, unit, shown, low, high), tiers (tier, to_buy, told) and warnings.
     """
     return {
         "comparison": COMPARISON_VERSION,
@@ -110,6 +111,7 @@ def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
                     }
                     for row in headline(case.sheet)
                 ],
+                "tiers": tiers_json(case.sheet),
                 "warnings": list(case.sheet.warnings),
             }
             for case in cases
@@ -125,14 +127,24 @@ def comparison_markdown(cases: Sequence[Case]) -> str:
         cells = [_with_interval(case.sheet, name) for name in names]
         rows.append((*case.changes.values(), *cells))
     columns = (*keys, *(f">{name}" for name in names))
+    judged = _judged(cases)
     sentences = tuple(f"Warning {sentence}." for sentence in warned(cases))
     return markdown(
         "Storage requirements compared",
         [
             Section(key="cases", title="Cases", blocks=(table("Cases", columns, rows),)),
+            Section(key="tiers", title="Which storage would do", blocks=(judged,)),
             Section(key="warnings", title="Warnings", blocks=sentences),
         ],
     )
+
+
+def _judged(cases: Sequence[Case]) -> Table:
+    """A row for each case, a column for each tier."""
+    tiers = tier_figures([case.sheet for case in cases])
+    rows = zip(*tiers.values(), strict=True)
+    cells = [(*case.changes.values(), *row) for case, row in zip(cases, rows, strict=True)]
+    return table("What to buy of each tier", (*cases[0].changes, *tiers), cells)
 
 
 def warned(cases: Sequence[Case]) -> list[str]:
@@ -167,6 +179,8 @@ def _told(value: Any) -> str:
     """A value as a plan writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_told, value))}]"
     return str(value)
 
 

@@ -6,6 +6,7 @@ was estimated from a sample before the run and has intervals.
 
 import json
 from collections.abc import Mapping
+from math import exp
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -59,9 +60,10 @@ class CorpusMeasurement(BaseModel):
     def _can_be_sized(self) -> "CorpusMeasurement":
         if not self.tokens.value > 0:
             raise ValueError(f"{self.name!r} has no tokens; nothing to size")
-        for key in ("text_bytes_per_token", "stored_bytes_per_token"):
-            if not getattr(self, key).value > 0:
-                raise ValueError(f"{self.name!r}: {key} must be over 0")
+        for key in ("tokens", "docs", "text_bytes_per_token", "stored_bytes_per_token"):
+            figure = getattr(self, key)
+            if figure is not None and not figure.least > 0:
+                raise ValueError(f"{self.name!r}: {key} must be over 0, with its low and its draws")
         if DATASET not in self.stored_bytes:
             raise ValueError(f"{self.name!r}: stored_bytes has no stage {DATASET!r}")
         drawn = {len(f.draws) for f in self._figures() if f.draws}
@@ -125,7 +127,8 @@ class Estimate(BaseModel):
     corpus: of the run's end, tokens scaled to all inputs; what sizing reads.
     docs_in, text_bytes_in: all inputs.  kept_frac: of documents, by filter or step.
     unique_frac: of documents, near duplicates counted once.
-    scratch_bytes: most at once, by stage.  clustering_memory_bytes: peak RAM.
+    corpus.stored_bytes has every stage, those that are deleted at the end too.
+    clustering_memory_bytes: peak RAM.
     cpu_hours, wall_hours: of the run with `cores`.
     """
 
@@ -140,7 +143,6 @@ class Estimate(BaseModel):
     text_bytes_in: AnyFigure | None = None
     kept_frac: dict[str, AnyFigure] = Field(default_factory=dict)
     unique_frac: AnyFigure | None = None
-    scratch_bytes: dict[str, AnyFigure] = Field(default_factory=dict)
     clustering_memory_bytes: AnyFigure | None = None
     cores: Annotated[int, Field(ge=1)] | None = None
     cpu_hours: AnyFigure | None = None
@@ -210,9 +212,12 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
 def _with_error(total: Mapping[str, Any], key: str) -> Any:
     """A ratio of a report; its standard error over shards as a 95 % interval."""
     value, se = total[key], total[f"{key}_se"]
-    if se is None:
+    if not se:
         return value
-    return {"value": value, "low": max(0.0, value - Z_95 * se), "high": value + Z_95 * se}
+    if Z_95 * se < value:
+        return {"value": value, "low": value - Z_95 * se, "high": value + Z_95 * se}
+    factor = exp(Z_95 * se / value)  # a ratio is over 0, however few the shards that it is from
+    return {"value": value, "low": value / factor, "high": value * factor}
 
 
 def _told(figure: Figure) -> float | dict[str, Any]:

@@ -1,12 +1,26 @@
 """What can be wrong with what sizing is given, and how it is told."""
 
-from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from sizing.nearest import nearest
+
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
+_MEANT = {
+    "async": "mode: async",
+    "sync": "mode: sync",
+}  # keys that are values, how they are written
+# of a tier's limits: the key's first word, and what it is of
+_SCOPES = {
+    "total": "all of it",
+    "client": "one node's connection",
+    "tib": "each TiB bought",
+    "group": "each group_nodes nodes",
+    "drive": "each drive",
+    "prefix": "each prefix",
+}
 
 
 class PlanError(ValueError):
@@ -19,13 +33,17 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         *place, key = first["loc"]
         keys = keys_at(model, place)
-        near = get_close_matches(str(key), keys, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}"
-        return f"{_at(place)}unknown key {key!r}; {hint}"
+        return f"{_at(place)}unknown key {key!r}; {_way_out(str(key), keys)}"
     if first["type"] == "value_error":  # ours: it names its value
         return f"{_at(first['loc'])}{first['ctx']['error']}"
     if first["type"].startswith("missing"):
         return f"{_at(first['loc'])}missing"
+    if first["input"] is None:
+        return f"{_at(first['loc'])}nothing stands there; {_something(model, first['loc'])}"
+    if first["type"] == "tuple_type":
+        return (
+            f"{_at(first['loc'])}expected {_list(model, first['loc'])}, got {_got(first['input'])}"
+        )
     if first["type"] == "model_type":
         shape = _SHAPES.get(first["ctx"]["class_name"], "settings as {key: value}")
         return f"{_at(first['loc'])}expected {shape}, got {first['input']!r}"
@@ -33,12 +51,69 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     return f"{_at(first['loc'])}{message}, got {first['input']!r}"
 
 
+def _way_out(key: str, keys: Sequence[str]) -> str:
+    """What to write in place of an unknown key."""
+    if key in _MEANT and "mode" in keys:
+        return f"write {_MEANT[key]}"
+    near = nearest(key.replace("bandwidth", "bytes_per_s"), keys, most=1)
+    if not near:
+        return f"known keys: {', '.join(keys)}"
+    scope, _, limit = near[0].partition("_")
+    if scope not in _SCOPES or key.startswith(f"{scope}_"):
+        return f"did you mean {near[0]!r}?"
+    # whose limit it is cannot be guessed, and is wrong by the number of nodes or TiB
+    alike = [f"{s}_{limit} ({whose})" for s, whose in _SCOPES.items() if f"{s}_{limit}" in keys]
+    return f"say whose it is: {', '.join(alike)}"
+
+
+def _something(model: type[BaseModel], place: Sequence[str | int]) -> str:
+    """What to write where a key has no value."""
+    below = _model_at(model, place)
+    if below is None:
+        return "write a value, or leave the key out"
+    if _is_list(model, place):
+        return f"write {_list(model, place)}, or leave the key out"
+    return f"write settings below it, as {next(iter(below.model_fields))}: …, or leave the key out"
+
+
+def _list(model: type[BaseModel], place: Sequence[str | int]) -> str:
+    of_rows = _model_at(model, place) is not None
+    return "a list of rows, each - name: …" if of_rows else "a list, as [A, B]"
+
+
+def _got(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"settings with keys {', '.join(map(str, value))}"
+    return repr(value)
+
+
 def keys_at(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
     """The keys that a model takes at `place`: () for the top, ("cluster",) for a part of it."""
+    return list(_part(model, place).model_fields)
+
+
+def _part(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
+    """The model at `place` of a model."""
     for step in place:
         if step in model.model_fields:  # else the step is an index, or the key of a mapping
             model = next(_models(model.model_fields[str(step)].annotation), model)
-    return list(model.model_fields)
+    return model
+
+
+def _annotation(model: type[BaseModel], place: Sequence[str | int]) -> Any:
+    """The type of the setting at `place`; None where that is none."""
+    *above, last = place or ("",)
+    field = _part(model, above).model_fields.get(str(last))
+    return None if field is None else field.annotation
+
+
+def _model_at(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel] | None:
+    """The model that a setting is of, or is a list of; None for another value."""
+    return next(_models(_annotation(model, place)), None)
+
+
+def _is_list(model: type[BaseModel], place: Sequence[str | int]) -> bool:
+    return get_origin(_annotation(model, place)) is tuple
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -43,6 +43,11 @@ class Figure(BaseModel):
             return {}
         return ends(quantity, self.low, self.high)
 
+    @property
+    def least(self) -> float:
+        """The least that the value is in any scenario."""
+        return min([self.value, *([] if self.low is None else [self.low]), *self.draws])
+
     def limits(self) -> tuple[float | None, float | None]:
         """The 95 % interval; (None, None) for an exact figure."""
         return interval(self.value, self.spread("", ""))

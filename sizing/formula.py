@@ -7,6 +7,7 @@ cannot show an input that was not used, nor use one that it does not show.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sizing.errors import PlanError
 from sizing.requirement import Input, Requirement
 from sizing.spread import carried
 
@@ -26,16 +27,25 @@ class Formula:
         Raises:
             TypeError: an argument is missing, or there is none of an input's name.
             ValueError: two inputs share a name, so that one of them would not count.
+            PlanError: the figures are so large or small that there is no result.
         """
         values = {i.name: i.value for i in inputs}
         if len(values) < len(inputs):
             raise ValueError(f"{name}: two inputs share a name among {[i.name for i in inputs]}")
+        try:
+            value = self.function(**values)
+            spread = carried(self.function, values, {i.name: i.spread for i in inputs})
+        except ArithmeticError as e:
+            told = ", ".join(f"{i.name} {i.value:.4g}" for i in inputs)
+            raise PlanError(
+                f"{name} cannot be computed ({e}) from {told}: {self.equation}; state other figures"
+            ) from e
         return Requirement(
             name=name,
-            value=self.function(**values),
+            value=value,
             unit=self.unit,
             formula=self.equation,
             inputs=tuple(inputs),
             source=self.source,
-            spread=carried(self.function, values, {i.name: i.spread for i in inputs}),
+            spread=spread,
         )

@@ -38,8 +38,8 @@ def redundancy_factor(redundancy: str) -> float:
     if (replicas := _REPLICAS.fullmatch(text)) and int(replicas[1]) > 0:
         return float(replicas[1])
     raise PlanError(
-        f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), '3 replicas',"
-        " 'raid10' or 'none'"
+        f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), 'raid6 8+2',"
+        " '3 replicas', 'raid10' or 'none'"
     )
 
 

@@ -15,12 +15,15 @@ verdicts        of each storage tier on each requirement: tier, requirement, out
                 (columns of the tier), told (all that in words)
 assumptions     the inputs at the bottom of all this that nobody measured, each once
 unverified      those of them that come from memory
+notes           sentences on what the headline consists of and hangs on
 warnings        sentences
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sizing.notes import notes
+from sizing.plan.fields import OUR_CHOICE
 from sizing.requirement import Input, Requirement, by_name, leaves
 from sizing.requirements import headline
 from sizing.sections.stages import STORED
@@ -46,6 +49,7 @@ def sheet_json(sheet: Sheet) -> dict[str, Any]:
         "verdicts": [verdict.to_json() for verdict in judge(sheet)],
         "assumptions": [given.to_json() for given in assumed],
         "unverified": [given.to_json() for given in assumed if not given.verified],
+        "notes": notes(sheet),
         "warnings": list(sheet.warnings),
     }
 
@@ -84,16 +88,22 @@ def rests_on(row: Requirement, rows: Mapping[str, Requirement]) -> str:
     return ", ".join(k for k in KINDS if k in kinds)
 
 
-KINDS: Sequence[str] = ("measured", "stated", "assumed", "unverified")
+CHOSEN = "chosen"  # by us
+KINDS: Sequence[str] = ("measured", "stated", "assumed", CHOSEN, "unverified")
 
 
 def kind(given: Input) -> str:
-    """What an input is: measured on a corpus, stated in the plan, assumed, or not even verified."""
+    """What an input is: measured on a corpus, stated in the plan, or a default.
+
+    A default is assumed from a named source, chosen by us, or from memory and so unverified.
+    """
     if given.measured:
         return "measured"
+    if given.source.startswith("stated"):
+        return "stated"
     if not given.verified:
         return "unverified"
-    return "stated" if given.source.startswith("stated") else "assumed"
+    return CHOSEN if OUR_CHOICE in given.source else "assumed"
 
 
 def _row(row: Requirement, rows: Mapping[str, Requirement]) -> dict[str, Any]:

@@ -11,39 +11,24 @@ from sizing.document.section import (
     Table,
     table,
 )
+from sizing.notes import notes
 from sizing.report import assumptions, kind, rests_on
+from sizing.report_tiers import tier_blocks
 from sizing.requirement import Input, Requirement, by_name
 from sizing.requirements import headline
-from sizing.sections.verdicts import CAPACITY, judge
 from sizing.sheet import Sheet
 from sizing.units import format_quantity
-from sizing.verdict import Verdict, to_buy
 
 NOTES = (
     "Storage is in SI units: 1 TB is 10^12 bytes. A 95 % interval covers what the plan or the"
     " measured corpus says is uncertain, and nothing else; a figure without one rests on inputs"
     " without one.",
     "What a figure rests on: measured on a corpus, stated in the plan, assumed by default from a"
-    " named source, or unverified, which is assumed from memory: check such a figure before"
-    " anything is bought on it.",
+    " named source, chosen by us where only you can know, or unverified, which is from memory:"
+    " state or check these two before anything is bought on them.",
 )
 
-TIER_WORDS = (
-    "Each tier is judged with the capacity that is needed anyway. Enough: that capacity is fast"
-    " enough. Needs: it is not, and this much of the tier is. Short: no amount of it helps, it is"
-    " so many times too slow. Client, enough: each node's connection is, and what the servers"
-    " behind it deliver is not published: ask for it.",
-    "Local drives hold the dataset in each node and nothing else; checkpoints that a lost node"
-    " takes with it are none. An asterisk: the verdict rests on unverified figures.",
-)
-ONE_CLIENT = "one client"  # the limit of a verdict
-FIRST, TIERS = "What matters first", "Storage tiers against what is required"
-SHORT = {
-    "read bandwidth, whole job": "training reads",
-    "read requests, whole job": "requests",
-    "checkpoint write bandwidth, whole job": "checkpoint writes",
-    "restart read bandwidth": "restart reads",
-}
+FIRST = "What matters first"
 
 
 def sections(sheet: Sheet) -> list[Section]:
@@ -52,9 +37,9 @@ def sections(sheet: Sheet) -> list[Section]:
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
         Section(key="summary", title="In short", blocks=(about(sheet),)),
-        Section(key="headline", title=FIRST, blocks=(_rows(FIRST, headline(sheet), rows), *NOTES)),
+        Section(key="headline", title=FIRST, blocks=_headline(sheet, rows)),
         Section(key="warnings", title="Warnings", blocks=warnings),
-        Section(key="tiers", title="Which storage would do", blocks=_tiers(sheet)),
+        Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
     ]
     for section in sheet.sections:
         made = (_rows(section.title, section.rows, rows),) if section.rows else ()
@@ -64,6 +49,11 @@ def sections(sheet: Sheet) -> list[Section]:
         Section(key="assumptions", title="Assumed and stated", blocks=_assumed(sheet)),
         Section(key="derivations", title="How each was computed", blocks=_derived(sheet)),
     ]
+
+
+def _headline(sheet: Sheet, rows: Mapping[str, Requirement]) -> tuple[str | Table, ...]:
+    sentences = (f"{sentence}." for sentence in notes(sheet))
+    return (_rows(FIRST, headline(sheet), rows), *sentences, *NOTES)
 
 
 def about(sheet: Sheet) -> str:
@@ -106,26 +96,6 @@ def shown(row: Requirement | Input) -> str:
     return format_quantity(row.value, row.unit)
 
 
-def outcome(verdict: Verdict) -> str:
-    """A verdict in the two or three words that a table has room for."""
-    if verdict.outcome == "unknown":
-        return "not published"
-    words = "client: enough" if verdict.limit == ONE_CLIENT else "enough"
-    if verdict.outcome == "short" and verdict.shortfall is not None:
-        words = f"short {verdict.shortfall.value:.3g}x"
-        if verdict.enough is not None:
-            words = f"needs {shown(verdict.enough)}{' a node' if verdict.each_node else ''}"
-    return f"{words} *" if verdict.unverified else words
-
-
-def tiers_by_name(verdicts: Sequence[Verdict]) -> Mapping[str, Sequence[Verdict]]:
-    """The verdicts of each tier, in order."""
-    made: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        made.setdefault(verdict.tier, []).append(verdict)
-    return made
-
-
 def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requirement]) -> Table:
     """Rows of the sheet as a table; without a column of intervals where there are none."""
     names = ["requirement", ">value", "95 % interval", "rests on"]
@@ -134,37 +104,6 @@ def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requiremen
         for line in (names, *cells):
             del line[2]
     return table(caption, names, map(tuple, cells))
-
-
-def tier_table(verdicts: Sequence[Verdict], caption: str) -> Table:
-    """A row for each tier: what it is for each requirement, and how much of it meets them all."""
-    by_tier = tiers_by_name(verdicts)
-    needs = dict.fromkeys(v.requirement for v in verdicts if v.requirement != CAPACITY)
-    cells = []
-    for tier, of_tier in by_tier.items():
-        of = {v.requirement: outcome(v) for v in of_tier}
-        cells.append((tier, *(of[name] for name in needs), _to_buy(of_tier)))
-    columns = ("tier", *(f"*{SHORT.get(name, name)}" for name in needs), "to buy")
-    return table(caption, columns, cells)
-
-
-def _to_buy(verdicts: Sequence[Verdict]) -> str:
-    buy = to_buy(verdicts)
-    if buy is None:
-        return "no amount is enough"
-    return f"{shown(buy)}{' a node' if any(v.each_node for v in verdicts) else ''}"
-
-
-def _tiers(sheet: Sheet) -> tuple[str | Table, ...]:
-    verdicts = judge(sheet)
-    if not verdicts:
-        return ()
-    told = [(v.tier, v.requirement, v.told) for v in verdicts if v.outcome == "short"]
-    return (
-        *TIER_WORDS,
-        tier_table(verdicts, TIERS),
-        table("Where a tier is too slow", ("tier", "requirement", "verdict"), told, folded=True),
-    )
 
 
 def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:

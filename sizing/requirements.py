@@ -70,6 +70,7 @@ def requirement_sheet(plan: Plan, measurements: Mapping[str, CorpusMeasurement])
                 f" {', '.join(sorted(known))}"
             )
     sheet = Sheet(plan, measurements)
+    sheet.warnings += plan.remarks()
     for section in SECTIONS:
         sheet.begin(section.TITLE)
         section.add(sheet)

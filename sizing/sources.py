@@ -1,10 +1,12 @@
 """The facts of each source of a plan: measured where it was, stated or assumed where not."""
 
+from dataclasses import replace
+
 from sizing.corpus import CorpusMeasurement
 from sizing.errors import PlanError
 from sizing.formulas.image_text import IMAGE_TEXT_BYTES_PER_TOKEN, SAMPLE_BYTES, SAMPLE_TOKENS
 from sizing.formulas.mixture import DOCS
-from sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS
+from sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_IN_DAYS
 from sizing.requirement import Input, Requirement
 from sizing.sheet import Given, Sheet, SourceFacts
 
@@ -19,11 +21,18 @@ def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
     """
     if sheet.plan.sources:
         return tuple(
-            _facts(sheet, f"sources.{s.name}", s.name, sheet.measurements.get(s.name))
+            _facts(
+                sheet, f"sources.{s.name}", s.name, _named(sheet.measurements.get(s.name), s.name)
+            )
             for s in sheet.plan.sources
         )
     found = sheet.measurements.get("corpus")
     return (_facts(sheet, "corpus", "corpus" if found is None else found.name, found),)
+
+
+def _named(found: CorpusMeasurement | None, source: str) -> CorpusMeasurement | None:
+    """Two sources may have been measured in runs of one name, and differ all the same."""
+    return None if found is None else found.model_copy(update={"name": f"{found.name} ({source})"})
 
 
 def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | None) -> SourceFacts:
@@ -52,12 +61,32 @@ def _tokens(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Gi
         return measurement.input("tokens", "tokens", "tokens")
     if key != "corpus":
         raise PlanError(f"{key}: neither tokens nor a path is given; one says how large it is")
+    return _trained_once(sheet)
+
+
+def _trained_once(sheet: Sheet) -> Given:
+    """A corpus of which nothing is known: what training takes, each token seen once."""
+    if sheet.plan.training.tokens is not None:
+        given = sheet.plan.input("training.tokens", name="tokens")
+        return replace(
+            given, source=f"{given.source}, each seen once as corpus.tokens says nothing"
+        )
+    if sheet.plan.training.days is not None:
+        return sheet.add(
+            "tokens in so many days",
+            TOKENS_IN_DAYS,
+            days="training.days",
+            tokens_per_s=sheet["training rate"],
+        )
     return sheet.add("compute-optimal tokens", COMPUTE_OPTIMAL_TOKENS, params="model.params")
 
 
 def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:
     name = "token_width_bytes"
     if measurement is not None:
+        for setting in (name, "text_bytes_per_token", "vocab_size"):
+            if sheet.stated(f"{key}.{setting}"):
+                sheet.warnings.append(f"{key}.{setting} is not used, as {key} was measured")
         return Input(
             name=name,
             value=measurement.token_width_bytes,
@@ -68,7 +97,8 @@ def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Inp
     for setting in (f"{key}.{name}", f"corpus.{name}"):
         if sheet.plan.value(setting) is not None:
             return sheet.plan.input(setting)
-    width = 2 if sheet.plan.corpus.vocab_size < WIDE_VOCAB else 4
+    of = key if sheet.stated(f"{key}.vocab_size") else "corpus"
+    width = 2 if sheet.plan.value(f"{of}.vocab_size") < WIDE_VOCAB else 4
     return sheet.plan.input(f"corpus.{name}", value=width)
 
 

@@ -40,6 +40,7 @@ _PREFIX = r"(?P<prefix>[kKMGTPE]i?|)"
 _PER_S = r"(?P<per_s>\s?/\s?s|ps)?"
 _QUANTITY = re.compile(_NUMBER + _PREFIX + r"(?P<letter>bytes?|bits?|B|b)" + _PER_S, re.ASCII)
 _PREFIX_ALONE = re.compile(_NUMBER + r"[kKMGTPE]i?" + _PER_S, re.ASCII)
+_NEGATIVE = re.compile(r"-\s*\d", re.ASCII)
 _COUNT = re.compile(_NUMBER + r"(?P<suffix>[A-Za-z]*)", re.ASCII)
 _FLOP_RATE = re.compile(_NUMBER + r"(?P<prefix>[MGTPE]?)(?:FLOP/s|FLOPS)", re.ASCII)
 
@@ -121,7 +122,8 @@ def parse_count(text: str) -> float:
     """
     match = _COUNT.fullmatch(text.strip())
     if match is None or match["suffix"] not in COUNTS:
-        raise UnitError(f"{text!r} is not a count; accepted: {NUMBERS}")
+        what = "is negative" if _NEGATIVE.match(text.strip()) else "is not a count"
+        raise UnitError(f"{text!r} {what}; accepted: {NUMBERS}")
     return float(_number(match) * COUNTS[match["suffix"]])
 
 
@@ -230,8 +232,9 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
     for longer, shorter, count in _SHORTER:
         if unit == longer and 0 < value < 1:
             value, unit = value * count, shorter
-    is_one = value == 1 and len(unit) > 1
-    return f"{format_count(value, digits=digits)} {unit.removesuffix('s') if is_one else unit}"
+    figure = format_count(value, digits=digits)
+    is_one = figure == "1" and len(unit) > 1  # as printed: 1.0000001 epochs are 1 epoch
+    return f"{figure} {unit.removesuffix('s') if is_one else unit}"
 
 
 def _quantity(text: str, accepted: str) -> _Quantity:
@@ -262,7 +265,7 @@ def _complaint(text: str) -> str:
         return "has no unit"
     if re.fullmatch(_QUANTITY.pattern, text, re.ASCII | re.IGNORECASE):
         return "has a unit in the wrong case: MB is megabytes, Mb megabits"
-    if re.match(r"-\s*\d", text):
+    if _NEGATIVE.match(text):
         return "is negative"
     return "is not a quantity of bytes or bits"
 

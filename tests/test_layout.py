@@ -8,6 +8,7 @@ import yaml
 from pipelines.recipe import STEPS, make_recipe
 from pipelines.stages import STAGES
 from sizing.plan.load import parse_plan
+from sizing.requirements import requirement_sheet
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")
@@ -51,3 +52,7 @@ def test_the_recipe_and_the_plan_of_the_readme_are_valid():
     assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="README").steps
     plan = parse_plan(yaml_block("plan.yaml"), where="README")
     assert plan.stated("model.params")
+    own = parse_plan(yaml_block("own.yaml"), where="README")
+    assert own.storage.candidates == tuple(tier.name for tier in own.tiers)
+    assert own.remarks() == []
+    assert requirement_sheet(own, {}).warnings == []

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import groupby
 
 from rich.console import Group
@@ -14,6 +13,7 @@ from flows.cli import NO, OK
 from flows.show import as_json, console
 from sizing.claims import ClaimVerdict, FigureVerdict, check_all
 from sizing.errors import PlanError
+from sizing.nearest import nearest
 
 STYLES = {"agrees": "green", "explained": "yellow", "differs": "bold red"}
 INDENTED = (0, 0, 0, 4)
@@ -50,7 +50,7 @@ def _of_id(name: str) -> ClaimVerdict:
     known = {v.id: v for v in check_all()}
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    near = nearest(name, known, most=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids: tokenmill claims"
     raise PlanError(f"no claim {name!r}; {hint}")
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from flows.cli import OK
 from flows.sheet_files import as_text, write_sheet, write_texts
 from flows.show import as_json, console, table
-from flows.side_by_side import side_by_side
+from flows.side_by_side import side_by_side, tiers_side_by_side
 from sizing.comparison import (
     compare,
     comparison_json,
@@ -19,8 +19,10 @@ from sizing.comparison import (
     warned,
 )
 from sizing.inputs import size
+from sizing.notes import notes
 from sizing.report import rests_on, sheet_json
-from sizing.report_sections import FIRST, TIERS, about, interval, shown, tier_table
+from sizing.report_sections import FIRST, about, interval, shown
+from sizing.report_tiers import TIERS, legend, remarks, tier_table
 from sizing.requirement import Requirement, by_name
 from sizing.requirements import headline
 from sizing.sections.verdicts import judge
@@ -41,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     show.print(Text(about(sheet)))
     _section(show, FIRST, headline(sheet), sheet)
     show.print()
+    for sentence in notes(sheet):
+        show.print(Text(f"{sentence}\n"))
     for sentence in sheet.warnings:
         _warn(show, sentence)
     _tiers(show, sheet)
@@ -74,9 +78,13 @@ def _warn(show: Console, sentence: str) -> None:
 
 
 def _tiers(show: Console, sheet: Sheet) -> None:
-    made = tier_table(judge(sheet), TIERS)
+    verdicts = judge(sheet)
+    made = tier_table(verdicts, TIERS)
     if made.rows:
         show.print(table(TIERS, [c.name for c in made.columns], made.rows))
+        show.print()
+        for sentence in (*legend(made), *remarks(verdicts)):
+            show.print(Text(sentence))
 
 
 def _where(show: Console, written: Sequence[Path], otherwise: str) -> None:
@@ -93,7 +101,7 @@ def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
         as_json(data)
         return OK
     show = console()
-    for grid in side_by_side(cases):
+    for grid in (*side_by_side(cases), *tiers_side_by_side(cases)):
         show.print(table("", grid.columns, grid.rows))
         show.print()
     for sentence in warned(cases):

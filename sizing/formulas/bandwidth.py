@@ -167,12 +167,27 @@ def cached_frac(
     >>> cached_frac(dataset_bytes=1e12, page_cache_bytes=2e12, nodes=100, epochs=1)
     0.0
     """
-    held = page_cache_bytes / dataset_bytes
-    cached = 0.0
-    for earlier in range(1, math.ceil(epochs)):
-        seen = 1 - (1 - 1 / nodes) ** earlier
-        cached += min(held, seen) * min(epochs - earlier, 1.0)
-    return cached / epochs
+    held = min(page_cache_bytes / dataset_bytes, 1.0)
+    last = math.ceil(epochs) - 1  # epochs that another one was before
+    if last < 1:
+        return 0.0
+    unread = 0.0 if nodes == 1 else math.exp(last * math.log1p(-1 / nodes))
+    not_begun = (1 + last - epochs) * min(held, 1 - unread)
+    cached = _cached_epochs(held, nodes, last) - not_begun
+    return max(cached, 0.0) / epochs  # rounding may make it less than nothing
+
+
+def _cached_epochs(held: float, nodes: float, last: int) -> float:
+    """The sum over e = 1 … last of min(held, 1 - (1 - 1 / nodes)^e), without a loop.
+
+    Up to the epoch from which on a node has read more than it holds, a geometric series.
+    """
+    if nodes == 1:
+        return last * held
+    unread = math.log1p(-1 / nodes)  # log of the share that a node has not read in an epoch
+    rising = last if held == 1 else min(last, math.floor(math.log1p(-held) / unread))
+    seen = rising + (nodes - 1) * math.expm1(rising * unread)
+    return seen + (last - rising) * held
 
 
 def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:

@@ -14,6 +14,17 @@ def corpus_tokens(**sources_tokens: float) -> float:
     return sum(sources_tokens.values())
 
 
+def weights_sum(**sources_weights: float) -> float:
+    """What the weights of all sources add up to; a source's share is its weight over this.
+
+        the sum over sources
+
+    >>> weights_sum(web=3.0, code=1.0)
+    4.0
+    """
+    return sum(sources_weights.values())
+
+
 def docs(*, corpus_tokens: float, tokens_per_doc: float) -> float:
     """Documents that so many tokens come from.
 
@@ -52,6 +63,12 @@ CORPUS_TOKENS = Formula(
     equation="sum of its inputs",
     unit="tokens",
     source="definition",
+)
+WEIGHTS_SUM = Formula(
+    function=weights_sum,
+    equation="sum of its inputs",
+    unit="ratio",
+    source="definition; without stated weights a source weighs what its tokens do",
 )
 DOCS = Formula(
     function=docs,

@@ -51,6 +51,35 @@ def restart_read_bytes_per_s(
     return restart_read_bytes / (restart_s * load_frac)
 
 
+def node_restart_bytes_per_s(
+    *,
+    params: float,
+    bytes_per_param: float,
+    weight_bytes_per_param: float,
+    replica_nodes: float,
+    nodes: float,
+    restart_s: float,
+    load_frac: float,
+) -> float:
+    """Rate at which a node that reads weights must be given its part.
+
+        parameters x (bytes of a weight / nodes of a replica + the rest / nodes)
+        / (seconds of a restart x fraction of them that may be loading)
+
+    The nodes of one replica share the reading of the weights, whether the other replicas read
+    them as well or are sent them; all nodes share the optimizer state.
+
+    >>> node_restart_bytes_per_s(
+    ...     params=1e12, bytes_per_param=14, weight_bytes_per_param=2, replica_nodes=10,
+    ...     nodes=100, restart_s=1000, load_frac=0.1,
+    ... ) / 1e9  # GB/s
+    3.2
+    """
+    rest = bytes_per_param - weight_bytes_per_param
+    of_node = params * (weight_bytes_per_param / replica_nodes + rest / nodes)
+    return of_node / (restart_s * load_frac)
+
+
 def observed_restart_s(*, mttf_hours: float, uptime_frac: float) -> float:
     """Seconds that a job is down after each failure, from the share of time that it is up.
 
@@ -91,6 +120,13 @@ RESTART_READ_BYTES = Formula(
     unit="bytes",
     source="MegaScale, Jiang et al. 2024, arXiv:2402.15627: one reads what its data-parallel"
     " group shares, and broadcasts it",
+)
+NODE_RESTART_BYTES_PER_S = Formula(
+    function=node_restart_bytes_per_s,
+    equation="params x (weight_bytes_per_param / replica_nodes"
+    " + (bytes_per_param - weight_bytes_per_param) / nodes) / (restart_s x load_frac)",
+    unit="bytes/s",
+    source="definition; of the nodes that read the weights, the others need less",
 )
 RESTART_READ_S = Formula(
     function=restart_read_s,

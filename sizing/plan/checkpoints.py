@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, MaybeShare, Section
+from sizing.plan.fields import OUR_CHOICE, Assumed, Duration, Section
 from sizing.tables.recipes import find_recipe
-from sizing.tables.row import ByteRate, Positive, Share, Whole
+from sizing.tables.row import ByteRate, MaybeShare, Positive, Share, Whole
 
 
 class Checkpoints(Section):
@@ -27,17 +27,17 @@ class Checkpoints(Section):
     bytes_per_param: Annotated[Positive | None, Assumed("bytes/parameter", "the recipe's")] = None
     mode: Annotated[Literal["sync", "async"], Assumed("name", OUR_CHOICE)] = "sync"
     interval_s: Annotated[
-        Positive | None,
+        Duration | None,
         Assumed("s", f"Young's optimum at write_bytes_per_s, else {OUR_CHOICE}: half an hour"),
     ] = None
     stall_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.05
     drain_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.1
     write_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", "not known")] = None
     keep_last: Annotated[Whole, Assumed("checkpoints", OUR_CHOICE)] = 3
-    keep_every_s: Annotated[Positive | None, Assumed("s", f"{OUR_CHOICE}: none")] = None
+    keep_every_s: Annotated[Duration | None, Assumed("s", f"{OUR_CHOICE}: none")] = None
     keep_forever: Annotated[Whole, Assumed("checkpoints", "the final one")] = 1
     restart_s: Annotated[
-        Positive, Assumed("s", "Lockwood: 90 % uptime at a failure each 2.5 h means 16.7 minutes")
+        Duration, Assumed("s", "Lockwood: 90 % uptime at a failure each 2.5 h means 16.7 minutes")
     ] = 1000.0
     restart_load_frac: Annotated[
         MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: of restart_s that may be loading")

@@ -17,7 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from sizing.duration import parse_seconds
 from sizing.redundancy import redundancy_factor
+from sizing.tables.row import UnitOf
 from sizing.units import parse_bytes, parse_count
 
 OUR_CHOICE = "our choice"
@@ -36,12 +38,15 @@ class Assumed:
     verified: bool = True
 
 
+LEAST_SIZE = 1000  # bytes; smaller ones are written with their unit
+
+
 def _count(value: Any) -> Any:
     return parse_count(value) if isinstance(value, str) else value
 
 
-def _size(value: Any) -> Any:
-    return parse_bytes(value) if isinstance(value, str) else value
+def _seconds(value: Any) -> Any:
+    return parse_seconds(value) if isinstance(value, str) else value
 
 
 def _redundancy(value: str) -> str:
@@ -50,8 +55,10 @@ def _redundancy(value: str) -> str:
 
 
 Count: TypeAlias = Annotated[float, BeforeValidator(_count), Field(gt=0)]
-Size: TypeAlias = Annotated[float, BeforeValidator(_size), Field(gt=0)]
-MaybeShare: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Size: TypeAlias = Annotated[
+    float, BeforeValidator(UnitOf(parse_bytes, LEAST_SIZE, "GB")), Field(gt=0)
+]
+Duration: TypeAlias = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]  # in seconds
 Redundancy: TypeAlias = Annotated[str, AfterValidator(_redundancy)]
 
 
@@ -85,7 +92,7 @@ class Section(BaseModel):
 def _range(
     model: type[Section], key: str, given: Mapping[str, Any], value: Any
 ) -> tuple[float, float]:
-    if set(given) != _UNCERTAIN or isinstance(value, str | bool):
+    if set(given) != _UNCERTAIN or None in given.values() or isinstance(value, str | bool):
         raise ValueError(
             f"{key}: an uncertain number is {{value: …, low: …, high: …}}, got keys"
             f" {', '.join(map(str, given))}"

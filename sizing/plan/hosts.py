@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
+from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Duration, Section, Size
 from sizing.tables.row import BitRate, NotNegative, Positive, Share, Whole
 
 
@@ -10,7 +10,7 @@ class Loaders(Section):
     """sample_cpu_s: CPU seconds to make one sample or sequence ready, where measured."""
 
     workers_per_accelerator: Annotated[Whole, Assumed("workers", "Bekman: 2 to 3")] = 2
-    sample_cpu_s: Annotated[Positive | None, Assumed("s", "not measured")] = None
+    sample_cpu_s: Annotated[Duration | None, Assumed("s", "not measured")] = None
     prefetch: Annotated[Whole, Assumed("batches", "PyTorch DataLoader's default")] = 2
     buffer_sequences: Annotated[
         Whole, Assumed("sequences", f"{OUR_CHOICE}: shuffled by each worker")

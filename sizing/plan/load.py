@@ -1,6 +1,6 @@
 """Reading a plan from YAML, strictly, each mistake told in one line."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,15 @@ from pydantic import ValidationError
 
 from sizing.errors import PlanError, explain
 from sizing.plan.plan import Plan
+from sizing.tables.accelerators import find_accelerator
+from sizing.tables.row import OF_THE_PLAN, Row
+from sizing.tables.tiers import find_tier
+
+# sections of a plan that add rows to a table, and where the table's own are found
+_TABLES: Mapping[str, Callable[[str], Row]] = {
+    "tiers": find_tier,
+    "accelerators": find_accelerator,
+}
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -82,6 +91,8 @@ def parse_yaml(text: str) -> Any:
 def changed(data: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
     """`data` with the setting `key`, as "sources.web.tokens", put in place of what stands there.
 
+    A row that the plan does not give, as "tiers.S3.prefix_get_per_s", is taken from the table.
+
     Raises:
         PlanError: the key goes through something that holds no settings.
 
@@ -91,18 +102,35 @@ def changed(data: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
     first, _, rest = key.partition(".")
     if not rest:
         return {**data, first: value}
-    below = data.get(first, {})
+    below = data.get(first, [] if first in _TABLES else {})
     if isinstance(below, list):
-        name, _, last = rest.partition(".")
-        if not any(isinstance(part, Mapping) and part.get("name") == name for part in below):
-            raise PlanError(f"{key}: {first} has none of the name {name!r}")
-        parts = [
-            changed(part, last, value)
-            if isinstance(part, Mapping) and part.get("name") == name
-            else part
-            for part in below
-        ]
-        return {**data, first: parts}
+        return {**data, first: _changed_rows(below, key, value)}
     if not isinstance(below, Mapping):
         raise PlanError(f"{key}: {first} is {below!r}, not settings as {{key: value}}")
     return {**data, first: changed(below, rest, value)}
+
+
+def _changed_rows(rows: Sequence[Any], key: str, value: Any) -> list[Any]:
+    """`rows` with a setting of the one that `key` names; names may have dots in them."""
+    of, _, rest = key.partition(".")
+    for at, row in enumerate(rows):
+        name = row.get("name") if isinstance(row, Mapping) else None
+        if name is not None and rest.startswith(f"{name}."):
+            setting = rest.removeprefix(f"{name}.")
+            return [*rows[:at], changed(row, setting, value), *rows[at + 1 :]]
+    name, _, column = rest.rpartition(".")
+    if of not in _TABLES:
+        raise PlanError(f"{key}: {of} has none of the name {name!r}")
+    try:
+        row = _TABLES[of](name)
+    except PlanError as e:
+        raise PlanError(f"{key}: {e}") from e
+    return [*rows, _restated(row, column, value)]
+
+
+def _restated(row: Row, column: str, value: Any) -> dict[str, Any]:
+    """A row of a table as a plan gives one, with another value in one column."""
+    cells = row.model_dump(exclude_unset=True)
+    sources = {**row.sources, column: OF_THE_PLAN} if column in row.columns() else row.sources
+    unverified = [name for name in row.unverified if name != column]
+    return {**cells, column: value, "sources": sources, "unverified": unverified}

@@ -7,6 +7,8 @@ from pydantic import model_validator
 from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section
 from sizing.tables.row import Whole
 
+LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
+
 
 class Model(Section):
     """active_params: that work on each token, for a mixture of experts; None is all.
@@ -23,6 +25,15 @@ class Model(Section):
     kv_heads: Annotated[Whole | None, Assumed("heads", "as many as heads")] = None
     head_dim: Annotated[Whole | None, Assumed("dimensions", "hidden / heads")] = None
     seq_len: Annotated[Whole, Assumed("tokens", "Llama 3 8B")] = 8192
+
+    @model_validator(mode="after")
+    def _params_have_their_unit(self) -> "Model":
+        for key in ("params", "active_params"):
+            value = getattr(self, key)
+            if value is not None and value < LEAST_PARAMS:
+                meant = f"{value:g}B" if value < 1000 else "13B"
+                raise ValueError(f"{key} {value:g} are too few for a model; write {meant}")
+        return self
 
     @model_validator(mode="after")
     def _active_are_some_of_all(self) -> "Model":

@@ -22,6 +22,7 @@ from sizing.spread import ends
 from sizing.tables.accelerators import AcceleratorRow, find_accelerator
 from sizing.tables.tiers import TierRow, find_tier
 
+_OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
 _OF_ALL_SOURCES = {"tokens", "path", "raw_bytes", "image_text"}
 
 
@@ -59,6 +60,16 @@ class Plan(Section):
         return self
 
     @model_validator(mode="after")
+    def _replicas_have_room(self) -> "Plan":
+        replicas, count = self.training.data_parallel, self.cluster.count
+        if replicas is not None and replicas > count:
+            raise ValueError(
+                f"training.data_parallel {replicas:,} is more than cluster.count {count:,}; a"
+                " replica takes at least one accelerator"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _sources_hold_together(self) -> "Plan":
         if not self.sources:
             return self
@@ -80,6 +91,29 @@ class Plan(Section):
                     f"training.{key} and epochs of the sources are both given; give one"
                 )
         return self
+
+    def remarks(self) -> list[str]:
+        """What is stated and has no effect, or is odd, each in one sentence."""
+        made = []
+        mode = self.checkpoints.mode
+        for name, of_mode in _OF_A_MODE.items():
+            if of_mode != mode and self.stated(f"checkpoints.{name}"):
+                made.append(
+                    f"checkpoints.{name} is stated but has no effect with mode: {mode}; it is of"
+                    f" mode: {of_mode}"
+                )
+        count, per_node = self.cluster.count, self._per_node()
+        if count % per_node:
+            made.append(
+                f"cluster.count {count:,} is not a multiple of the {per_node} accelerators of a"
+                " node: one node is not full"
+            )
+        return made
+
+    def _per_node(self) -> int:
+        if self.cluster.per_node is not None:
+            return self.cluster.per_node
+        return find_accelerator(self.cluster.accelerator, self.accelerators).per_node
 
     def stated(self, key: str) -> bool:
         """Whether `key`, as "cluster.mfu", was given rather than left at its default."""

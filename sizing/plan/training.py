@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, MaybeShare, Section
+from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section
 from sizing.tables.access import find_access
-from sizing.tables.row import Positive, Ratio, Whole
+from sizing.tables.row import MaybeShare, Positive, Ratio, Whole
 
 
 class Training(Section):

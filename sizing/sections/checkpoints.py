@@ -6,6 +6,8 @@ asynchronous    the copy to host memory is the stall; storage's rate limits the 
 Where the rate is not known, the interval is stated or assumed, and the rate follows from it.
 """
 
+import math
+
 from sizing.formulas.checkpoint import (
     BYTES_PER_DAY,
     CHECKPOINT_BYTES,
@@ -23,12 +25,13 @@ from sizing.formulas.checkpoint import (
 )
 from sizing.formulas.failures import (
     DALY_INTERVAL_S,
+    DAYS_WITH_WASTE,
     EXPECTED_FAILURES,
     JOB_MTTF_HOURS,
     WASTE_FRAC,
     YOUNG_INTERVAL_S,
 )
-from sizing.requirement import Requirement
+from sizing.requirement import Input, Requirement
 from sizing.sheet import Given, Sheet
 from sizing.tables.recipes import find_recipe
 from sizing.units import format_quantity
@@ -36,7 +39,9 @@ from sizing.units import format_quantity
 TITLE = "Checkpoints"
 JOB_RATE = "checkpoint write bandwidth, whole job"
 YOUNG = "optimal checkpoint interval, Young"
+BEST = "optimal checkpoint interval that storage can follow"
 OFFERED = "checkpoints.write_bytes_per_s"
+WITH_FAILURES = "training time with failures"
 HALF_AN_HOUR = 1800.0
 MOST_TIME = 0.5  # from here on the waste is no small share, as its formula takes it to be
 
@@ -126,30 +131,38 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
     )
     _optimal(sheet)
     chosen = _interval(sheet)
+    whole = sheet.assume("drain_frac", 1, unit="fraction", source="until the next one begins")
+    fraction: Given = "checkpoints.drain_frac"
     if "optimal_interval_s" in chosen:
+        if not sheet.stated("checkpoints.drain_frac"):
+            fraction = _all_of_it(sheet)
         chosen["drain_interval_s"] = sheet.add(
             "shortest interval that storage can follow",
             DRAIN_INTERVAL_S,
             checkpoint_bytes=one,
             write_bytes_per_s=OFFERED,
-            drain_frac="checkpoints.drain_frac",
-        )
-    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **chosen)
-    whole = sheet.assume("drain_frac", 1, unit="fraction", source="until the next one begins")
-    fractions: dict[str, Given] = {
-        JOB_RATE: "checkpoints.drain_frac",
-        f"{JOB_RATE}, bare minimum": whole,
-    }
-    for name, fraction in fractions.items():
-        sheet.add(
-            name,
-            DRAIN_BYTES_PER_S,
-            checkpoint_bytes=one,
-            interval_s=interval,
             drain_frac=fraction,
         )
+    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **chosen)
+    for name, part in {JOB_RATE: fraction, f"{JOB_RATE}, bare minimum": whole}.items():
+        sheet.add(
+            name, DRAIN_BYTES_PER_S, checkpoint_bytes=one, interval_s=interval, drain_frac=part
+        )
     taken: Given = OFFERED if _is_offered(sheet) else sheet[JOB_RATE]
-    sheet.add("checkpoint drain", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=taken)
+    drain = sheet.add("checkpoint drain", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=taken)
+    sheet.add(BEST, LONGEST_INTERVAL_S, optimal_interval_s=sheet[YOUNG], checkpoint_drain_s=drain)
+
+
+def _all_of_it(sheet: Sheet) -> Input:
+    """The whole interval to write one, where storage is as it is and nothing else is asked."""
+    return sheet.assume(
+        "drain_frac",
+        1,
+        unit="fraction",
+        source=f"as {OFFERED} is given and checkpoints.drain_frac is not: storage writes one until"
+        " the next begins",
+        key="checkpoints.drain_frac",
+    )
 
 
 def _is_offered(sheet: Sheet) -> bool:
@@ -208,7 +221,15 @@ def _waste(sheet: Sheet) -> None:
     sheet.add("waste without restarts", WASTE_FRAC, interval_s=interval, **losing)
     losing["restart_s"] = "checkpoints.restart_s"
     waste = sheet.add("waste", WASTE_FRAC, interval_s=interval, **losing)
-    sheet.add("waste at the optimal interval", WASTE_FRAC, interval_s=sheet[YOUNG], **losing)
+    best = sheet[BEST] if BEST in sheet else sheet[YOUNG]
+    sheet.add("waste at the optimal interval", WASTE_FRAC, interval_s=best, **losing)
+    if waste.value < 1:
+        sheet.add(
+            WITH_FAILURES,
+            DAYS_WITH_WASTE,
+            training_days=sheet["training time"],
+            waste_frac=waste,
+        )
     sheet.add(
         "failures to expect",
         EXPECTED_FAILURES,
@@ -233,7 +254,16 @@ def _kept(sheet: Sheet, one: Requirement) -> None:
         given["periodic_checkpoints"] = sheet.add(
             "checkpoints kept in turn",
             PERIODIC_CHECKPOINTS,
-            training_days=sheet["training time"],
+            training_days=_days(sheet),
             keep_every_s="checkpoints.keep_every_s",
         )
     sheet.add("stored: checkpoints", KEPT_CHECKPOINT_BYTES, **given)
+
+
+def _days(sheet: Sheet) -> Requirement:
+    """Of training with its failures; without them where these might never let it end."""
+    if WITH_FAILURES in sheet:
+        days = sheet[WITH_FAILURES]
+        if all(math.isfinite(d) for ends in days.spread.values() for d in ends):
+            return days
+    return sheet["training time"]

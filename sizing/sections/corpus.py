@@ -5,7 +5,7 @@ corpus or sources ── corpus tokens ── trained on ── training time
 """
 
 from sizing.errors import PlanError
-from sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES
+from sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES, WEIGHTS_SUM
 from sizing.formulas.training import (
     EPOCHS,
     MIXTURE_BYTES_PER_TOKEN,
@@ -29,7 +29,7 @@ def add(sheet: Sheet) -> None:
     sheet.add_parts(
         "corpus tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in sheet.sources]
     )
-    if len(sheet.sources) > 1:
+    if sheet.plan.sources:
         _mixture(sheet)
     else:
         _single(sheet)
@@ -65,7 +65,7 @@ def _single(sheet: Sheet) -> None:
     sheet.add_parts(
         "stored bytes a token",
         MIXTURE_BYTES_PER_TOKEN,
-        [trained.as_input("trained_tokens"), read.as_input(source.name)],
+        [trained.as_input("trained_tokens"), read.as_input(f"read of {source.name}")],
     )
 
 
@@ -79,7 +79,7 @@ def _mixture(sheet: Sheet) -> None:
             [part.as_input(name) for name, part in parts.items()],
         )
     reads = [
-        _read_bytes(sheet, source, parts[source.name]).as_input(source.name)
+        _read_bytes(sheet, source, parts[source.name]).as_input(f"read of {source.name}")
         for source in sheet.sources
     ]
     trained = sheet["tokens trained on"].as_input("trained_tokens")
@@ -108,8 +108,11 @@ def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
             epochs="training.epochs",
         )
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
-    total = sum(weight.value for weight in weights.values())
-    whole = sheet.assume("weights_sum", total, unit="ratio", source="sum of the sources' weights")
+    whole = sheet.add_parts(
+        "weights of all sources",
+        WEIGHTS_SUM,
+        [sheet.input(name, weight) for name, weight in weights.items()],
+    )
     parts = {}
     for source in sheet.sources:
         part = sheet.add(

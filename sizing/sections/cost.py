@@ -11,7 +11,6 @@ from sizing.formulas.cost import (
     WASTE_USD_PER_DAY,
 )
 from sizing.formulas.failures import (
-    DAYS_WITH_WASTE,
     FASTER_STALL_S,
     RESTART_FRAC,
     WASTE_FRAC,
@@ -21,6 +20,7 @@ from sizing.formulas.mixture import READ_BYTES
 from sizing.formulas.object_store import REQUESTS, REQUESTS_USD
 from sizing.formulas.training import JOB_ACCELERATOR_HOURS
 from sizing.requirement import Requirement
+from sizing.sections.checkpoints import WITH_FAILURES
 from sizing.sheet import Given, Sheet
 
 TITLE = "Time and money"
@@ -28,7 +28,7 @@ TWICE = 2.0
 
 
 def add(sheet: Sheet) -> None:
-    """Add the rows of the section; of time with failures only where any time is left."""
+    """Add the rows of the section; costs of failures, and in all, only where any time is left."""
     hours = sheet.add(
         "accelerator hours",
         JOB_ACCELERATOR_HOURS,
@@ -43,26 +43,22 @@ def add(sheet: Sheet) -> None:
             usd_per_hour="prices.accelerator_hour",
         )
     }
-    days = sheet["training time"]
-    if sheet["waste"].value < 1:
-        days, parts["waste"] = _with_failures(sheet)
+    days, ends = sheet["training time"], WITH_FAILURES in sheet
+    if ends:
+        days = sheet[WITH_FAILURES]
+        parts["waste"] = _waste(sheet, days)
     parts["storage"] = _storage(sheet, days)
     parts["requests"] = _requests(sheet)
-    sheet.add("cost in all", TOTAL_USD, **parts)
+    if ends:  # what never ends has no cost in all
+        sheet.add("cost in all", TOTAL_USD, **parts)
     _worth(sheet)
     if sheet.plan.checkpoints.mode == "sync":
         _twice_as_fast(sheet)
 
 
-def _with_failures(sheet: Sheet) -> tuple[Requirement, Requirement]:
-    days = sheet.add(
-        "training time with failures",
-        DAYS_WITH_WASTE,
-        training_days=sheet["training time"],
-        waste_frac=sheet["waste"],
-    )
+def _waste(sheet: Sheet, days: Requirement) -> Requirement:
     a_day = _usd_per_day(sheet, "cost of waste, one day", sheet["waste"])
-    return days, sheet.add("cost of waste", WASTE_USD, waste_usd_per_day=a_day, days=days)
+    return sheet.add("cost of waste", WASTE_USD, waste_usd_per_day=a_day, days=days)
 
 
 def _usd_per_day(sheet: Sheet, name: str, share: Requirement) -> Requirement:
@@ -115,7 +111,7 @@ def _read_in_training(sheet: Sheet) -> Requirement:
 def _worth(sheet: Sheet) -> None:
     """What the best of all storage would save, and the storage that this would rent."""
     rest = sheet.add(
-        "waste that no storage saves",
+        "waste of restarts, loading aside",
         RESTART_FRAC,
         restart_s="checkpoints.restart_s",
         load_frac="checkpoints.restart_load_frac",
@@ -127,10 +123,10 @@ def _worth(sheet: Sheet) -> None:
         waste_frac=sheet["waste"],
         faster_waste_frac=rest,
     )
-    a_day = _usd_per_day(sheet, "worth of storage without waits, at most, one day", saved)
+    a_day = _usd_per_day(sheet, "cost of waiting for storage, at most, one day", saved)
     if sheet.plan.prices.storage_tb_month > 0:
         sheet.add(
-            "raw storage that this would rent",
+            "raw storage that such a saving would rent",
             AFFORDABLE_BYTES,
             usd_per_day=a_day,
             usd_per_tb_month="prices.storage_tb_month",
@@ -167,4 +163,4 @@ def _twice_as_fast(sheet: Sheet) -> None:
         waste_frac=sheet["waste at the optimal interval"],
         faster_waste_frac=waste,
     )
-    _usd_per_day(sheet, "worth of twice the write bandwidth, one day", saved)
+    _usd_per_day(sheet, "saving by twice the write bandwidth, one day", saved)

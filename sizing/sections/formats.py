@@ -23,7 +23,7 @@ from sizing.formulas.formats import (
     TOTAL_DOCS,
 )
 from sizing.formulas.mixture import CORPUS_TOKENS
-from sizing.requirement import Input
+from sizing.requirement import Input, Requirement
 from sizing.sheet import Given, Sheet, SourceFacts
 
 TITLE = "The same text in other formats"
@@ -33,18 +33,24 @@ WIDE = 4  # bytes of a token id that holds any vocabulary
 class _Text(NamedTuple):
     """The sources that are text, together.
 
+    sizes: the bytes of each one's text, in their order.
     width: of a token id, as their vocabulary needs it.
     """
 
+    sources: list[SourceFacts]
     tokens: Given
     docs: Given
-    n_bytes: Given
+    sizes: list[Requirement]
     width: Input
 
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section; none of a corpus of images."""
-    texts = [s for s in sheet.sources if sheet.plan.value(f"{s.key}.image_text") is None]
+    texts = [
+        source
+        for source in sheet.sources
+        if source.measurement is not None or sheet.plan.value(f"{source.key}.image_text") is None
+    ]
     if not texts:
         return
     text = _together(sheet, texts)
@@ -57,43 +63,39 @@ def add(sheet: Sheet) -> None:
         source=PARQUET_SOURCE,
     )
     _add(sheet, "Parquet", PARQUET_BYTES, tokens=text.tokens, parquet_bytes_per_token=per_token)
-    beside = "keys, id and url of a record, our choice (unverified)"
-    _add(
-        sheet,
-        "JSONL.gz",
-        JSONL_GZ_BYTES,
-        text_bytes=text.n_bytes,
-        docs=text.docs,
-        compression_ratio=f"{texts[0].key}.compression_ratio",
-        record_bytes=sheet.assume("record_bytes", JSONL_RECORD_BYTES, unit="bytes", source=beside),
-    )
+    _jsonl_gz(sheet, text)
 
 
 def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
-    sizes = {
-        source.name: sheet.add(
+    sizes = [
+        sheet.add(
             source.label("text, not compressed"),
             TEXT_BYTES,
             corpus_tokens=source.tokens,
             text_bytes_per_token=source.text_bytes_per_token,
         )
         for source in texts
-    }
+    ]
     width = max((source.token_width_bytes for source in texts), key=lambda given: given.value)
     if len(texts) == 1:
-        return _Text(texts[0].tokens, texts[0].docs, sizes[texts[0].name], width)
+        return _Text(texts, texts[0].tokens, texts[0].docs, sizes, width)
+    _sum(sheet, "text, not compressed", texts, sizes)
     return _Text(
+        sources=texts,
         tokens=sheet.add_parts(
             "text tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in texts]
         ),
         docs=sheet.add_parts(
             "text documents", TOTAL_DOCS, [sheet.input(s.name, s.docs) for s in texts]
         ),
-        n_bytes=sheet.add_parts(
-            "text, not compressed", LOGICAL_BYTES, [row.as_input(n) for n, row in sizes.items()]
-        ),
+        sizes=sizes,
         width=width,
     )
+
+
+def _sum(sheet: Sheet, name: str, texts: list[SourceFacts], rows: list[Requirement]) -> Requirement:
+    parts = [row.as_input(text.name) for text, row in zip(texts, rows, strict=True)]
+    return sheet.add_parts(name, LOGICAL_BYTES, parts)
 
 
 def _arrow(sheet: Sheet, text: _Text) -> None:
@@ -152,9 +154,32 @@ def _megatron_and_mds(sheet: Sheet, text: _Text) -> None:
     sheet.add("files as MDS", MDS_SHARDS, **samples)
 
 
+def _jsonl_gz(sheet: Sheet, text: _Text) -> None:
+    """Each source by what its own text compresses to."""
+    name, several = "as JSONL.gz", len(text.sources) > 1
+    beside = "keys, id and url of a record, our choice (unverified)"
+    rows = [
+        sheet.add(
+            source.label(name) if several else name,
+            JSONL_GZ_BYTES,
+            text_bytes=size,
+            docs=source.docs,
+            compression_ratio=f"{source.key}.compression_ratio",
+            record_bytes=sheet.assume(
+                "record_bytes", JSONL_RECORD_BYTES, unit="bytes", source=beside
+            ),
+        )
+        for source, size in zip(text.sources, text.sizes, strict=True)
+    ]
+    _files(sheet, "JSONL.gz", _sum(sheet, name, text.sources, rows) if several else rows[0])
+
+
 def _add(sheet: Sheet, format_name: str, formula: Formula, /, **given: Given) -> None:
     """The bytes of a format, and its files of the size that the plan wants."""
-    n_bytes = sheet.add(f"as {format_name}", formula, **given)
+    _files(sheet, format_name, sheet.add(f"as {format_name}", formula, **given))
+
+
+def _files(sheet: Sheet, format_name: str, n_bytes: Requirement) -> None:
     sheet.add(
         f"files as {format_name}", FILES, format_bytes=n_bytes, shard_bytes="storage.shard_bytes"
     )

@@ -1,6 +1,12 @@
 """How fast the cluster trains the model."""
 
-from sizing.formulas.compute import ATTENTION_FLOPS_PER_TOKEN, MFU_OF_HFU, TRAIN_FLOPS_PER_TOKEN
+from sizing.errors import PlanError
+from sizing.formulas.compute import (
+    ATTENTION_FLOPS_PER_TOKEN,
+    MFU_OF_HFU,
+    TRAIN_FLOPS_PER_TOKEN,
+    hfu_of_mfu,
+)
 from sizing.formulas.training import TOKENS_PER_ACCELERATOR_S, TOKENS_PER_S
 from sizing.requirement import Input
 from sizing.sheet import Given, Sheet
@@ -51,12 +57,28 @@ def _mfu(sheet: Sheet) -> Given:
         mfu = sheet.add(
             "MFU", MFU_OF_HFU, hfu="cluster.hfu", recompute_frac="training.recompute_frac"
         )
-    value = sheet.input("mfu", mfu).value
+    _check(sheet, sheet.input("mfu", mfu).value)
+    return mfu
+
+
+def _check(sheet: Sheet, mfu: float) -> None:
+    """Warn of what no accelerator reaches; what is computed twice is work for it all the same.
+
+    Raises:
+        PlanError: more than its whole peak would be needed.
+    """
+    again = sheet.plan.training.recompute_frac
+    hfu = hfu_of_mfu(mfu=mfu, recompute_frac=again)
+    told = f"MFU {mfu:.3g}" + (f", with recomputation HFU {hfu:.3g}," if again else "")
+    if hfu > 1:
+        raise PlanError(
+            f"{told} is more than all of the accelerator's peak; lower cluster.mfu or"
+            " training.recompute_frac"
+        )
     achievable = sheet.accelerator_if_known("matmul_frac")
-    if achievable is not None and value > achievable.value:
+    if achievable is not None and hfu > achievable.value:
         sheet.warnings.append(
-            f"MFU {value:.3g} is above {achievable.value:.3g}, the share of its peak that"
+            f"{told} is above {achievable.value:.3g}, the share of its peak that"
             f" {sheet.plan.cluster.accelerator} was seen to reach in matrix products alone: the"
             " training rate, and every bandwidth that follows from it, is likely too high"
         )
-    return mfu

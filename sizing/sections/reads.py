@@ -19,6 +19,11 @@ from sizing.formulas.bandwidth import (
 from sizing.formulas.capacity import LOGICAL_BYTES
 from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S, IMAGES_PER_S
 from sizing.formulas.network import TRANSFER_HOURS
+from sizing.formulas.read_requests import (
+    MEAN_USEFUL_BYTES_PER_READ,
+    SAMPLE_READS_PER_S,
+    TOTAL_READS_PER_S,
+)
 from sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
 from sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
 from sizing.requirement import Requirement
@@ -28,6 +33,8 @@ from sizing.sheet import Given, Sheet, SourceFacts
 from sizing.tables.access import find_access
 
 TITLE = "Reads"
+REQUESTS = "read requests, whole job"
+USED = "bytes used of a read"
 
 
 def add(sheet: Sheet) -> None:
@@ -38,6 +45,7 @@ def add(sheet: Sheet) -> None:
         seq_len="model.seq_len",
         stored_bytes_per_token=sheet["stored bytes a token"],
     )
+    reads = _requests(sheet)
     job = sheet.add(
         "read bandwidth, whole job",
         READ_BYTES_PER_S,
@@ -47,9 +55,9 @@ def add(sheet: Sheet) -> None:
     )
     sheet.add("nodes", NODES, accelerators="cluster.count", per_node=sheet.accelerator("per_node"))
     _shares(sheet, job)
-    _requests(sheet)
+    _drives(sheet, reads)
     for source in sheet.sources:
-        if sheet.plan.value(f"{source.key}.image_text") is not None:
+        if _has_samples(sheet, source):
             _images(sheet, source)
     dataset = _whole_dataset(sheet)
     _cache(sheet, job, dataset)
@@ -72,17 +80,18 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
             source=source,
             key=stated,
         )
-    useful = sheet.add(
-        "bytes used of a read",
-        USEFUL_BYTES_PER_READ,
-        sequence_bytes=sequence,
-        sequences_per_read="training.sequences_per_read",
-    )
+    if USED not in sheet:
+        sheet.add(
+            USED,
+            USEFUL_BYTES_PER_READ,
+            sequence_bytes=sequence,
+            sequences_per_read="training.sequences_per_read",
+        )
     source = chosen.format(pattern.source_of("wasted_bytes"))
     return sheet.add(
         "read amplification",
         READ_AMPLIFICATION,
-        useful_bytes_per_read=useful,
+        useful_bytes_per_read=sheet[USED],
         wasted_bytes_per_read=sheet.assume(
             "wasted_bytes_per_read", pattern.wasted_bytes, unit="bytes", source=source
         ),
@@ -104,7 +113,7 @@ def _shares(sheet: Sheet, job: Requirement) -> None:
         accelerators="cluster.count",
     )
     sheet.add(
-        "bytes used by one accelerator, upper bound",
+        "FLOP-ratio demand of one accelerator, upper bound",
         FLOP_RATIO_BYTES_PER_S,
         sample_bytes=sheet["stored bytes a token"],
         sample_flops=sheet["train FLOP a token"],
@@ -112,14 +121,67 @@ def _shares(sheet: Sheet, job: Requirement) -> None:
     )
 
 
-def _requests(sheet: Sheet) -> None:
-    reads = sheet.add(
-        "read requests, whole job",
-        SEQUENCE_READS_PER_S,
+def _has_samples(sheet: Sheet, source: SourceFacts) -> bool:
+    """Whether it is images with text; one that was measured is what it was measured to be."""
+    return source.label("tokens a sample") in sheet
+
+
+def _requests(sheet: Sheet) -> Requirement:
+    """Reads each second: of text by sequence, of images by sample unless runs are stated."""
+    in_runs = sheet.stated("training.sequences_per_read")
+    if in_runs or not any(_has_samples(sheet, source) for source in sheet.sources):
+        return _sequence_reads(sheet, REQUESTS, sheet["training rate"])
+    if len(sheet.sources) == 1:
+        reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
+    else:
+        rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
+        parts = [row.as_input(name) for name, row in rows.items()]
+        reads = sheet.add_parts(REQUESTS, TOTAL_READS_PER_S, parts)
+    sheet.add(
+        USED,
+        MEAN_USEFUL_BYTES_PER_READ,
         tokens_per_s=sheet["training rate"],
+        stored_bytes_per_token=sheet["stored bytes a token"],
+        reads_per_s=reads,
+    )
+    return reads
+
+
+def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
+    rate = _rate_of(sheet, source)
+    if not _has_samples(sheet, source):
+        return _sequence_reads(sheet, name, rate)
+    sample = sheet[source.label("tokens a sample")]
+    return sheet.add(name, SAMPLE_READS_PER_S, tokens_per_s=rate, sample_tokens=sample)
+
+
+def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
+    return sheet.add(
+        name,
+        SEQUENCE_READS_PER_S,
+        tokens_per_s=rate,
         seq_len="model.seq_len",
         sequences_per_read="training.sequences_per_read",
     )
+
+
+def _rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
+    """A source's share of the training rate; the only one has all of it."""
+    name = source.label("training rate")
+    if len(sheet.sources) == 1:
+        return sheet["training rate"]
+    if name in sheet:
+        return sheet[name]
+    return sheet.add(
+        name,
+        SOURCE_TOKENS_PER_S,
+        tokens_per_s=sheet["training rate"],
+        source_tokens=sheet[source.label("tokens trained on")],
+        trained_tokens=sheet["tokens trained on"],
+    )
+
+
+def _drives(sheet: Sheet, reads: Requirement) -> None:
     for drive, per_s in (("hard drives", HDD_READS_PER_S), ("NVMe drives", NVME_READS_PER_S)):
         sheet.add(
             f"{drive} for the requests",
@@ -136,20 +198,10 @@ def _requests(sheet: Sheet) -> None:
 
 def _images(sheet: Sheet, source: SourceFacts) -> None:
     """Images that are read and decoded each second."""
-    rate: Given = sheet["training rate"]
-    part = source.label("tokens trained on")
-    if part != "tokens trained on":
-        rate = sheet.add(
-            source.label("training rate"),
-            SOURCE_TOKENS_PER_S,
-            tokens_per_s=rate,
-            source_tokens=sheet[part],
-            trained_tokens=sheet["tokens trained on"],
-        )
     sheet.add(
         source.label("images, whole job"),
         IMAGES_PER_S,
-        tokens_per_s=rate,
+        tokens_per_s=_rate_of(sheet, source),
         sample_tokens=sheet[source.label("tokens a sample")],
         images_per_sample=f"{source.key}.image_text.images_per_sample",
     )

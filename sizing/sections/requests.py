@@ -23,7 +23,7 @@ def add(sheet: Sheet) -> None:
     dataset = _dataset(sheet)
     ways: dict[str, Given] = {
         "requests, one epoch": "storage.request_bytes",
-        "requests, one epoch, one a read": _read_bytes(sheet),
+        "requests, one epoch, one for each read": _read_bytes(sheet),
     }
     for name, size in ways.items():
         made = sheet.add(name, REQUESTS, read_bytes=dataset, request_bytes=size)
@@ -76,11 +76,11 @@ def _rates(sheet: Sheet) -> None:
         source=store.source_of("prefix_get_per_s"),
     )
     each = sheet["read requests, whole job"]
-    for name, per_s in {"partitions": rate, "partitions, one request a read": each}.items():
+    for name, per_s in {"partitions": rate, "partitions, one request for each read": each}.items():
         sheet.add(name, PREFIXES, requests_per_s=per_s, prefix_requests_per_s=limit)
     sheet.add(
-        "time of an epoch's requests, one a read, at one partition",
+        "time of an epoch's requests, one for each read, at one partition",
         REQUEST_HOURS,
-        requests=sheet["requests, one epoch, one a read"],
+        requests=sheet["requests, one epoch, one for each read"],
         requests_per_s=limit,
     )

@@ -3,6 +3,7 @@
 from sizing.formulas.restart import (
     IMPORT_FILES,
     IMPORT_S,
+    NODE_RESTART_BYTES_PER_S,
     RESTART_READ_BYTES,
     RESTART_READ_BYTES_PER_S,
     RESTART_READ_S,
@@ -14,6 +15,7 @@ from sizing.tables.recipes import find_recipe
 from sizing.units import format_quantity
 
 TITLE = "Restart"
+NODE_READ = "restart read bandwidth, one node"
 JOB_READ = "restart read, whole job"
 BF16_BYTES = 2.0
 
@@ -27,6 +29,7 @@ def add(sheet: Sheet) -> None:
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
     _rate(sheet, "restart read bandwidth", read)
+    _node_rate(sheet, read)
     unchosen = _read(sheet, f"restart read {other}", ways[other])
     _rate(sheet, f"restart read bandwidth {other}", unchosen)
     _time(sheet, read)
@@ -67,6 +70,28 @@ def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
             restart_s="checkpoints.restart_s",
             load_frac="checkpoints.restart_load_frac",
         )
+
+
+def _node_rate(sheet: Sheet, read: Requirement) -> None:
+    """What one of the nodes that read the weights must be given, which is more than its share."""
+    if not sheet.plan.checkpoints.restart_load_frac > 0:
+        return
+    copies = sheet.input("replicas", replicas(sheet)).value
+    of_replica = min(max(1.0, sheet["nodes"].value / copies), sheet["nodes"].value)
+    own = {i.name: i for i in read.inputs}
+    sheet.add(
+        NODE_READ,
+        NODE_RESTART_BYTES_PER_S,
+        params="model.params",
+        bytes_per_param=own["bytes_per_param"],
+        weight_bytes_per_param=own["weight_bytes_per_param"],
+        replica_nodes=sheet.assume(
+            "replica_nodes", of_replica, unit="nodes", source="nodes / replicas, at least one"
+        ),
+        nodes=sheet["nodes"],
+        restart_s="checkpoints.restart_s",
+        load_frac="checkpoints.restart_load_frac",
+    )
 
 
 def _time(sheet: Sheet, read: Requirement) -> None:

@@ -29,6 +29,7 @@ STORED = "stored: "  # how the name of a part of the capacity begins
 ONE_VERSION = "dataset, one version"
 
 _INTERMEDIATE = re.compile(r"\d\d-")  # how a run names the folders that it deletes at its end
+_OURS = ("logs", "checkpoints")  # stages that the sheet has of its own
 _NUM_PERM, _BANDS = 112, 14  # of the default recipe
 _NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
 
@@ -73,11 +74,15 @@ def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
 
 def _measured_stages(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurement) -> None:
     """What the run stored in each of its folders, in proportion to the tokens."""
+    has_inputs = sheet.plan.value(f"{source.key}.raw_bytes") is not None
+    if has_inputs:
+        _stated_inputs(sheet, source)
     for stage in measured.stored_bytes:
-        if stage == INPUTS and sheet.plan.value(f"{source.key}.raw_bytes") is not None:
-            _stated_inputs(sheet, source)
-        elif stage != DATASET and (_has_scratch(sheet) or not _INTERMEDIATE.match(stage)):
-            _stage(sheet, source, measured, stage, f"{STORED}{stage}")
+        if stage == INPUTS and has_inputs:
+            continue
+        if stage != DATASET and (_has_scratch(sheet) or not _INTERMEDIATE.match(stage)):
+            own = f"{STORED}{stage} of the run" if stage in _OURS else f"{STORED}{stage}"
+            _stage(sheet, source, measured, stage, own)
 
 
 def _stage(
@@ -94,8 +99,8 @@ def _stage(
 
 def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None:
     """The stages that a run is known to have, where none was measured."""
-    kept = f"{source.key}.kept_frac"
     has_images = sheet.plan.value(f"{source.key}.image_text") is not None
+    kept = _kept(sheet, source, has_images)
     text: dict[str, Given] = {
         "corpus_tokens": source.tokens,
         "text_bytes_per_token": source.text_bytes_per_token,
@@ -122,7 +127,16 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
             )
 
 
-def _keys(sheet: Sheet, source: SourceFacts, kept: str) -> None:
+def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
+    """The share of documents that stays; of images the default for web text says nothing."""
+    key = f"{source.key}.kept_frac"
+    if not has_images or sheet.stated(key):
+        return key
+    source_of_one = f"our choice: all image-text samples are kept; state {key} (unverified)"
+    return sheet.assume("kept_frac", 1.0, unit="fraction", source=source_of_one, key=key)
+
+
+def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
     docs = sheet.add(
         source.label("documents that come in"), DOCS_IN, docs=source.docs, kept_frac=kept
     )
@@ -142,7 +156,7 @@ def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
 
 def _has_scratch(sheet: Sheet) -> bool:
     """Whether room is wanted for what a run makes on its way."""
-    return sheet.plan.storage.scratch or sheet.plan.storage.keep_intermediates
+    return sheet.plan.storage.scratch
 
 
 def _logs(sheet: Sheet) -> None:

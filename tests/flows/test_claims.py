@@ -39,9 +39,10 @@ def test_as_json(capsys):
 def test_an_unknown_claim_is_the_users_mistake(capsys):
     assert main(["claims", "--id", "tiramisu-full"]) == 2
     assert capsys.readouterr().err == (
-        "tokenmill claims: no claim 'tiramisu-full'; did you mean 'tiramisu-flop' or"
-        " 'tiramisu-full-scale' or 'tiramisu-node'?\n"
+        "tokenmill claims: no claim 'tiramisu-full'; did you mean 'tiramisu-full-scale'?\n"
     )
+    assert main(["claims", "--id", "c4"]) == 2
+    assert "did you mean 'c4-bytes-per-token'?" in capsys.readouterr().err
 
 
 def test_one_that_differs_makes_the_answer_no():

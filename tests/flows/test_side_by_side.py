@@ -2,7 +2,8 @@
 
 import pytest
 
-from flows.side_by_side import WIDTH, side_by_side
+from flows.side_by_side import WIDTH, side_by_side, tiers_side_by_side
+from sizing.compared_tiers import tier_figures
 from sizing.comparison import compare, figures, parse_variation
 
 
@@ -40,3 +41,14 @@ def test_many_cases_are_rows_of_as_many_tables_as_they_need(n):
             assert name.startswith(">")
             shown[name.lstrip(">").replace("\n", " ")] = tuple(values)
     assert shown == figures(made)
+
+
+@pytest.mark.parametrize("n", [2, 9])
+def test_every_tier_stands_in_every_case_in_lines_that_fit(n):
+    made = cases("cluster.count=" + ",".join(str(8 * k) for k in range(1, n + 1)))
+    grids = tiers_side_by_side(made)
+    assert (len(grids) == 1) == (n == 2)
+    assert all(width(grid) - 2 <= WIDTH for grid in grids)
+    shown = [" ".join(cell.split()) for g in grids for row in g.rows for cell in row]
+    for told in tier_figures([case.sheet for case in made]).values():
+        assert all(shown.count(cell) >= told.count(cell) for cell in told)

@@ -39,7 +39,7 @@ def test_the_ten_figures_that_matter_first_then_tiers_then_where_the_rest_is(cap
     places = [told.index(f"{row.name} {shown(row)}") for row in headline(sheet)]
     assert len(places) == 10
     assert places == sorted(places)
-    assert "training time 26.1 days 23.7 to 29 days stated, assumed" in told
+    assert "training time 26.1 days 23.7 to 29 days stated, chosen" in told
     assert "FSx Lustre 250 enough not published enough enough" in told
     assert "Accelerator memory" not in told
     assert out.rstrip().endswith(
@@ -69,6 +69,25 @@ def test_warnings_stand_before_the_tiers(tmp_path, capsys):
     told = words(capsys.readouterr().out)
     warned = "warning: MFU 0.9 is above 0.803, the share of its peak"
     assert told.index(warned) < told.index("Storage tiers")
+
+
+def test_words_of_the_tiers_are_explained_below_them(tmp_path, capsys):
+    (tmp_path / "plan.yaml").write_text(
+        "{corpus: {tokens: 100T}, storage: {candidates: [NFS, local NVMe Gen4]}}"
+    )
+    assert run(tmp_path / "plan.yaml") == 0
+    told = words(capsys.readouterr().out)
+    places = [
+        told.index(part)
+        for part in (
+            "NFS, one connection client: enough",
+            "client: each node's connection is enough; what the servers behind it deliver",
+            "to buy: usable capacity; drives are raw, with redundancy",
+            "local NVMe Gen4: 131 drives a node are more than the 24 or so that a server holds",
+            "* rests on figures that no document was found for",
+        )
+    ]
+    assert places == sorted(places)
 
 
 def test_out_writes_the_sheet_three_times(tmp_path, capsys):
@@ -113,7 +132,7 @@ def test_many_cases_stand_one_below_the_other_in_tables_that_fit(capsys):
     assert run(*vary) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     tables = [line for line in lines if line.startswith("70B")]
-    assert len(tables) == 2 * 3
+    assert len(tables) == (2 + 3) * 3  # of the headline and of the tiers
     assert max(len(line) for line in lines if "warning" not in line) <= 110
     assert max(map(len, tables)) <= 100
 
@@ -131,10 +150,11 @@ def test_a_comparison_as_data_and_in_files(tmp_path, capsys):
 
 
 def readme_blocks():
-    """What the README shows of `size`: the plan, and commands with what they print."""
+    """What the README shows of `size`: the first plan, and commands with what they print."""
     text = (ROOT / "README.md").read_text().partition("## What storage to buy")[2]
     blocks = text.partition("\n## ")[0].split("```")[1::2]
-    return blocks[0].removeprefix("yaml\n"), [block.strip().partition("\n") for block in blocks[1:]]
+    shown = [block.strip().partition("\n") for block in blocks if block.startswith("\n$ ")]
+    return blocks[0].removeprefix("yaml\n"), shown
 
 
 def test_the_readme_shows_what_is_printed(tmp_path, monkeypatch, capsys):

@@ -42,7 +42,7 @@ def test_the_sheet_is_published_as_a_table_and_as_a_document(size_cluster, artif
         "requirement": "one checkpoint",
         "value": "980 GB",
         "95 % interval": "",
-        "rests on": "stated, assumed",
+        "rests on": "stated, chosen",
     }
     assert artifact("storage-requirements-sheet") == sheet_markdown(sheet)
     assert json.loads((tmp_path / "requirements.json").read_text()) == json.loads(json.dumps(data))

@@ -29,6 +29,7 @@ from tests.sizing.document.pages import tables_of
         ("checkpoints.mode=sync,async", ("sync", "async")),
         ("checkpoints.broadcast=true,false", (True, False)),
         ("storage.redundancy=8+2,3 replicas", ("8+2", "3 replicas")),
+        ("storage.candidates=[S3],[HDD, S3]", (["S3"], ["HDD", "S3"])),
         (
             "cluster.mfu={value: 0.4, low: 0.3, high: 0.5}",
             ({"value": 0.4, "low": 0.3, "high": 0.5},),
@@ -119,8 +120,8 @@ def test_as_data_and_as_markdown():
     first = data["cases"][0]["headline"]
     assert [row["name"] for row in first] == [row.name for row in headline(made[0].sheet)]
     text = comparison_markdown(made)
-    (rows,) = tables_of(text)
-    assert [row[0].strip() for row in rows] == ["cluster.mfu", "---", "0.3", "0.9"]
+    for rows in tables_of(text):
+        assert [row[0].strip() for row in rows] == ["cluster.mfu", "---", "0.3", "0.9"]
     assert len(warned(made)) == len(data["cases"][1]["warnings"]) == 1
     assert "Warning with cluster.mfu=0.9: MFU 0.9 is above 0.803" in text
 
@@ -129,3 +130,16 @@ def test_a_figure_that_a_case_does_not_have_is_a_dash():
     made = cases("checkpoints.restart_load_frac=0,0.1")
     assert figures(made)["restart read bandwidth"] == ("—", "1.12 GB/s")
     assert "| — |" in comparison_markdown(made)
+
+
+def test_the_tiers_of_each_case_are_told_as_data_and_as_markdown():
+    made = cases("storage.candidates=S3,[FSx Lustre 125, S3]")
+    assert [case.changes["storage.candidates"] for case in made] == ["S3", "[FSx Lustre 125, S3]"]
+    first, second = (case["tiers"] for case in comparison_json(made)["cases"])
+    assert [tier["tier"] for tier in first] == ["S3"]
+    assert [tier["tier"] for tier in second] == ["FSx Lustre 125", "S3"]
+    assert second[1] == first[0]
+    header, _, *rows = list(tables_of(comparison_markdown(made)))[1]
+    assert [cell.strip() for cell in header[1:]] == ["S3", "FSx Lustre 125"]
+    assert rows[0][2].strip() == "—"
+    assert rows[1][2].strip() == second[0]["told"]

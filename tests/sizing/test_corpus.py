@@ -1,6 +1,7 @@
 """A measurement survives JSON, and a run's report is read as one."""
 
 import json
+import math
 
 import pytest
 
@@ -56,8 +57,8 @@ def test_an_estimate_is_read_with_its_joint_draws():
         (
             {**estimate(), "probs": 3},
             "e: estimate: unknown key 'probs'; known keys: estimate, recipe, corpus, docs_in,"
-            " text_bytes_in, kept_frac, unique_frac, scratch_bytes, clustering_memory_bytes,"
-            " cores, cpu_hours, wall_hours",
+            " text_bytes_in, kept_frac, unique_frac, clustering_memory_bytes, cores, cpu_hours,"
+            " wall_hours",
         ),
         (
             estimate(token=1),
@@ -146,7 +147,7 @@ def without(data, *keys):
         ),
         (
             {**measured().to_json(), "stored_bytes_per_token": 0.0},
-            "f: corpus: 'docs': stored_bytes_per_token must be over 0",
+            "f: corpus: 'docs': stored_bytes_per_token must be over 0, with its low and its draws",
         ),
         (
             {**measured().to_json(), "text_bytes_per_token": float("nan")},
@@ -179,3 +180,20 @@ def test_a_file_too_large_for_a_measurement_is_not_read(tmp_path):
         file.truncate(50 * 10**9)  # sparse: it takes no room
     with pytest.raises(PlanError, match="corpus.jsonl: 50 GB is no measurement; a corpus is"):
         load_corpus(path)
+
+
+def test_a_ratio_from_two_unlike_shards_stays_over_zero():
+    got = read_corpus(report(stored_bytes_per_token_se=1.5), where="f").stored_bytes_per_token
+    assert got.low == pytest.approx(2.2 / math.exp(1.96 * 1.5 / 2.2))
+    assert got.high == pytest.approx(2.2 * math.exp(1.96 * 1.5 / 2.2))
+    exact = read_corpus(report(stored_bytes_per_token_se=0.0), where="f")
+    assert exact.stored_bytes_per_token.limits() == (None, None)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [{"value": 1e9, "low": 0.0, "high": 2e9}, {"value": 1e9, "draws": [0.0] + [1e9] * 100}],
+)
+def test_an_estimate_that_may_be_nothing_at_all_is_refused(tokens):
+    with pytest.raises(PlanError, match="tokens must be over 0, with its low and its draws"):
+        read_corpus(estimate(tokens=tokens), where="e")

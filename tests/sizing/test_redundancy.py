@@ -41,8 +41,8 @@ def test_what_is_no_redundancy_is_refused(redundancy):
     with pytest.raises(PlanError) as e:
         redundancy_factor(redundancy)
     assert str(e.value) == (
-        f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), '3 replicas',"
-        " 'raid10' or 'none'"
+        f"unknown redundancy {redundancy!r}; write '8+2' (data + parity), 'raid6 8+2',"
+        " '3 replicas', 'raid10' or 'none'"
     )
 
 

@@ -24,8 +24,8 @@ def sheet():
 
 def test_rests_on_looks_through_computed_inputs(sheet):
     rows = by_name(sheet)
-    assert rests_on(rows["raw capacity"], rows) == "measured, stated, assumed, unverified"
-    assert rests_on(rows["one checkpoint"], rows) == "stated, assumed"
+    assert rests_on(rows["raw capacity"], rows) == "measured, stated, assumed, chosen, unverified"
+    assert rests_on(rows["one checkpoint"], rows) == "stated, chosen"
     whole = by_name(requirement_sheet(parse_plan("", where="p"), {"corpus": measured()}))
     assert rests_on(whole["stored: dataset"], whole) == "measured"
 
@@ -63,7 +63,12 @@ def test_json_marks_what_no_document_says(sheet):
     flagged = {given["name"] for given in data["unverified"]}
     assert "drive_reads_per_s" in flagged
     assert flagged < {given["name"] for given in data["assumptions"]}
-    assert {kind(given) for given in assumptions(sheet)} == {"stated", "assumed", "unverified"}
+    assert {kind(given) for given in assumptions(sheet)} == {
+        "stated",
+        "assumed",
+        "chosen",
+        "unverified",
+    }
 
 
 def test_json_has_the_verdict_on_every_tier(sheet):

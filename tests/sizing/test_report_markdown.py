@@ -34,7 +34,7 @@ def test_the_headline_comes_first_with_value_interval_and_what_it_rests_on():
     assert text[10].startswith("| raw capacity | ")
     dataset = "| stored: dataset | 4.4 TB | 4.36 to 4.44 TB | measured, stated |"
     assert dataset in text
-    assert "| one checkpoint | 980 GB | — | stated, assumed |" in text
+    assert "| one checkpoint | 980 GB | — | stated, chosen |" in text
 
 
 def test_a_column_of_intervals_stands_only_where_there_are_any():

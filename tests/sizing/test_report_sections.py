@@ -1,16 +1,13 @@
 """The sheet as a document: in the order in which a buyer asks, every figure there once."""
 
-from dataclasses import replace
-
 import pytest
 
 from sizing.document.section import Derivations, Table
 from sizing.inputs import example_names, size
 from sizing.plan.load import parse_plan
-from sizing.report_sections import about, interval, outcome, sections, shown, tier_table
+from sizing.report_sections import about, interval, sections, shown
 from sizing.requirement import Input
 from sizing.requirements import headline, requirement_sheet
-from sizing.sections.verdicts import judge
 from tests.sizing.corpora import measured
 
 
@@ -81,35 +78,3 @@ def test_an_assumption_shows_the_key_that_changes_it_and_whether_it_is_verified(
     )
     assert cells["hbm"][2] == "cluster.hbm"
     assert cells["drive reads per s"][1:3] == ("unverified", "—")
-
-
-TIERS = """
-model: {params: 405B}
-cluster: {count: 1024}
-checkpoints: {interval_s: 600, stall_frac: 0.01}
-storage: {candidates: [NFS, FSx Lustre 250, SuperPOD good, NFS over RDMA]}
-"""
-
-
-def test_a_verdict_in_few_words():
-    sheet = requirement_sheet(parse_plan(TIERS, where="p"), {})
-    table = tier_table(judge(sheet), "tiers")
-    assert [c.name for c in table.columns] == [
-        *("tier", "training reads", "requests", "checkpoint writes", "restart reads", "to buy")
-    ]
-    cells = {c[0]: c[1:] for c in table.rows}
-    assert cells["NFS, one connection"][0] == "client: enough"
-    assert cells["NFS, one connection"][2] == "short 2.46x *"
-    assert cells["NFS, one connection"][4] == "no amount is enough"
-    assert cells["FSx Lustre 250"][2:] == ("needs 4.16 PB", "enough", "4.16 PB")
-    assert cells["NFS over RDMA"][2] == "not published"
-
-
-def test_local_drives_are_counted_by_node():
-    text = "storage: {candidates: [local NVMe Gen4]}\ncorpus: {tokens: 100T}"
-    sheet = requirement_sheet(parse_plan(text, where="p"), {})
-    (cells,) = tier_table(judge(sheet), "tiers").rows
-    assert cells[-1] == "105 drives a node"
-    enough = judge(sheet)[0].enough
-    short = replace(judge(sheet)[1], outcome="short", enough=enough, each_node=True)
-    assert outcome(replace(short, unverified=())) == "needs 105 drives a node"

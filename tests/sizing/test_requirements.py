@@ -25,7 +25,7 @@ sources:
   - {name: web, tokens: 900B, weight: 3}
   - {name: images, tokens: 100B, weight: 1, image_text: {}}
 training: {days: 3}
-storage: {keep_intermediates: true, redundancy: 3 replicas}
+storage: {scratch: false, redundancy: 3 replicas}
 """
 PLANS = {text: parse_plan(text, where="p") for text in ("", LLAMA_405B, MIXED)}
 

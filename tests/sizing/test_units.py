@@ -173,11 +173,17 @@ def test_three_digits_unless_told():
     assert format_quantity(1.23456e9, "tokens") == "1.23 billion tokens"
 
 
-@pytest.mark.parametrize("text", ["8b", "8GB", "-8B", "eight", "", "8 %"])
+@pytest.mark.parametrize("text", ["8b", "8GB", "eight", "", "8 %", "B-8"])
 def test_what_is_not_a_count_is_refused(text):
     with pytest.raises(UnitError) as e:
         parse_count(text)
     assert str(e.value) == f"{text!r} is not a count; accepted: 8e9, 8B, 15T, 8 billion"
+
+
+@pytest.mark.parametrize("text", ["-8B", "- 2 trillion"])
+def test_a_negative_count_is_told_to_be_negative(text):
+    with pytest.raises(UnitError, match=f"^{text!r} is negative; accepted: 8e9"):
+        parse_count(text)
 
 
 @pytest.mark.parametrize("text", ["989TFLOP/s", "989 TFLOPS", "0.989 PFLOP/s", "989e12"])
@@ -217,6 +223,9 @@ def test_what_is_not_a_flop_rate_is_refused(text):
         (30 / 86_400, "days", "30 seconds"),
         (0, "days", "0 days"),
         (1, "s", "1 s"),
+        (1.0000000002, "epochs", "1 epoch"),
+        (0.9999, "epochs", "1 epoch"),
+        (1.01, "epochs", "1.01 epochs"),
         (2.0, "bytes/token", "2 bytes/token"),
         (1.234567e20, "tokens", "123000 quadrillion tokens"),
     ],

@@ -1,8 +1,11 @@
 """Read rates against a table of published models, at 40 % of H100's dense BF16 peak."""
 
+import math
 import random
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from sizing.formulas.bandwidth import (
     HDD_READS_PER_S,
@@ -163,6 +166,52 @@ def test_the_first_epoch_is_never_cached_and_a_begun_one_counts_by_its_share():
     assert share(1.5) == pytest.approx(0.5 * 0.5 / 1.5)
     assert share(2.0) == pytest.approx(0.25)
     assert uncached_bytes_per_s(read_bytes_per_s=100.0, cached_frac=share(2.0)) == 75.0
+
+
+def epoch_by_epoch(*, held, nodes, epochs):
+    """The mean over epochs as its definition has it."""
+    cached = 0.0
+    for earlier in range(1, math.ceil(epochs)):
+        seen = 1 - (1 - 1 / nodes) ** earlier
+        cached += min(held, seen) * min(epochs - earlier, 1.0)
+    return cached / epochs
+
+
+@given(
+    held=st.floats(0, 3),
+    nodes=st.one_of(st.integers(1, 20), st.integers(1, 10**6)),
+    epochs=st.floats(0.01, 300),
+)
+@example(held=1.0, nodes=1, epochs=2.5)
+@example(held=1.0, nodes=4, epochs=50.0)
+@example(held=0.5, nodes=2, epochs=3.0)
+@example(held=0.75, nodes=2, epochs=2.5)
+@example(held=0.0, nodes=7, epochs=9.0)
+def test_the_sum_in_closed_form_is_that_of_a_loop(held, nodes, epochs):
+    got = cached_frac(dataset_bytes=1.0, page_cache_bytes=held, nodes=nodes, epochs=epochs)
+    assert got == pytest.approx(epoch_by_epoch(held=held, nodes=nodes, epochs=epochs), abs=1e-9)
+    assert 0 <= got <= 1
+
+
+@pytest.mark.parametrize("nodes", [1, 128, 10**9, 10**18])
+@pytest.mark.parametrize("held", [0.25, 1.0, 2.0])
+def test_any_number_of_epochs_and_nodes_takes_no_time(nodes, held):
+    got = cached_frac(dataset_bytes=1.0, page_cache_bytes=held, nodes=nodes, epochs=1e12)
+    if nodes < 10**6:
+        assert got == pytest.approx(min(held, 1.0))
+    assert 0 <= got <= min(held, 1.0)
+    few = cached_frac(dataset_bytes=1.0, page_cache_bytes=held, nodes=nodes, epochs=3)
+    assert 0 <= few <= got
+
+
+def test_what_hardly_any_node_has_seen_is_no_less_than_nothing():
+    got = cached_frac(
+        dataset_bytes=1.0,
+        page_cache_bytes=0.7635140281131412,
+        nodes=484166474572598,
+        epochs=1.023285224125122,
+    )
+    assert got == 0.0
 
 
 def test_drives_for_a_shuffle():

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from sizing.errors import PlanError
 from sizing.plan.load import load_plan, parse_plan
 from sizing.plan.plan import Plan
+from sizing.tables.tiers import find_tier
 
 
 def test_without_a_file_or_with_an_empty_one_every_default_is_assumed():
@@ -56,7 +57,11 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
             "cluster.count: input should be greater than or equal to 1, got -1",
         ),
         ("cluster: {mfu: 1.5}", "cluster.mfu: input should be less than or equal to 1, got 1.5"),
-        ("cluster: {mfu: 40%}", "cluster.mfu: input should be a valid number, got '40%'"),
+        (
+            "cluster: {mfu: 140%}",
+            "cluster.mfu: input should be less than or equal to 1, got '140%'",
+        ),
+        ("cluster: {mfu: much}", "cluster.mfu: 'much' is not a fraction; accepted: 40%, 0.4"),
         ("cluster: {mfu: true}", "cluster.mfu: input should be a valid number, got True"),
         ("cluster: {mfu: .nan}", "cluster.mfu: input should be a finite number, got nan"),
         ("model: {seq_len: 8k}", "model.seq_len: input should be a valid integer, got '8k'"),
@@ -80,11 +85,71 @@ def test_an_accelerator_that_is_not_in_the_table_can_be_given_by_its_figures():
         (
             "storage: {redundancy: RAID}",
             "storage.redundancy: unknown redundancy 'RAID'; write '8+2' (data + parity),"
-            " '3 replicas', 'raid10' or 'none'",
+            " 'raid6 8+2', '3 replicas', 'raid10' or 'none'",
         ),
         ("storage: {fill_frac: 0}", "storage.fill_frac: input should be greater than 0, got 0"),
         ("cluster: 3", "cluster: expected settings as {key: value}, got 3"),
-        ("cluster:", "cluster: expected settings as {key: value}, got None"),
+        (
+            "cluster:",
+            "cluster: nothing stands there; write settings below it, as accelerator: …, or leave"
+            " the key out",
+        ),
+        (
+            "tiers:",
+            "tiers: nothing stands there; write a list of rows, each - name: …, or leave the key"
+            " out",
+        ),
+        (
+            "model: {params: }",
+            "model.params: nothing stands there; write a value, or leave the key out",
+        ),
+        (
+            "tiers: {our NFS: {total_read_bytes_per_s: 3 GB/s}}",
+            "tiers: expected a list of rows, each - name: …, got settings with keys our NFS",
+        ),
+        ("storage: {candidates: 3}", "storage.candidates: expected a list, as [A, B], got 3"),
+        (
+            "tiers: [{name: a, read_iops: 3}]",
+            "tiers.0: unknown key 'read_iops'; say whose it is: total_read_iops (all of it),"
+            " tib_read_iops (each TiB bought), drive_read_iops (each drive)",
+        ),
+        (
+            "tiers: [{name: a, prefix_get: 3}]",
+            "tiers.0: unknown key 'prefix_get'; did you mean 'prefix_get_per_s'?",
+        ),
+        ("checkpoints: {async: true}", "checkpoints: unknown key 'async'; write mode: async"),
+        (
+            "checkpoints: {interval: 1}",
+            "checkpoints: unknown key 'interval'; did you mean 'interval_s'?",
+        ),
+        (
+            "tiers: [{name: a, total_read_bytes_per_s: 20}]",
+            "tiers.0.total_read_bytes_per_s: 20 has no unit; write the unit, as 20 GB/s",
+        ),
+        ("cluster: {hbm: 80}", "cluster.hbm: 80 has no unit; write the unit, as 80 GB"),
+        (
+            "cluster: {scale_out_bits_per_s: 400}",
+            "cluster.scale_out_bits_per_s: 400 has no unit; write the unit, as 400 Gb/s",
+        ),
+        (
+            "checkpoints: {interval_s: 10 parsecs}",
+            "checkpoints.interval_s: '10 parsecs' is not a length of time; accepted: 10 min, 1h,"
+            " 90 s, 2 days, or seconds without a unit",
+        ),
+        (
+            "corpus: {tokens: -2T}",
+            "corpus.tokens: '-2T' is negative; accepted: 8e9, 8B, 15T, 8 billion",
+        ),
+        ("model: {params: 13}", "model: params 13 are too few for a model; write 13B"),
+        (
+            "model: {params: 8B, active_params: 99_999}",
+            "model: active_params 99999 are too few for a model; write 13B",
+        ),
+        (
+            "training: {data_parallel: 2048}",
+            "training.data_parallel 2,048 is more than cluster.count 1,024; a replica takes at"
+            " least one accelerator",
+        ),
         ("cluster: {mfu: .4, mfu: .5}", "key 'mfu' stands twice, again in line 1"),
         ("- a", "a plan is a mapping of settings, got list"),
     ],
@@ -134,3 +199,68 @@ def test_a_change_of_what_is_not_there_is_one_line(key, message):
     text = "model: {params: 8}\nsources: [{name: web, tokens: 1T}]"
     with pytest.raises(PlanError, match=re.escape(message)):
         parse_plan(text, where="f", changes={key: 1})
+
+
+BANDWIDTHS = ("total", "client", "tib", "group", "drive")
+
+
+@pytest.mark.parametrize("key", ["read_bytes_per_s", "read_gb_per_s", "read_bandwidth"])
+def test_whose_limit_a_figure_of_a_tier_is_is_not_guessed(key):
+    with pytest.raises(PlanError) as e:
+        parse_plan(f"tiers: [{{name: a, {key}: 3 GB/s}}]", where="f")
+    assert all(f"{scope}_read_bytes_per_s (" in str(e.value) for scope in BANDWIDTHS)
+    assert "each TiB" in str(e.value)
+
+
+def test_durations_and_percentages_as_people_write_them():
+    plan = parse_plan(
+        "checkpoints: {interval_s: 10 min, keep_every_s: 2 days, restart_s: 1h, stall_frac: 1%}\n"
+        "storage: {growth_frac: 130 %, fill_frac: 0.7, page_cache_frac: 0%}\n"
+        "loaders: {sample_cpu_s: 5 ms}\n"
+        "cluster: {mfu: {value: 40%, low: 0.3, high: 45%}}",
+        where="f",
+    )
+    written = plan.checkpoints
+    assert (written.interval_s, written.keep_every_s, written.restart_s) == (600, 172_800, 3600)
+    assert written.stall_frac == 0.01
+    kept = plan.storage
+    assert (kept.growth_frac, kept.fill_frac, kept.page_cache_frac) == (1.3, 0.7, 0)
+    assert plan.loaders.sample_cpu_s == 0.005
+    assert plan.input("cluster.mfu").interval == pytest.approx((0.3, 0.45))
+    plain = parse_plan("checkpoints: {interval_s: 600}", where="f")
+    assert plain.checkpoints.interval_s == 600
+
+
+def test_one_candidate_needs_no_list():
+    assert parse_plan("storage: {candidates: S3}", where="f").storage.candidates == ("S3",)
+
+
+def test_a_row_of_a_list_is_changed_by_its_name_even_with_dots():
+    text = "tiers: [{name: Lustre 2.15 x, tib_read_bytes_per_s: 1 GB/s}]"
+    key = "tiers.Lustre 2.15 x.tib_read_bytes_per_s"
+    (tier,) = parse_plan(text, where="f", changes={key: "2 GB/s"}).tiers
+    assert tier.tib_read_bytes_per_s == 2e9
+
+
+def test_a_row_of_the_table_is_changed_as_if_the_plan_gave_it():
+    key = "tiers.nfs nconnect.client_write_bytes_per_s"
+    (tier,) = parse_plan("", where="f", changes={key: "1 GB/s"}).tiers
+    assert (tier.name, tier.client_write_bytes_per_s) == ("NFS nconnect", 1e9)
+    assert tier.client_read_bytes_per_s == find_tier("NFS nconnect").client_read_bytes_per_s
+    assert tier.source_of("client_write_bytes_per_s") == "NFS nconnect: stated in the plan"
+    assert tier.source_of("client_read_bytes_per_s").startswith("NFS nconnect: Lockwood")
+    key = "accelerators.H100 SXM.per_node"
+    (accelerator,) = parse_plan("", where="f", changes={key: 4}).accelerators
+    assert accelerator.per_node == 4
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("tiers.NSF.local", "tiers.NSF.local: unknown storage tier 'NSF'; did you mean 'NFS"),
+        ("tiers.S3.colour", "tiers.0: unknown key 'colour'"),
+    ],
+)
+def test_a_change_of_a_row_that_is_in_no_table_is_one_line(key, message):
+    with pytest.raises(PlanError, match=re.escape(message)):
+        parse_plan("", where="f", changes={key: 1})

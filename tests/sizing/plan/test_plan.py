@@ -127,3 +127,45 @@ def test_an_accelerator_of_ones_own_is_known_by_its_name():
         where="f",
     )
     assert plan.accelerators[0].dense_flops_per_s == 1e15
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        (
+            "checkpoints: {mode: async, stall_frac: 1%}",
+            "checkpoints.stall_frac is stated but has no effect with mode: async; it is of"
+            " mode: sync",
+        ),
+        (
+            "checkpoints: {drain_frac: 1%}",
+            "checkpoints.drain_frac is stated but has no effect with mode: sync; it is of"
+            " mode: async",
+        ),
+        (
+            "cluster: {count: 1001}",
+            "cluster.count 1,001 is not a multiple of the 8 accelerators of a node: one node is"
+            " not full",
+        ),
+        (
+            "cluster: {per_node: 5}",
+            "cluster.count 1,024 is not a multiple of the 5 accelerators of a node: one node is"
+            " not full",
+        ),
+    ],
+)
+def test_what_has_no_effect_or_is_odd_is_remarked(text, remark):
+    assert parse_plan(text, where="f").remarks() == [remark]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "checkpoints: {stall_frac: 1%}",
+        "checkpoints: {mode: async, drain_frac: 50%}",
+        "cluster: {accelerator: ours, dense_flops_per_s: 1 PFLOP/s, per_node: 4, count: 12}",
+    ],
+)
+def test_what_is_as_it_should_be_is_not(text):
+    assert parse_plan(text, where="f").remarks() == []

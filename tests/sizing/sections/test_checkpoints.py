@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.sections.checkpoints import JOB_RATE
+from sizing.sections.checkpoints import BEST, JOB_RATE, WITH_FAILURES
 from tests.sizing.sections.sheets import OF_405B, sheet, values
 
 
@@ -73,13 +73,48 @@ def test_nobody_waits_for_an_asynchronous_one_but_for_the_copy():
 
 
 def test_an_asynchronous_one_is_written_as_often_as_storage_can_follow():
-    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async, write_bytes_per_s: 31.6 GB/s}}")
+    offered = "mode: async, write_bytes_per_s: 31.6 GB/s"
+    made = sheet(f"{OF_405B}\ncheckpoints: {{{offered}, drain_frac: 0.1}}")
     assert made["checkpoint interval"].value == pytest.approx(1797, rel=0.001)
     assert made["checkpoint drain"].value == pytest.approx(179.7, rel=0.001)
+    assert made[BEST].value == made["checkpoint drain"].value
+    assert made["waste"].value > made["waste at the optimal interval"].value
     assert not any("of checkpoints" in warning for warning in made.warnings)
     unhurried = "checkpoints: {mode: async, write_bytes_per_s: 100 TB/s}"
     made = sheet(f"{OF_405B}\n{unhurried}")
     assert made["checkpoint interval"].value == made["optimal checkpoint interval, Young"].value
+
+
+def test_without_a_stated_share_storage_has_all_of_an_asynchronous_interval():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async, write_bytes_per_s: 10 GB/s}}")
+    young, drain, interval, best = values(
+        made,
+        "optimal checkpoint interval, Young",
+        "checkpoint drain",
+        "checkpoint interval",
+        BEST,
+    )
+    assert young == pytest.approx(17.6, abs=0.1)
+    assert drain == interval == best == pytest.approx(568, abs=0.5)
+    mttf_s = made["mean time to failure"].value * 3600
+    lost = 0.0139 / 568 + (568 / 2 + 568 + 1000) / mttf_s
+    assert made["waste"].value == pytest.approx(lost, rel=0.001)
+    assert made["waste"].value == pytest.approx(0.166, abs=0.001)
+    assert made["waste at the optimal interval"].value == made["waste"].value
+    assert made[JOB_RATE].value == pytest.approx(10e9)
+    assert not any("of checkpoints" in warning for warning in made.warnings)
+    (share,) = [i for i in made[JOB_RATE].inputs if i.name == "drain_frac"]
+    assert share.source.startswith("as checkpoints.write_bytes_per_s is given and")
+    assert (share.value, share.key) == (1, "checkpoints.drain_frac")
+
+
+def test_the_best_asynchronous_interval_leaves_time_to_write_one():
+    made = sheet(f"{OF_405B}\ncheckpoints: {{mode: async, interval_s: 1800}}")
+    assert made[BEST].value == made["checkpoint drain"].value == pytest.approx(180)
+    mttf_s = made["mean time to failure"].value * 3600
+    least = 0.0139 / 180 + (90 + 180 + 1000) / mttf_s
+    assert made["waste at the optimal interval"].value == pytest.approx(least, rel=0.001)
+    assert BEST not in sheet(OF_405B)
 
 
 def test_bytes_of_a_parameter_are_those_of_the_recipe_unless_stated():
@@ -105,6 +140,31 @@ def test_kept_are_the_last_the_final_and_those_whose_turn_had_come():
     assert made["checkpoints kept in turn"].value == pytest.approx(10, abs=1)
     kept = 5 + made["checkpoints kept in turn"].value
     assert made["stored: checkpoints"].value == kept * 8e9 * 14
+
+
+def test_checkpoints_are_kept_in_turn_while_failures_make_training_longer():
+    every = "\ncheckpoints: {keep_every_s: 86400, interval_s: 5400}"
+    made = sheet(OF_405B + every)
+    days, plain = values(made, WITH_FAILURES, "training time")
+    assert days > plain + 20
+    assert made["checkpoints kept in turn"].value == int(days)
+
+
+@pytest.mark.parametrize(
+    "mttf",
+    ["5000", "{value: 20000, low: 5000, high: 35000}"],  # ends never, or may never
+)
+def test_training_that_might_never_end_keeps_as_many_as_without_failures(mttf):
+    made = sheet(
+        f"training: {{days: 10.5}}\ncluster: {{count: 16384, mttf_hours: {mttf}}}"
+        "\ncheckpoints: {keep_every_s: 86400}"
+    )
+    assert made["checkpoints kept in turn"].value == 10
+    if mttf == "5000":
+        assert WITH_FAILURES not in made
+        assert any("most of the time is lost" in warning for warning in made.warnings)
+    else:
+        assert made[WITH_FAILURES].interval[1] == float("inf")
 
 
 def test_a_job_that_hardly_gets_on_is_warned_of():

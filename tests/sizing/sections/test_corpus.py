@@ -5,6 +5,7 @@ import pytest
 from sizing.corpus import read_corpus
 from sizing.errors import PlanError
 from sizing.plan.load import parse_plan
+from sizing.requirements import requirement_sheet
 from sizing.sections import corpus, rate
 from sizing.sheet import Sheet
 from tests.sizing.corpora import estimate, measured
@@ -134,3 +135,62 @@ def test_the_tokens_of_one_source_may_have_an_interval():
         " {name: b, tokens: 2T, epochs: 1}]"
     )
     assert made["tokens trained on"].interval == pytest.approx((2.8e12, 3.4e12))
+
+
+def test_tokens_or_days_of_training_size_the_corpus_where_nothing_else_does():
+    made = sheet("training: {tokens: 15T}")
+    assert (made["corpus tokens"].value, made["epochs"].value) == (15e12, 1)
+    assert made["corpus tokens"].inputs[0].source.startswith("stated: training.tokens, each seen")
+    by_days = sheet("training: {days: 2}")
+    assert by_days["corpus tokens"].value == by_days["tokens trained on"].value
+
+
+def test_an_uncertain_source_without_weights_is_counted_once():
+    made = sheet(
+        "sources: [{name: a, tokens: {value: 1T, low: 0.5T, high: 1.5T}}, {name: b, tokens: 1T}]"
+    )
+    assert made["tokens trained on, a"].interval == pytest.approx((0.5e12, 1.5e12))
+    assert made["tokens trained on, b"].interval == pytest.approx((1e12, 1e12))
+    assert made["stored bytes a token"].interval == pytest.approx((4, 4))
+
+
+def test_runs_of_one_name_are_uncertain_each_for_itself():
+    one = {"value": 1e9, "low": 0.5e9, "high": 1.5e9}
+    made = sheet("sources: [{name: a}, {name: b}]", a=measured(tokens=one), b=measured(tokens=one))
+    assert made["corpus tokens"].interval == pytest.approx(
+        (2e9 - 0.5e9 * 2**0.5, 2e9 + 0.5e9 * 2**0.5)
+    )
+    drawn = {n: {"value": 1e9, "draws": [1e9] * n} for n in (40, 50)}
+    mixed = sheet(
+        "sources: [{name: a}, {name: b}]",
+        a=measured(tokens=drawn[40]),
+        b=measured(tokens=drawn[50]),
+    )
+    assert mixed["corpus tokens"].value == 2e9
+
+
+def test_one_source_is_a_mixture_too():
+    made = sheet("sources: [{name: trained_tokens, tokens: 1T, epochs: 3}]")
+    assert made["tokens trained on"].value == 3e12
+    assert made["tokens trained on, trained_tokens"].value == 3e12
+
+
+def test_a_source_may_have_a_vocabulary_of_its_own():
+    made = sheet("sources: [{name: a, tokens: 1T, vocab_size: 50000}, {name: b, tokens: 1T}]")
+    assert [s.token_width_bytes.value for s in made.sources] == [2, 4]
+
+
+def test_what_a_measurement_overrides_is_said():
+    made = sheet("corpus: {token_width_bytes: 4, vocab_size: 100}", corpus=measured())
+    assert made.warnings == [
+        "corpus.token_width_bytes is not used, as corpus was measured",
+        "corpus.vocab_size is not used, as corpus was measured",
+    ]
+
+
+def test_figures_without_any_result_are_refused_in_a_line():
+    with pytest.raises(PlanError, match="usable capacity cannot be computed") as e:
+        requirement_sheet(
+            parse_plan("storage: {growth_frac: 1.0e+6, growth_years: 1.0e+4}", where="p"), {}
+        )
+    assert "\n" not in str(e.value)

@@ -64,6 +64,35 @@ def test_text_sources_are_priced_together_and_images_left_out():
     assert made["as Parquet"].value == pytest.approx(1.9 * 700e9)
 
 
+def test_each_source_is_compressed_as_its_own_text_is():
+    made = sheet(
+        "{sources: [{name: web, tokens: 1T, compression_ratio: 2.0},"
+        " {name: code, tokens: 9T, compression_ratio: 8.0},"
+        " {name: photos, tokens: 1T, image_text: {}}]}"
+    )
+    record_bytes = 80 / 700  # of a token
+    web, code = 1e12 * (4 + record_bytes) / 2, 9e12 * (4 + record_bytes) / 8
+    assert made["as JSONL.gz, web"].value == pytest.approx(web)
+    assert made["as JSONL.gz, code"].value == pytest.approx(code)
+    assert made["as JSONL.gz"].value == pytest.approx(web + code)
+    assert made["files as JSONL.gz"].value == math.ceil(made["as JSONL.gz"].value / 512e6)
+    assert names(made, "files as JSONL") == {"files as JSONL.gz"}
+
+
+def test_one_text_source_beside_images_is_the_text():
+    made = sheet(
+        "{sources: [{name: web, tokens: 1T, compression_ratio: 2.0},"
+        " {name: photos, tokens: 1T, image_text: {}}]}"
+    )
+    assert names(made, "as JSONL") == {"as JSONL.gz"}
+    assert made["as JSONL.gz"].value == pytest.approx(1e12 * (4 + 80 / 700) / 2)
+
+
+def test_a_measured_corpus_is_text_whatever_the_plan_says():
+    made = sheet("corpus: {image_text: {}}", corpus=measured())
+    assert made["text, not compressed"].value == pytest.approx(8.1e6)
+
+
 def test_a_corpus_of_images_has_no_rows_here():
     made = sheet("corpus: {tokens: 1T, image_text: {}}")
     assert made.sections[-1].title == formats.TITLE

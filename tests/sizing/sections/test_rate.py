@@ -64,3 +64,12 @@ def test_an_accelerator_may_be_given_by_its_figures_alone():
     assert (flops.value, flops.source) == (1e15, "stated: cluster.dense_flops_per_s")
     with pytest.raises(PlanError, match="has no hbm_bytes in the table; give cluster.hbm"):
         made.accelerator("hbm_bytes")
+
+
+def test_what_is_computed_twice_counts_against_what_can_be_reached():
+    text = "cluster: {accelerator: H100 SXM, mfu: 0.7}\ntraining: {recompute_frac: %s}"
+    assert not sheet(text % 0).warnings
+    assert "with recomputation HFU 0.933, is above 0.803" in sheet(text % 1).warnings[0]
+    assert sheet("cluster: {hfu: 0.9}").warnings
+    with pytest.raises(PlanError, match="HFU 1.05, is more than all of the accelerator's peak"):
+        sheet("cluster: {mfu: 0.79}\ntraining: {recompute_frac: 1}")

@@ -50,6 +50,60 @@ def test_of_a_mixture_only_one_source_has_images():
     assert "images, whole job, web" not in made
 
 
+def test_images_are_read_one_by_one_unless_runs_are_stated():
+    made = sheet(IMAGES)
+    reads = made["read requests, whole job"].value
+    assert reads == pytest.approx(7508, abs=1)
+    assert reads == pytest.approx(made["images, whole job"].value)
+    assert made["hard drives for the requests"].value == 51
+    assert made["bytes used of a read"].value == pytest.approx(250_400)
+    runs = sheet(IMAGES + "\ntraining: {sequences_per_read: 1}")
+    assert runs["read requests, whole job"].value == pytest.approx(1030, abs=1)
+
+
+def test_a_sample_of_several_images_is_one_read():
+    made = sheet("corpus: {tokens: 1T, image_text: {images_per_sample: 3}}")
+    tokens = 3 * 1024 + 100
+    reads = made["read requests, whole job"].value
+    assert reads == pytest.approx(made["training rate"].value / tokens)
+    assert made["images, whole job"].value == pytest.approx(3 * reads)
+
+
+def test_reads_of_a_mixture_are_samples_of_images_and_sequences_of_text():
+    plan = (
+        "{{sources: [{{name: web, tokens: 1T, weight: 3}},"
+        " {{name: photos, tokens: 1T, weight: 1, image_text: {{}}}}], training: {}}}"
+    )
+    made = sheet(plan.format("{access: mmap}"))
+    rate = made["training rate"].value
+    by_source = {"web": 0.75 * rate / 8192, "photos": 0.25 * rate / 1124}
+    for name, own in by_source.items():
+        assert made[f"read requests, {name}"].value == pytest.approx(own)
+    whole = sum(by_source.values())
+    assert made["read requests, whole job"].value == pytest.approx(whole)
+    used = rate * (0.75 * 4 + 0.25 * 250_400 / 1124)
+    assert made["bytes used of a read"].value == pytest.approx(used / whole)
+    read = made["read bandwidth, whole job"].value
+    assert read == pytest.approx(used + 54_067 * whole)
+    runs = sheet(plan.format("{sequences_per_read: 4}"))
+    assert runs["read requests, whole job"].value == pytest.approx(rate / 4 / 8192)
+    assert not names(runs, "read requests, web")
+
+
+def test_the_only_one_of_sources_may_be_images():
+    alone = sheet("sources: [{name: a, tokens: 1T, image_text: {}}]")
+    assert alone["images, whole job, a"].value == pytest.approx(7508, abs=1)
+    assert alone["read requests, whole job"].value == pytest.approx(7508, abs=1)
+    assert "training rate, a" not in alone
+
+
+def test_what_was_measured_is_no_sample_of_images_whatever_the_plan_says():
+    made = sheet("corpus: {image_text: {}}", corpus=measured())
+    assert "images, whole job" not in made
+    assert made["read requests, whole job"].value == sheet("")["read requests, whole job"].value
+    assert made["stored bytes a token"].value == pytest.approx(2.2)
+
+
 @pytest.mark.parametrize(
     ("training", "factor"),
     [
@@ -86,7 +140,7 @@ def test_runs_of_sequences_take_fewer_requests_and_drives():
 
 def test_the_bound_is_what_the_peak_would_use():
     made = sheet("{cluster: {mfu: 0.4}, training: {read_amplification: 1}}")
-    bound = made["bytes used by one accelerator, upper bound"]
+    bound = made["FLOP-ratio demand of one accelerator, upper bound"]
     assert made["read bandwidth, one accelerator"].value / bound.value == pytest.approx(0.4)
     assert bound.formula.startswith("at most")
 
@@ -116,6 +170,12 @@ def test_later_epochs_find_what_the_node_still_holds(text):
     assert made["read bandwidth, mean of all epochs"].value == pytest.approx(
         (1 - share) * made["read bandwidth, whole job"].value
     )
+
+
+def test_no_number_of_epochs_is_too_many():
+    made = sheet("{corpus: {tokens: 160B}, training: {epochs: 1.0e+12}}")
+    held = 0.25 * 2048 * 2**30 / 640e9
+    assert made["reads answered from page cache, at most"].value == pytest.approx(held)
 
 
 def test_staging_by_the_network_and_by_the_storage():

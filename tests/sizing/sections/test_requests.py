@@ -10,12 +10,14 @@ TWO_TB = "corpus: {tokens: 500B}"
 def test_two_terabytes_in_64_mib_and_in_16_kib():
     made = sheet(f"{TWO_TB}\nmodel: {{seq_len: 4096}}")
     assert made["stored: dataset"].value == 2e12
-    large, small = values(made, "requests, one epoch", "requests, one epoch, one a read")
+    large, small = values(made, "requests, one epoch", "requests, one epoch, one for each read")
     assert large == 29_803
     assert small == pytest.approx(122e6, rel=0.001)
-    usd = values(made, "cost of requests, one epoch", "cost of requests, one epoch, one a read")
+    usd = values(
+        made, "cost of requests, one epoch", "cost of requests, one epoch, one for each read"
+    )
     assert usd == pytest.approx([0.0119, 48.8], rel=0.002)
-    hours = made["time of an epoch's requests, one a read, at one partition"]
+    hours = made["time of an epoch's requests, one for each read, at one partition"]
     assert hours.value == pytest.approx(6.2, abs=0.05)
     assert made["cost of egress, dataset once"].value == pytest.approx(180)
 
@@ -28,14 +30,14 @@ def test_prices_that_nobody_looked_up_are_flagged():
 
 def test_runs_of_sequences_take_fewer_requests():
     one, many = sheet(TWO_TB), sheet(f"{TWO_TB}\ntraining: {{sequences_per_read: 10}}")
-    name = "requests, one epoch, one a read"
+    name = "requests, one epoch, one for each read"
     assert many[name].value == pytest.approx(one[name].value / 10, rel=1e-6)
 
 
 def test_partitions_that_answer_a_shuffled_1b():
     made = sheet("model: {params: 1B, seq_len: 2048}")
     assert made["read requests, whole job"].value == pytest.approx(32_967, rel=0.001)
-    assert values(made, "partitions", "partitions, one request a read") == [1, 6]
+    assert values(made, "partitions", "partitions, one request for each read") == [1, 6]
     assert made["request rate, whole job"].value == pytest.approx(
         made["read bandwidth, whole job"].value / 2**26
     )

@@ -61,3 +61,12 @@ def test_a_storm_of_imports():
     large = sheet(OF_405B)
     assert not large["import time"].verified
     assert any("importing software" in w and "109 minutes" in w for w in large.warnings)
+
+
+def test_the_nodes_of_a_replica_read_its_weights_whoever_else_does():
+    name = "restart read bandwidth, one node"
+    node = sheet(OF_405B)[name]
+    assert node.value == pytest.approx(405.7e9 * (2 / 16 + 12 / 2048) / 100)
+    alone = sheet(OF_405B.replace("data_parallel: 128, ", ""))[name]
+    assert alone.value == pytest.approx(405.7e9 * (2 / 1 + 12 / 2048) / 100)  # one replica a node
+    assert name not in sheet("checkpoints: {restart_load_frac: 0.0}")

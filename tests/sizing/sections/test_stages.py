@@ -41,7 +41,6 @@ def test_of_an_unmeasured_corpus_each_stage_follows_from_its_tokens():
     [
         ("", True),
         ("storage: {scratch: false}", False),
-        ("storage: {scratch: false, keep_intermediates: true}", True),
     ],
 )
 def test_scratch_is_counted_unless_neither_room_nor_keeping_is_wanted(storage, has_scratch):
@@ -112,3 +111,24 @@ def test_logs_are_as_stated_or_a_megabyte_for_each_accelerator_and_day():
     logs = sheet("training: {days: 10}")["stored: logs"]
     assert logs.value == pytest.approx(1024 * 10 * 1e6)
     assert not logs.verified
+
+
+def test_images_are_all_kept_until_it_is_stated():
+    images = "corpus: {tokens: 1T, image_text: {}%s}\nstorage: {scratch: false}"
+    made = sheet(images % "")
+    assert made["stored: inputs"].value == pytest.approx(made["stored: dataset"].value)
+    assert "corpus.kept_frac" in made["stored: inputs"].inputs[1].source
+    half = sheet(images % ", kept_frac: 0.5")
+    assert half["stored: inputs"].value == pytest.approx(2 * half["stored: dataset"].value)
+
+
+def test_stages_of_a_run_do_not_take_the_sheet_s_own_names():
+    corpus = measured(stored_bytes={"logs": 1, "checkpoints": 2, "dataset": 3})
+    made = sheet("", corpus=corpus)
+    assert made["stored: logs of the run"].value == 1
+    assert made["stored: checkpoints of the run"].value == 2
+
+
+def test_raw_input_is_counted_where_a_measurement_has_none():
+    corpus = measured(stored_bytes={"dataset": 3})
+    assert sheet("corpus: {raw_bytes: 900TB}", corpus=corpus)["stored: inputs"].value == 900e12

@@ -1,0 +1,96 @@
+"""What a reader of the headline must know beside it: what a figure consists of, and hangs on."""
+
+from collections import defaultdict
+
+from sizing.requirement import Requirement
+from sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
+from sizing.sections.stages import STORED
+from sizing.sheet import Sheet
+from sizing.units import format_quantity
+
+MOST_PARTS = 4
+SCRATCH = ("text", "digests, signatures and band keys", "token shards")
+
+
+def notes(sheet: Sheet) -> list[str]:
+    """Sentences, in the order of the headline's figures."""
+    return [_capacity(sheet), _checkpoints(sheet), *_money(sheet)]
+
+
+def _capacity(sheet: Sheet) -> str:
+    """Which stages the capacity is for, the largest first; scratch is one."""
+    amounts: defaultdict[str, float] = defaultdict(float)
+    for row in sheet:
+        if row.name.startswith(STORED):
+            stage = row.name.removeprefix(STORED).partition(", ")[0]
+            is_scratch = any(part.startswith(stage) for part in SCRATCH) or stage[:1].isdigit()
+            amounts["scratch of preparing" if is_scratch else stage] += row.value
+    total = sum(amounts.values())
+    largest = sorted(amounts.items(), key=lambda part: -part[1])[:MOST_PARTS]
+    parts = ", ".join(
+        f"{name} {format_quantity(amount, 'bytes')} ({100 * amount / total:.0f} %)"
+        for name, amount in largest
+    )
+    storage = sheet.plan.storage
+    return (
+        f"The capacity is for {format_quantity(total, 'bytes')} at once: {parts}; usable capacity"
+        f" is filled to {_percent(storage.fill_frac)}, raw capacity adds redundancy"
+        f" ({storage.redundancy})"
+    )
+
+
+def _checkpoints(sheet: Sheet) -> str:
+    """Which interval and which wait the write bandwidth is for, and how far that is from best."""
+    plan, interval = sheet.plan.checkpoints, sheet["checkpoint interval"]
+    optimum = sheet[BEST if BEST in sheet else YOUNG]
+    if sheet.stated("checkpoints.interval_s"):
+        origin = "as stated"
+    elif sheet.stated(OFFERED):
+        offered = format_quantity(sheet.plan.value(OFFERED), "bytes/s")
+        origin = f"the best at the {offered} that the plan says storage takes"
+    else:
+        origin = "our choice: checkpoints.interval_s"
+    if plan.mode == "sync":
+        wait = (
+            f"training waits {_percent(plan.stall_frac)} of the time{_chosen(sheet, 'stall_frac')}"
+        )
+    else:
+        wait = _drain(sheet)
+    return (
+        f"The checkpoint write bandwidth is for one each {_shown(interval)} ({origin}), for which"
+        f" {wait}. Waste of time is {_percent(sheet['waste'].value)} at that interval and"
+        f" {_percent(sheet['waste at the optimal interval'].value)} at the best, {_shown(optimum)}"
+    )
+
+
+def _drain(sheet: Sheet) -> str:
+    """Which part of the interval storage has to take an asynchronous checkpoint."""
+    part = next(i for i in sheet[JOB_RATE].inputs if i.name == "drain_frac")
+    if part.value == 1:
+        return "storage has all of the interval"
+    least = _shown(sheet[f"{JOB_RATE}, bare minimum"])
+    told = f"storage has {_percent(part.value)} of the interval{_chosen(sheet, 'drain_frac')}"
+    return f"{told}; with all of it {least} would do"
+
+
+def _chosen(sheet: Sheet, setting: str) -> str:
+    key = f"checkpoints.{setting}"
+    return "" if sheet.stated(key) else f" (our choice: {key})"
+
+
+def _money(sheet: Sheet) -> list[str]:
+    if sheet.stated("prices.accelerator_hour"):
+        return []
+    price = sheet.plan.prices.accelerator_hour
+    return [
+        f"The compute cost is at {price:g} USD an accelerator hour, a guess for a rented H100:"
+        " state prices.accelerator_hour"
+    ]
+
+
+def _percent(share: float) -> str:
+    return format_quantity(share, "fraction")
+
+
+def _shown(row: Requirement) -> str:
+    return format_quantity(row.value, row.unit)
