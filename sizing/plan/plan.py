@@ -23,7 +23,7 @@ from sizing.tables.accelerators import AcceleratorRow, find_accelerator
 from sizing.tables.tiers import TierRow, find_tier
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
-_OF_ALL_SOURCES = {"tokens", "path", "raw_bytes", "image_text"}
+_SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common
 
 
 class Plan(Section):
@@ -76,7 +76,7 @@ class Plan(Section):
         names = [source.name for source in self.sources]
         if len(set(names)) < len(names):
             raise ValueError(f"two sources share a name among {', '.join(names)}")
-        if both := sorted(_OF_ALL_SOURCES & self.corpus.model_fields_set):
+        if both := sorted(self.corpus.model_fields_set - _SHARED):
             raise ValueError(f"corpus.{both[0]} and sources are both given; say it of each source")
         for key in ("weight", "epochs"):
             given = [source.name for source in self.sources if getattr(source, key) is not None]

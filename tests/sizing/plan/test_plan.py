@@ -169,3 +169,11 @@ def test_what_has_no_effect_or_is_odd_is_remarked(text, remark):
 )
 def test_what_is_as_it_should_be_is_not(text):
     assert parse_plan(text, where="f").remarks() == []
+
+
+@pytest.mark.parametrize("key", ["kept_frac: 0.5", "compression_ratio: 2", "image_text: {}"])
+def test_what_is_said_of_the_corpus_beside_sources_is_never_ignored(key):
+    with pytest.raises(PlanError, match="and sources are both given; say it of each source"):
+        parse_plan(f"corpus: {{{key}}}\nsources: [{{name: a, tokens: 1T}}]", where="p")
+    shared = "corpus: {vocab_size: 50000}\nsources: [{name: a, tokens: 1T}]"
+    assert parse_plan(shared, where="p").corpus.vocab_size == 50_000
