@@ -24,7 +24,7 @@ from pathlib import Path
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
 POLL_S = 0.1
-CLIENT = ("prefect", "flows.prepare")  # 4 s of imports, at the same time as the server's
+CLIENT = ("prefect", "flows.tasks")  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {

@@ -11,8 +11,8 @@ from dedup.partition import MAX_ROWS
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
-from pipelines.job import Job
 from pipelines.keys import key_parameters
+from pipelines.prepare_job import PrepareJob
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
 from sizing.units import format_memory
 
@@ -20,7 +20,7 @@ from sizing.units import format_memory
 class Corpus(NamedTuple):
     """The documents of a pass, shard by shard, and the corpus-wide steps that follow it."""
 
-    job: Job
+    job: PrepareJob
     pass_index: int
     steps: tuple[Config, ...]
     shards: tuple[str, ...]
@@ -62,7 +62,7 @@ class Corpus(NamedTuple):
 
     def bands_at_once(self) -> int:
         """Bands that workers may search at the same time."""
-        workers = self.job.recipe.run.workers or os.cpu_count() or 1
+        workers = self.job.workers or os.cpu_count() or 1
         return min(workers, self.near.lsh().bands)
 
     def memory_left(self, step: str, n: int, per_doc: int, *, least: int, at_once: int = 1) -> int:

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from pipelines.arrow_files import arrow_stream, parquet_file
 from pipelines.atomic import write_json
-from pipelines.job import Done, Job
+from pipelines.job import Done
 from pipelines.ledger import StageStats
+from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import digest_of
 from pipelines.schema import REMOVED
 from pipelines.sidecar import open_arrow
@@ -38,7 +39,7 @@ class Layout(NamedTuple):
     file_tokens: int
 
 
-def layout(job: Job, split: str, shards: Sequence[TokenShard], width: int) -> Layout:
+def layout(job: PrepareJob, split: str, shards: Sequence[TokenShard], width: int) -> Layout:
     """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
     out = job.recipe.output
     tokens = sum(s.tokens for s in shards)
@@ -55,12 +56,12 @@ def file_name(number: int, files: int) -> str:
     return f"data-{number:05d}-of-{files:05d}.arrow"
 
 
-def split_folder(job: Job, split: str) -> Path:
+def split_folder(job: PrepareJob, split: str) -> Path:
     """`dataset/` itself where there is one split, else a folder for each."""
     return job.dataset if len(splits(job)) == 1 else job.dataset / split
 
 
-def write_file(job: Job, plan: Layout, number: int) -> Done:
+def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     """Write one file of the dataset."""
     path = split_folder(job, plan.split) / file_name(number, plan.files)
     start = number * plan.file_tokens
@@ -102,14 +103,16 @@ def dataset_schema(id_type: pa.DataType, seq_len: int | None) -> pa.Schema:
     )
 
 
-def close_dataset(job: Job) -> None:
+def close_dataset(job: PrepareJob) -> None:
     """Take away what makes the files a dataset, so that nobody opens it while they change."""
     for name in ("dataset_dict.json", "state.json", "dataset_info.json"):
         for path in job.dataset.rglob(name):
             path.unlink()
 
 
-def write_state(job: Job, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
+def write_state(
+    job: PrepareJob, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]
+) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
@@ -150,7 +153,7 @@ def write_state(job: Job, plans: Sequence[Layout], digests: Sequence[tuple[str, 
 
 
 def _packed(
-    job: Job, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
+    job: PrepareJob, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
 ) -> StageStats:
     """The account of packing: the end of a split, shorter than a sequence, stays out.
 
@@ -177,11 +180,11 @@ def _packed(
     return total
 
 
-def _paths(job: Job, plan: Layout) -> list[tuple[Path, TokenShard]]:
+def _paths(job: PrepareJob, plan: Layout) -> list[tuple[Path, TokenShard]]:
     return [(job.tokens(plan.split, shard.key), shard) for shard in plan.shards]
 
 
-def _id_type(job: Job, plan: Layout) -> pa.DataType:
+def _id_type(job: PrepareJob, plan: Layout) -> pa.DataType:
     if not plan.shards:
         return pa.uint16()
     schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]

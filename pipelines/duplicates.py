@@ -23,8 +23,9 @@ from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.corpus import Corpus
 from pipelines.edges import read_edges
-from pipelines.job import Done, Job
+from pipelines.job import Done
 from pipelines.parts import KeyColumn, Room, parts
+from pipelines.prepare_job import PrepareJob
 from pipelines.sidecar import Rows, open_arrow
 
 DUPLICATES = pa.schema(
@@ -45,7 +46,7 @@ LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 def find_exact(
-    job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
+    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
 ) -> Done:
     """Mark every document whose digest an earlier one has."""
     corpus = Corpus(job, pass_index, steps, shards)
@@ -62,7 +63,7 @@ def find_exact(
 
 
 def find_near(
-    job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
+    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
 ) -> Done:
     """Cluster the edges of all bands; mark every document but the first of its cluster."""
     corpus = Corpus(job, pass_index, steps, shards)

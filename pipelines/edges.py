@@ -14,9 +14,10 @@ from dedup.verify import CONTEXT_ROWS, verified_edges
 from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.corpus import Corpus
-from pipelines.job import Done, Job
+from pipelines.job import Done
 from pipelines.keys import band_column
 from pipelines.parts import KeyColumn, Part, Room, parts
+from pipelines.prepare_job import PrepareJob
 from pipelines.sidecar import open_arrow
 
 EDGES = pa.schema([pa.field("left", pa.uint32()), pa.field("right", pa.uint32())])
@@ -29,7 +30,7 @@ LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 def find_edges(
-    job: Job, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...], band: int
+    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...], band: int
 ) -> Done:
     """Write the pairs of documents that meet in one band and whose signatures verify."""
     corpus = Corpus(job, pass_index, steps, shards)

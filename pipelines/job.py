@@ -1,28 +1,17 @@
-"""A job: one recipe, one run directory, and the pieces of work it falls into.
+"""A job: one run directory, and the pieces of work that fill it.
 
-OUT/manifest.json      what this run is, and at its end what it did
-OUT/05-index/…         n-grams of the benchmarks
-OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
-OUT/11-keys/…          sidecars: digests, signatures, band keys
-OUT/12-edges/…         verified pairs of near duplicates, a file for each band
-OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
-OUT/90-tokens/…        ids by input shard
-OUT/dataset/           what training reads
-OUT/removed/…          a row for every document that left
-OUT/overlaps/…         a row for every span that repeats a benchmark item
-OUT/receipts/…         proof of each piece of work
+Phase: Works --do--> Outcomes, each with a receipt in OUT/receipts/
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipelines.ledger import StageStats
 from pipelines.receipt import Receipt, file_entry, save_receipt, valid_receipt
-from pipelines.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,46 +19,16 @@ class Job:
     """What every piece of work is told.
 
     out: the run directory, absolute.
-    identity: digest of all that decides the output: recipe, inputs, tokenizer, versions.
+    identity: digest of all that decides the output: settings, inputs, versions.
     """
 
     out: Path
-    recipe: Recipe
     identity: str
 
-    def exactly(self) -> "Job":
-        """The same job, every document encoded by the tokenizer's own library."""
-        tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
-        return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
-
-    def filtered(self, pass_index: int, key: str) -> Path:
-        return self.out / f"{pass_index + 1}0-filtered" / f"part-{key}.arrow"
-
-    def keys(self, pass_index: int, key: str) -> Path:
-        return self.out / f"{pass_index + 1}1-keys" / f"part-{key}.arrow"
-
-    def edges(self, pass_index: int, band: int) -> Path:
-        return self.out / f"{pass_index + 1}2-edges" / f"band-{band:02d}.arrow"
-
-    def duplicates(self, pass_index: int, step: str, key: str) -> Path:
-        number = {"exact": 3, "near": 4}[step]
-        return self.out / f"{pass_index + 1}{number}-{step}" / f"part-{key}.arrow"
-
-    def tokens(self, split: str, key: str) -> Path:
-        return self.out / "90-tokens" / split / f"part-{key}.arrow"
-
-    def index(self, stage: str) -> Path:
-        return self.out / "05-index" / f"{stage}.arrow"
-
-    def removed(self, pass_index: int, key: str) -> Path:
-        return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
-
-    def overlaps(self, key: str) -> Path:
-        return self.out / "overlaps" / f"part-{key}.parquet"
-
     @property
-    def dataset(self) -> Path:
-        return self.out / "dataset"
+    def workers(self) -> int | None:
+        """Pieces of work done at a time; None is one per processor."""
+        return None
 
     @property
     def manifest(self) -> Path:

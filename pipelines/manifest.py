@@ -13,71 +13,30 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import tokenizers
-
 from pipelines.atomic import PARTIAL, sweep_partials, write_json
-from pipelines.benchmark.hub import is_hub
-from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
-from pipelines.job import Job
-from pipelines.normalize import NORMALIZE_VERSION
 from pipelines.receipt import digest_of
-from pipelines.recipe import Recipe
-from pipelines.schema import SCHEMA_VERSION
-from pipelines.shard import Plan
-from pipelines.store import InputFile, expand
-from pipelines.tokenize import load_engine
 
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
 SHOWN = 3  # differences listed in a refusal
 # a disk that is full or read-only stays so for every other shard: stop at once
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
-OUTPUT_VERSION = "1"  # raise it when the same recipe and input make other output bytes
 
 
-def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
-    """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
-    engine = load_engine(recipe.tokenizer, recipe.output.dtype)
-    return {
-        "recipe": recipe.identity(),
-        "inputs": {f.path: [f.bytes, str(f.version)] for f in plan.files},
-        "tokenizer": engine.digest,
-        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
-        "failed_inputs": {f.path: f.cause for f in plan.failed},
-        "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in plan.shards),
-        "versions": {
-            "output": OUTPUT_VERSION,
-            "schema": SCHEMA_VERSION,
-            "normalize": str(NORMALIZE_VERSION),
-            "tokenizers": tokenizers.__version__,
-            "pyarrow": pa.__version__,  # normalizes text
-        },
-    }
+def open_run(out: Path, identity: dict[str, Any]) -> str:
+    """Begin a run in `out`, or continue the one that is there; return its identity's digest.
 
-
-def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
-    for step in recipe.steps:
-        if isinstance(step, Decontaminate):
-            for benchmark in step.benchmarks:
-                if not is_hub(benchmark.path):  # the index keeps the digest of its items
-                    yield from expand(benchmark.path)
-
-
-def open_job(out: Path, recipe: Recipe, plan: Plan) -> Job:
-    """Begin a run in `out`, or continue the one that is there.
+    identity: all that decides the output, as JSON.
 
     Raises:
-        ConfigError: `out` holds a run of another recipe or other inputs, or other files,
+        ConfigError: `out` holds a run of other settings or inputs, or other files,
             or cannot be written.
     """
-    out = out.absolute()
-    identity = run_identity(recipe, plan)
-    digest = digest_of([json.dumps(identity, sort_keys=True)])
-    job = Job(out=out, recipe=recipe, identity=digest)
     found = read_manifest(out)
-    if found is not None:
+    if found is None:
+        write_json(out / "manifest.json", {"status": RUNNING, "identity": identity})
+    else:
         differences = list(_differences(found["identity"], identity))
         if differences:
             raise ConfigError(
@@ -85,9 +44,7 @@ def open_job(out: Path, recipe: Recipe, plan: Plan) -> Job:
                 f"{f' and {len(differences) - SHOWN} more' if len(differences) > SHOWN else ''};"
                 " choose another --out, or delete this one"
             )
-        return job
-    write_json(job.manifest, {"status": RUNNING, "identity": identity})
-    return job
+    return digest_of([json.dumps(identity, sort_keys=True)])
 
 
 def read_manifest(out: Path) -> dict[str, Any] | None:

@@ -24,9 +24,10 @@ from pipelines.config import Config
 from pipelines.decontaminate import OVERLAP, BoundStage, Decontaminate
 from pipelines.dedup_steps import CORPUS_WIDE
 from pipelines.duplicates import read_duplicates
-from pipelines.job import Done, Job
+from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
 from pipelines.ledger import StageStats
+from pipelines.prepare_job import PrepareJob
 from pipelines.read.batch import FILE_CAUSES, ReadBatch
 from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
@@ -72,7 +73,7 @@ def passes(steps: Sequence[Config]) -> list[Pass]:
     return made
 
 
-def run_pass(job: Job, part: Pass, shard: SourceShard) -> Done:
+def run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     """Take one shard through a pass; write its documents and keys, or its tokens.
 
     Should the fast engine ever make other ids than the reference, the reference encodes the
@@ -85,7 +86,7 @@ def run_pass(job: Job, part: Pass, shard: SourceShard) -> Done:
         return replace(done, facts={**done.facts, "mismatch": str(e)})
 
 
-def _run_pass(job: Job, part: Pass, shard: SourceShard) -> Done:
+def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     steps = _bound(job, part)
     tally = Tally(job, part, shard)
     with contextlib.ExitStack() as files:
@@ -113,7 +114,7 @@ def _run_pass(job: Job, part: Pass, shard: SourceShard) -> Done:
 class Tally:
     """What a shard's pass has counted and written so far."""
 
-    def __init__(self, job: Job, part: Pass, shard: SourceShard) -> None:
+    def __init__(self, job: PrepareJob, part: Pass, shard: SourceShard) -> None:
         self.removed_path = job.removed(part.index, shard.key)
         self.paths = [self.removed_path]
         # every stage stands in the account, in order, also one that sees no document
@@ -136,7 +137,7 @@ def stage_names(part: Pass) -> list[str]:
     return (["read"] if part.index == 0 else []) + steps + ([] if part.after else ["tokenize"])
 
 
-def _bound(job: Job, part: Pass) -> list[tuple[str, Stage]]:
+def _bound(job: PrepareJob, part: Pass) -> list[tuple[str, Stage]]:
     made = []
     for step in part.stages:
         name = step_name(step)
@@ -146,7 +147,7 @@ def _bound(job: Job, part: Pass) -> list[tuple[str, Stage]]:
 
 
 def _overlaps(
-    job: Job, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
+    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
 ) -> Callable[[pa.RecordBatch], None]:
     """Where the overlaps with benchmark items go, removed or not."""
     if not any(isinstance(step, Decontaminate) for step in part.stages):
@@ -158,7 +159,7 @@ def _overlaps(
 
 
 def _source(
-    job: Job, part: Pass, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a shard at the beginning of a pass."""
     if part.index == 0:
@@ -168,7 +169,7 @@ def _source(
 
 
 def _read(
-    job: Job, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
+    job: PrepareJob, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
 ) -> Iterator[pa.RecordBatch]:
     for batch in read_shard(shard, limits=job.recipe.limits, run=job.identity):
         tally.add("read", read_stats(batch))
@@ -197,7 +198,7 @@ def read_stats(batch: ReadBatch) -> StageStats:
 
 
 def _survivors(
-    job: Job, part: Pass, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally, receipts: Callable[..., None]
 ) -> Iterator[pa.RecordBatch]:
     """Documents of the pass before, less what its corpus-wide steps found."""
     previous = part.index - 1
@@ -234,7 +235,7 @@ def drop_duplicates(
 
 
 def _sink(
-    job: Job, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
+    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
 ) -> Callable[[pa.RecordBatch], None]:
     """Where a pass puts its documents: a file for the corpus-wide steps, or tokens."""
     if not part.after:

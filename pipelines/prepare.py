@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.atomic import write_json
+from pipelines.drive import Execute, Finished, drive
 from pipelines.errors import ConfigError
-from pipelines.job import Job
+from pipelines.identity import open_job
 from pipelines.manifest import (
     COMPLETE,
     HOPELESS,
     PARTIAL_RUN,
     cannot_write,
     locked,
-    open_job,
     read_manifest,
 )
 from pipelines.plan import plan_inputs
+from pipelines.prepare_job import PrepareJob
 from pipelines.read.parked import parking
 from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
-from pipelines.run import Execute, Finished, drive
+from pipelines.run import phases
 from pipelines.shard import Plan
 from pipelines.summary import summarize
 
@@ -46,7 +47,7 @@ def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
         found = finished_report(job)
         if found is not None:
             return found
-        finished = drive(job, plan, execute)
+        finished = drive(job, phases(job, plan), execute)
         _sweep_strays(job, finished)
         report = summarize(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
@@ -58,7 +59,7 @@ def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[Job]:
+def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[PrepareJob]:
     """Hold `out` for this recipe; what cannot be written there is told in one line.
 
     Raises:
@@ -100,7 +101,7 @@ def plan_run(recipe: Recipe) -> Plan:
     return plan
 
 
-def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:
+def manifest(job: PrepareJob, report: dict[str, Any], finished: Finished) -> dict[str, Any]:
     """Everything about the run, as JSON: identity, receipts, report."""
     identity = (read_manifest(job.out) or {})["identity"]
     return {
@@ -111,7 +112,7 @@ def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, 
     }
 
 
-def clean(job: Job) -> None:
+def clean(job: PrepareJob) -> None:
     """Delete the intermediates of a finished run, unless the recipe keeps them."""
     if job.recipe.run.keep_intermediates:
         return
@@ -119,7 +120,7 @@ def clean(job: Job) -> None:
         shutil.rmtree(folder)
 
 
-def finished_report(job: Job) -> dict[str, Any] | None:
+def finished_report(job: PrepareJob) -> dict[str, Any] | None:
     """The report of the run if it has finished, and all that it made to stay is still there.
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
@@ -140,7 +141,7 @@ def finished_report(job: Job) -> dict[str, Any] | None:
     return report
 
 
-def _sweep_strays(job: Job, finished: Finished) -> None:
+def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
     known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
     for folder in KEPT:

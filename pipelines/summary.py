@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset import Layout, split_folder
 from pipelines.decontaminate import OVERLAP
-from pipelines.job import Job
+from pipelines.drive import Finished
 from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import measure
 from pipelines.passes import passes, stage_names
+from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
-from pipelines.run import Finished
+from pipelines.run import Prepared
 from pipelines.shard import Plan as SourcePlan
 from pipelines.tokenize import load_engine
 from sizing.corpus import read_corpus
@@ -42,7 +43,7 @@ LIBRARIES = (
 )
 
 
-def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
+def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str, Any]:
     """The report of a run.
 
     Raises:
@@ -112,7 +113,7 @@ def summarize(job: Job, plan: SourcePlan, finished: Finished) -> dict[str, Any]:
     return {**report, **_requirements(report)}
 
 
-def _sequences(job: Job, layout: Layout) -> dict[str, int]:
+def _sequences(job: PrepareJob, layout: Layout) -> dict[str, int]:
     """Of a packed split: its sequences, and the tokens at its end that fill none."""
     seq_len = job.recipe.output.seq_len
     if seq_len is None:
@@ -121,7 +122,7 @@ def _sequences(job: Job, layout: Layout) -> dict[str, int]:
     return {"sequences": sequences, "tokens": sequences * seq_len, "tail_tokens": left}
 
 
-def ledger(job: Job, plan: SourcePlan, finished: Finished) -> list[tuple[str, StageStats]]:
+def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[str, StageStats]]:
     """What each stage did over the whole corpus, in order.
 
     A shard that failed in a later pass has its documents counted there as failed.
@@ -159,7 +160,7 @@ def _lost(before: StageStats) -> StageStats:
     )
 
 
-def _last_pass(job: Job, finished: Finished) -> Sequence[Receipt]:
+def _last_pass(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return finished.of(f"pass-{len(passes(job.recipe.steps)) - 1}")
 
 
@@ -171,7 +172,7 @@ def _requirements(report: dict[str, Any]) -> dict[str, Any]:
     return summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
 
 
-def _shard_facts(job: Job, finished: Finished) -> list[dict[str, Any]]:
+def _shard_facts(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
     """Of each shard what `measure` wants."""
     made = []
     for receipt in _last_pass(job, finished):
@@ -228,7 +229,7 @@ def _duplicates(finished: Finished) -> dict[str, Any]:
     return found
 
 
-def _overlap(job: Job, finished: Finished) -> list[dict[str, Any]]:
+def _overlap(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
     """Of each benchmark: its items, how many of them the corpus repeats, in how many documents."""
     tables = [pq.read_table(path) for path in sorted(job.out.glob("overlaps/*.parquet"))]
     hits = pa.concat_tables(tables) if tables else OVERLAP.empty_table()

@@ -12,8 +12,8 @@ import xxhash
 
 from dedup.arrow_text import text_buffers
 from pipelines.arrow_files import arrow_file
-from pipelines.job import Job
 from pipelines.ledger import StageStats
+from pipelines.prepare_job import PrepareJob
 from pipelines.shard import SourceShard
 from pipelines.tokenize import load_engine
 
@@ -33,7 +33,7 @@ def token_schema(dtype: npt.DTypeLike) -> pa.Schema:
     )
 
 
-def splits(job: Job) -> tuple[str, ...]:
+def splits(job: PrepareJob) -> tuple[str, ...]:
     """The splits of the dataset; a validation split is made if the recipe asks for one."""
     return ("train", "validation") if job.recipe.output.validation_frac else ("train",)
 
@@ -41,7 +41,7 @@ def splits(job: Job) -> tuple[str, ...]:
 class TokenShards:
     """Encodes batches of documents and writes each split's to its own file."""
 
-    def __init__(self, job: Job, shard: SourceShard, files: contextlib.ExitStack) -> None:
+    def __init__(self, job: PrepareJob, shard: SourceShard, files: contextlib.ExitStack) -> None:
         self._engine = load_engine(job.recipe.tokenizer, job.recipe.output.dtype)
         self._output = job.recipe.output
         self._source = shard.source

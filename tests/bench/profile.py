@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import make_recipe
-from pipelines.run import one_by_one
 from pipelines.stages import STAGES
 from tests.bench.__main__ import prepared
 from tests.bench.measure import WARM_MB, Bench

@@ -26,8 +26,8 @@ from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.duplicates import find_exact, find_near
 from pipelines.edges import find_edges
-from pipelines.job import Job
 from pipelines.keys import band_column, key_schema
+from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Recipe, make_recipe
 from pipelines.schema import doc_ids
 
@@ -207,7 +207,7 @@ def keys_of(n: int) -> tuple[str, ...]:
     return tuple(str(shard) for shard in range(len(shards(n))))
 
 
-def job_of(options: argparse.Namespace, step: Config) -> Job:
+def job_of(options: argparse.Namespace, step: Config) -> PrepareJob:
     recipe: Recipe = make_recipe(
         {
             "inputs": [{"path": "unread.jsonl"}],
@@ -217,7 +217,7 @@ def job_of(options: argparse.Namespace, step: Config) -> Job:
         },
         where="bench",
     )
-    return Job(out=options.out, recipe=recipe, identity="bench")
+    return PrepareJob(out=options.out, recipe=recipe, identity="bench")
 
 
 if __name__ == "__main__":

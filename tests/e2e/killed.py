@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipelines import atomic, dataset, duplicates, edges, job
+from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
-from pipelines.run import one_by_one
 
 
 def main(recipe: str, out: str, moment: str, number: str) -> None:

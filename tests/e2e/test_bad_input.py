@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from pipelines.drive import one_by_one
 from pipelines.errors import ConfigError
 from pipelines.inspect import removals
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
-from pipelines.run import one_by_one
 from tests.pipelines.conftest import train
 
 LINES = [{"id": f"d{i}", "text": f"document {i} with a few words of its own"} for i in range(50)]

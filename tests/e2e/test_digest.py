@@ -17,9 +17,9 @@ import yaml
 from datasets import load_from_disk
 from tokenizers.pre_tokenizers import ByteLevel
 
+from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
-from pipelines.run import one_by_one
 
 DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
 COLUMNS = ("doc_id", "id", "outcome", "stage", "reason", "duplicate_of", "similarity")

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from flows.cli import main
+from pipelines.drive import one_by_one
 from pipelines.errors import ConfigError
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe, make_recipe
-from pipelines.run import one_by_one
 from tests.e2e.corpus import write_corpus
 
 

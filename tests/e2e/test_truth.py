@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from dedup.cluster import clusters, merge_edges
+from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
-from pipelines.run import one_by_one
 from pipelines.sidecar import open_arrow
 from tests.pipelines.conftest import train
 

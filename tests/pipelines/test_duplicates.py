@@ -13,8 +13,8 @@ from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.duplicates import find_exact, find_near, read_duplicates
 from pipelines.edges import find_edges
 from pipelines.errors import ConfigError
-from pipelines.job import Job
 from pipelines.keys import band_column, key_schema
+from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import make_recipe
 from pipelines.schema import doc_ids
 
@@ -68,7 +68,7 @@ def job_of(out, steps, budget="4GiB", workers=1):
         "tokenizer": {"path": "tokenizer.json"},
         "run": {"memory_budget": budget, "workers": workers},
     }
-    return Job(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
+    return PrepareJob(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
 
 
 def find(keys, out, steps, budget, workers=1):

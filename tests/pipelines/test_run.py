@@ -6,11 +6,11 @@ import pytest
 import yaml
 from datasets import DatasetDict, load_from_disk
 
+from pipelines.drive import one_by_one
 from pipelines.inspect import removals
 from pipelines.passes import passes
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe, step_name
-from pipelines.run import one_by_one
 from pipelines.schema import doc_ids
 from tests.e2e.corpus import corpus, write_corpus
 

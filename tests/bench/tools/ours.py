@@ -19,12 +19,12 @@ from dedup.ngram_index import NgramIndex
 from dedup.overlap import find
 from pipelines.benchmark.spec import Benchmark
 from pipelines.decontaminate import Decontaminate
+from pipelines.drive import one_by_one
 from pipelines.plan import plan_inputs
 from pipelines.prepare import prepare
 from pipelines.read.limits import Limits
 from pipelines.read.readers import read_shard
 from pipelines.recipe import make_recipe
-from pipelines.run import one_by_one
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer, load_engine

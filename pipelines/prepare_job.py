@@ -1,0 +1,65 @@
+"""The job of preparing a corpus: a recipe, and where everything lies in its run directory.
+
+OUT/manifest.json      what this run is, and at its end what it did
+OUT/05-index/…         n-grams of the benchmarks
+OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
+OUT/11-keys/…          sidecars: digests, signatures, band keys
+OUT/12-edges/…         verified pairs of near duplicates, a file for each band
+OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
+OUT/90-tokens/…        ids by input shard
+OUT/dataset/           what training reads
+OUT/removed/…          a row for every document that left
+OUT/overlaps/…         a row for every span that repeats a benchmark item
+OUT/receipts/…         proof of each piece of work
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipelines.job import Job
+from pipelines.recipe import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareJob(Job):
+    """The job of a recipe."""
+
+    recipe: Recipe
+
+    @property
+    def workers(self) -> int | None:
+        return self.recipe.run.workers
+
+    def exactly(self) -> "PrepareJob":
+        """The same job, every document encoded by the tokenizer's own library."""
+        tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
+        return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
+
+    def filtered(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}0-filtered" / f"part-{key}.arrow"
+
+    def keys(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}1-keys" / f"part-{key}.arrow"
+
+    def edges(self, pass_index: int, band: int) -> Path:
+        return self.out / f"{pass_index + 1}2-edges" / f"band-{band:02d}.arrow"
+
+    def duplicates(self, pass_index: int, step: str, key: str) -> Path:
+        number = {"exact": 3, "near": 4}[step]
+        return self.out / f"{pass_index + 1}{number}-{step}" / f"part-{key}.arrow"
+
+    def tokens(self, split: str, key: str) -> Path:
+        return self.out / "90-tokens" / split / f"part-{key}.arrow"
+
+    def index(self, stage: str) -> Path:
+        return self.out / "05-index" / f"{stage}.arrow"
+
+    def removed(self, pass_index: int, key: str) -> Path:
+        return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
+
+    def overlaps(self, key: str) -> Path:
+        return self.out / "overlaps" / f"part-{key}.parquet"
+
+    @property
+    def dataset(self) -> Path:
+        return self.out / "dataset"
