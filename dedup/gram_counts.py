@@ -108,3 +108,19 @@ def gram_texts(
         " ".join(data[a:b].tobytes().decode().split())
         for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
+
+
+def letterless(
+    index: NgramIndex, texts: pa.Array, item_ids: npt.NDArray[np.integer]
+) -> npt.NDArray[np.bool_]:
+    """(n_grams,) bool: the n-grams without a letter, such as "0 1 2 3 4 5 6 7 8 9 10 11 12".
+
+    texts, item_ids: those the index was built from.
+    """
+    mask = np.zeros(len(index.hashes), bool)
+    hits = find(texts, index)
+    data, offsets = text_buffers(texts)
+    for gram, doc, a, b in zip(hits.grams, hits.docs, hits.starts, hits.ends, strict=True):
+        words = data[offsets[doc] + a : offsets[doc] + b].tobytes().decode()
+        mask[gram] = not any(map(str.isalpha, words))
+    return mask

@@ -8,21 +8,26 @@ cannot be tested by n-grams; it is looked for as a whole (`pipelines.contaminati
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from dedup.arrays import read_only
+from dedup.fold import FOLDINGS, fold
 from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import MIN_WORDS, NgramIndex
 from dedup.overlap import Hits, Overlaps, find, overlaps
-from pipelines.contamination.examples import EXAMPLE, best_of, examples_of
+from pipelines.contamination.examples import EXAMPLE, Pairs, best_of, examples_of
 from pipelines.contamination.found import hits_of
 from pipelines.contamination.ngrams import ItemTexts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
+# of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
+FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
+UNSEEN = 1 << 16
 MOST_EXAMPLES = 5
 MOST_DOCUMENTS = 100
 
@@ -49,6 +54,8 @@ class BenchmarkCounts:
     too_short: of the untestable, those that are not looked for at all.
     only_ignored: of the clean, those of which documents have n-grams, but only ignored ones.
     pairs: of a document and an item that it has, dirty or found whole.
+    foldings: of the dirty and the found whole, those that no document has but in disguise, by
+        the folding that sees through it; an item that needs two counts for both.
     """
 
     ngram: int
@@ -59,6 +66,7 @@ class BenchmarkCounts:
     too_short: int
     only_ignored: int
     pairs: int
+    foldings: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -92,6 +100,7 @@ class Analysis:
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
         self.item_docs = np.zeros(len(texts.lengths), np.int64)
+        self._needed = np.full(len(texts.lengths), UNSEEN)
         self.examples = EXAMPLE.empty_table()
         self.worst = WORST.empty_table()
         self.sources: dict[str, SourceCounts] = {}
@@ -100,17 +109,24 @@ class Analysis:
         """Take in the rows of some documents (schema FOUND); no document may come twice."""
         hits = hits_of(found)
         self._met[hits.grams] = True
-        hits = hits.only(~self._ignored[hits.grams])
+        counted = ~self._ignored[hits.grams]
+        foldings, hits = np.asarray(found["foldings"].flatten())[counted], hits.only(counted)
         if len(hits.docs) == 0:
             return
         at, items = self._index.items_of(hits.grams)
-        triples = np.unique(np.stack([hits.docs[at], items, hits.grams[at]]), axis=1)
-        (rows, items), n_grams = np.unique(triples[:2], axis=1, return_counts=True)
+        np.minimum.at(self._needed, items, FEWEST[foldings[at]])
+        pairs, of_pair = np.unique(hits.docs[at] * len(self.item_docs) + items, return_inverse=True)
+        rows, items = np.divmod(pairs, len(self.item_docs))
+        distinct = np.unique(of_pair * len(self._met) + hits.grams[at]) // len(self._met)
+        n_grams = np.bincount(distinct, minlength=len(pairs))
+        needed = np.zeros(len(pairs), np.uint8)
+        np.bitwise_or.at(needed, of_pair, foldings[at])
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         shares = n_grams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
         spans = overlaps(hits, self._index)
-        fresh = examples_of(found, spans, rows[best], items[best], n_grams[best], shares[best])
+        chosen = Pairs(rows, items, n_grams, shares, needed).only(best)
+        fresh = examples_of(found, spans, chosen)
         self._keep_best(fresh)
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
 
@@ -120,6 +136,13 @@ class Analysis:
         least = np.minimum(self._texts.benchmark_ngrams[which], MIN_WORDS)
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
         return np.where(self._texts.lengths < least, UNTESTABLE, tested).astype(np.uint8)
+
+    def foldings(self) -> npt.NDArray[np.uint8]:
+        """(n_items,) bits of the fewest foldings that it took to see any n-gram of each item.
+
+        0 for items that were seen as they are, and for those that were not seen at all.
+        """
+        return np.where(self._needed == UNSEEN, 0, self._needed & 0xFF).astype(np.uint8)
 
     def found_frac(self) -> npt.NDArray[np.float64]:
         """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""
@@ -139,9 +162,18 @@ class Analysis:
             "pairs": self.item_docs,
         }
         starts = self._texts.starts
-        sums = {k: np.add.reduceat(v, starts, dtype=np.int64) for k, v in of_items.items()}
+        needed = self.foldings()
+        of_foldings = {name: (needed >> bit) & 1 for bit, name in enumerate(FOLDINGS)}
+        sums, disguised = (
+            {k: np.add.reduceat(v, starts, dtype=np.int64) for k, v in columns.items()}
+            for columns in (of_items, of_foldings)
+        )
         return [
-            BenchmarkCounts(ngram=int(n), **{name: int(column[b]) for name, column in sums.items()})
+            BenchmarkCounts(
+                ngram=int(n),
+                **{name: int(column[b]) for name, column in sums.items()},
+                foldings={name: int(c[b]) for name, c in disguised.items() if c[b]},
+            )
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
 
@@ -152,7 +184,10 @@ class Analysis:
         items))` of the texts; only those of a text's own item.
         """
         rows = np.flatnonzero(np.isin(self._texts.items, items))
-        hits = find(self._texts.texts.take(pa.array(rows)), self._index)
+        folded = fold(self._texts.texts.take(pa.array(rows)), self._texts.folding)
+        hits = find(folded.text, self._index)
+        places = folded.source_spans(hits.docs, hits.starts, hits.ends)
+        hits = hits._replace(starts=places.starts, ends=places.ends)
         spans = overlaps(hits, self._index, ~self._met | self._ignored)
         own = spans.items == self._texts.items[rows][spans.docs]
         docs, items, starts, ends, ngrams = (column[own] for column in spans[:5])

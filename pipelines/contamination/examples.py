@@ -1,6 +1,7 @@
 """Documents that show what of an item was found: the longest match, and the text around it."""
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ EXAMPLE = pa.schema(
         # n-grams of the item that the document has, and their share of all that count
         pa.field("ngrams", pa.int64(), nullable=False),
         pa.field("found_frac", pa.float64(), nullable=False),
+        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see them all
+        pa.field("foldings", pa.uint8(), nullable=False),
         # spans of the document that have them; UTF-8 bytes of the longest
         pa.field("spans", pa.int64(), nullable=False),
         pa.field("start_byte", pa.int64(), nullable=False),
@@ -27,6 +30,31 @@ EXAMPLE = pa.schema(
         pa.field("after", pa.string(), nullable=False),
     ]
 )
+
+
+class Pairs(NamedTuple):
+    """Pairs of a document and an item that has a span in it.
+
+    rows, items: (n,) int64, rows of the documents, and items.
+    ngrams, shares: (n,), n-grams of the item that the document has, and their share.
+    foldings: (n,) uint8, bits of those that it took to see them all.
+    """
+
+    rows: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int64]
+    ngrams: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+    foldings: npt.NDArray[np.uint8]
+
+    def only(self, wanted: npt.NDArray[np.int64]) -> "Pairs":
+        """Those at the places `wanted`."""
+        return Pairs(
+            self.rows[wanted],
+            self.items[wanted],
+            self.ngrams[wanted],
+            self.shares[wanted],
+            self.foldings[wanted],
+        )
 
 
 def best_of(
@@ -45,21 +73,14 @@ def best_of(
     return order[rank < most]
 
 
-def examples_of(
-    found: pa.RecordBatch,
-    spans: Overlaps,
-    rows: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],
-    n_grams: npt.NDArray[np.int64],
-    shares: npt.NDArray[np.float64],
-) -> pa.Table:
+def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs) -> pa.Table:
     """A row of schema EXAMPLE for each pair of a document and an item.
 
     found: documents (schema FOUND).
     spans: of all of `found` and all items.
-    rows, items: (n,) int64, the pairs: rows of `found`, and items that have a span in them.
-    n_grams, shares: (n,), of each pair.
+    chosen: the pairs, whose rows are those of `found`.
     """
+    rows, items = chosen.rows, chosen.items
     longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))
     pairs, first, counts = np.unique(
         np.stack([spans.docs, spans.items])[:, longest_first],
@@ -74,8 +95,9 @@ def examples_of(
     columns = [
         pa.array(items),
         *(found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")),
-        pa.array(n_grams),
-        pa.array(shares),
+        pa.array(chosen.ngrams),
+        pa.array(chosen.shares),
+        pa.array(chosen.foldings),
         pa.array(counts[at]),
         pa.array(starts),
         pa.array(ends),

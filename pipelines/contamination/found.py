@@ -29,6 +29,8 @@ FOUND = pa.schema(
         pa.field("grams", pa.list_(pa.int64()), nullable=False),
         pa.field("starts", pa.list_(pa.int64()), nullable=False),
         pa.field("ends", pa.list_(pa.int64()), nullable=False),
+        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see it
+        pa.field("foldings", pa.list_(pa.uint8()), nullable=False),
         # of each stretch of text with hits: its first byte in the document, the text
         pa.field("passage_starts", pa.list_(pa.int64()), nullable=False),
         pa.field("passages", pa.list_(pa.large_string()), nullable=False),
@@ -37,11 +39,14 @@ FOUND = pa.schema(
 )
 
 
-def collect(batch: pa.RecordBatch, hits: Hits, source: str) -> pa.RecordBatch:
+def collect(
+    batch: pa.RecordBatch, hits: Hits, foldings: npt.NDArray[np.uint8], source: str
+) -> pa.RecordBatch:
     """A row of schema FOUND for each document that has a hit.
 
     batch: documents (schema DOCUMENT).
-    hits: of `dedup.overlap.find` in the text column of the batch.
+    hits: of `dedup.overlap.find`, in bytes of the text column of the batch.
+    foldings: (n_hits,) uint8, bits of those that each hit needed.
     source: that of the batch's shard.
     """
     rows = np.unique(hits.docs)
@@ -51,7 +56,10 @@ def collect(batch: pa.RecordBatch, hits: Hits, source: str) -> pa.RecordBatch:
         batch["id"].take(pa.array(rows)),
         pa.repeat(source, len(rows)),
         pa.array(text_buffers(batch["text"]).lengths[rows]),
-        *(_lists(rows, hits.docs, pa.array(c)) for c in (hits.grams, hits.starts, hits.ends)),
+        *(
+            _lists(rows, hits.docs, pa.array(column))
+            for column in (hits.grams, hits.starts, hits.ends, foldings)
+        ),
         _lists(rows, passages.docs, pa.array(passages.starts)),
         _lists(rows, passages.docs, piece_texts(batch["text"], passages)),
     ]

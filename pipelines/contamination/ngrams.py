@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dedup.fold import Folding, fold
 from dedup.gram_words import count_words
 from dedup.ngram_index import MIN_WORDS, NgramIndex
 
@@ -42,7 +43,8 @@ def ngram_of(lengths_words: npt.NDArray[np.integer]) -> int:
 class ItemTexts:
     """The texts of all benchmarks' items, and how each is matched.
 
-    texts: (n_texts,) large_string.
+    texts: (n_texts,) large_string, as the benchmarks have them.
+    folding: what they are freed from before words are counted and n-grams made.
     items: (n_texts,) int64, the item of each text; items count through the benchmarks.
     ngrams: (n_texts,) int64, N of the item's benchmark.
     least: (n_texts,) int64, words from which on the text is matched as a whole.
@@ -52,6 +54,7 @@ class ItemTexts:
     """
 
     texts: pa.Array
+    folding: Folding
     items: npt.NDArray[np.int64]
     ngrams: npt.NDArray[np.int64]
     least: npt.NDArray[np.int64]
@@ -60,7 +63,8 @@ class ItemTexts:
     benchmark_ngrams: npt.NDArray[np.int64]
 
     def indexed(self) -> NgramIndex:
-        return NgramIndex.build(self.texts, self.items, ngram=self.ngrams, least=self.least)
+        folded = fold(self.texts, self.folding).text
+        return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
 
 
 def prepare_texts(
@@ -68,6 +72,7 @@ def prepare_texts(
     items: npt.NDArray[np.int64],
     n_items: npt.NDArray[np.int64],
     ngrams: list[int | None] | None = None,
+    folding: Folding | None = None,
 ) -> ItemTexts:
     """Settle N of each benchmark, and which texts are matched as a whole.
 
@@ -76,8 +81,10 @@ def prepare_texts(
     texts, items: as of `ItemTexts`; those of an item need not stand together.
     n_items: (n_benchmarks,) int64, items of each benchmark, one at least.
     ngrams: N of each benchmark; None computes it.
+    folding: the default of `Folding` if None.
     """
-    counts = count_words(texts)
+    folding = folding or Folding()
+    counts = count_words(fold(texts, folding).text)
     lengths = np.zeros(int(n_items.sum()), np.int64)
     np.maximum.at(lengths, items, counts)
     starts = np.cumsum(n_items) - n_items
@@ -95,6 +102,7 @@ def prepare_texts(
     least[longest[counts[longest] < MIN_WORDS]] = LEAST_WHOLE
     return ItemTexts(
         texts=texts,
+        folding=folding,
         items=items,
         ngrams=settled[np.searchsorted(starts, items, "right") - 1],
         least=least,

@@ -35,8 +35,13 @@ def analysed(texts, shards, ignored=None, **settings):
     analysis = Analysis(texts, index, mask, **settings)
     for ordinal, docs in enumerate(shards):
         batch = document_batch(docs, ordinal)
-        analysis.add(collect(batch, find(batch["text"], index), f"shard {ordinal}"))
+        analysis.add(searched(batch, index, f"shard {ordinal}"))
     return analysis
+
+
+def searched(batch, index, source):
+    hits = find(batch["text"], index)
+    return collect(batch, hits, np.zeros(len(hits.docs), np.uint8), source)
 
 
 sentence = st.lists(st.sampled_from(["a", "B", "c!", "é", "d"]), max_size=12).map(" ".join)
@@ -85,7 +90,7 @@ def test_what_is_found_can_be_read_again():
     index = texts.indexed()
     batch = document_batch(docs)
     hits = find(batch["text"], index)
-    found = collect(batch, hits, "web")
+    found = searched(batch, index, "web")
     assert found.schema == FOUND
     assert found["id"].to_pylist() == ["1", "2"]
     again = hits_of(found)
@@ -152,7 +157,7 @@ def test_the_order_of_the_shards_does_not_matter():
     texts = prepared([item], [0], 1)
     index = texts.indexed()
     batches = [document_batch([f"{item} {o}", words(13, "i")], o) for o in range(4)]
-    found = [collect(b, find(b["text"], index), "web") for b in batches]
+    found = [searched(b, index, "web") for b in batches]
     made = []
     for shards in (found, found[::-1]):
         analysis = Analysis(texts, index, np.zeros(len(index.hashes), bool), most_examples=3)

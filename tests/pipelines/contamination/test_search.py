@@ -1,0 +1,92 @@
+import json
+
+import numpy as np
+import pytest
+
+from pipelines.benchmark.spec import Benchmark
+from pipelines.contamination.analysis import Analysis
+from pipelines.contamination.benchmark_index import ITEMS, NGRAMS, BenchmarkIndex
+from pipelines.contamination.matching import Matching
+from pipelines.contamination.search import search
+from pipelines.errors import ConfigError, ShardError
+from tests.strategies import document_batch
+
+QUESTION = "Natalia sold clips to 48 of her friends in April, & then she sold half as many"
+OTHER = "Weng earns $12 an hour for babysitting, “yesterday” she did just 50 minutes of it"
+
+
+def benchmark(folder, name, *questions):
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps({"q": q}) + "\n" for q in questions))
+    return Benchmark(name=name, path=str(path))
+
+
+@pytest.fixture
+def matching(tmp_path):
+    sums = benchmark(tmp_path, "sums", "too short", QUESTION)
+    return Matching(benchmarks=(sums, benchmark(tmp_path, "wages", OTHER)))
+
+
+def analysed(index, docs):
+    analysis = Analysis(index.texts, index.ngrams, index.ignored)
+    analysis.add(search(document_batch(docs), index, "web"))
+    return analysis
+
+
+def test_an_item_in_disguise_is_found_where_it_stands_in_the_document(matching):
+    index = BenchmarkIndex.build(matching)
+    hidden = QUESTION.replace("&", "&amp;").replace("sold", "s\u200bold")
+    wide = OTHER.replace("hour", "\uff48\uff4f\uff55\uff52").replace("“", '"').replace("”", '"')
+    docs = ["clean", f"<p>é {hidden} …</p>", f"東京 {wide}. {QUESTION}"]
+    analysis = analysed(index, docs)
+    rows = analysis.examples.to_pylist()
+    assert [(r["item"], r["id"], r["match"]) for r in rows] == [
+        (1, "1", hidden),
+        (1, "2", QUESTION),
+        (2, "2", wide),
+    ]
+    assert index.names_of(np.array([1, 2])) == ["sums:1", "wages:0"]
+    for row in rows:
+        doc = docs[int(row["id"])].encode()
+        assert doc[row["start_byte"] : row["end_byte"]].decode() == row["match"]
+    assert [r["foldings"] for r in rows] == [0b1001, 0, 0b100]  # entities + invisible; compat
+    assert analysis.foldings().tolist() == [0, 0, 0b100]
+    assert [c.foldings for c in analysis.counts()] == [{}, {"compat": 1}]
+
+
+def test_a_folding_that_is_switched_off_sees_nothing(matching):
+    off = matching.folding.model_copy(update={"compat": False})
+    index = BenchmarkIndex.build(matching.model_copy(update={"folding": off}))
+    wide = OTHER.replace("hour", "\uff48\uff4f\uff55\uff52")
+    assert analysed(index, [wide, OTHER]).item_docs.tolist() == [0, 0, 1]
+
+
+def test_a_saved_index_finds_the_same(matching, tmp_path):
+    made = BenchmarkIndex.build(matching)
+    folder = tmp_path / "index"
+    assert made.save(folder) == [folder / NGRAMS, folder / ITEMS]
+    loaded = BenchmarkIndex.load(folder, matching)
+    batch = document_batch([QUESTION, OTHER, "x"])
+    assert search(batch, loaded, "web") == search(batch, made, "web")
+    assert loaded.benchmarks == made.benchmarks
+    assert loaded.ignored.tolist() == made.ignored.tolist()
+    assert [b["items"] for b in made.benchmarks] == [2, 1]
+    assert [b["untestable"] for b in made.benchmarks] == [1, 0]
+
+
+def test_an_index_of_other_settings_is_refused(matching, tmp_path):
+    BenchmarkIndex.build(matching).save(tmp_path)
+    more = matching.model_copy(update={"most_docs": 3})
+    assert BenchmarkIndex.load(tmp_path, more).matching.most_docs == 3
+    with pytest.raises(ShardError, match=r"made for ngram auto, this run needs 9; delete it"):
+        BenchmarkIndex.load(tmp_path, matching.model_copy(update={"ngram": 9}))
+    with pytest.raises(ShardError, match="made for benchmarks"):
+        BenchmarkIndex.load(
+            tmp_path, matching.model_copy(update={"benchmarks": matching.benchmarks[:1]})
+        )
+
+
+def test_items_of_a_word_or_two_are_refused_with_the_fields(tmp_path):
+    words = benchmark(tmp_path, "words", "yes", "no way")
+    with pytest.raises(ConfigError, match="none of 2 items has 3 words in q; name other fields"):
+        BenchmarkIndex.build(Matching(benchmarks=(words,)))
