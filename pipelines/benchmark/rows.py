@@ -45,6 +45,9 @@ def read_rows(path: str) -> list[Row]:
 
 def _read_files(files: list[InputFile]) -> list[Row]:
     readable = [f for f in files if _is_readable(f.path)]
+    saved = [f.path.removesuffix(f"/{STATE}") for f in files if f.path.endswith(f"/{STATE}")]
+    if not readable and saved:
+        raise ValueError(f"holds saved datasets; name one: {', '.join(saved)}")
     if not readable:
         raise ValueError(
             f"has no file that ends in {', '.join(READERS)}, and no {STATE};"

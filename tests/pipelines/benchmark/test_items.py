@@ -169,8 +169,13 @@ def test_a_folder_must_be_one_saved_split(tmp_path):
         f" {tmp_path}/both/train, {tmp_path}/both/test"
     )
     assert refusal(Benchmark(name="quiz", path=str(tmp_path))) == (
-        f"benchmark 'quiz': {tmp_path}: has no file that ends in .jsonl, .json, .csv, .parquet,"
-        " and no state.json; name a file, or a saved dataset"
+        f"benchmark 'quiz': {tmp_path}: holds saved datasets; name one:"
+        f" {tmp_path}/both/test, {tmp_path}/both/train"
+    )
+    (tmp_path / "empty").mkdir()
+    assert refusal(Benchmark(name="quiz", path=f"{tmp_path}/empty")) == (
+        f"benchmark 'quiz': {tmp_path}/empty: has no file that ends in .jsonl, .json, .csv,"
+        " .parquet, and no state.json; name a file, or a saved dataset"
     )
 
 
