@@ -45,7 +45,7 @@ def judged_tiers(sheet: Sheet) -> dict[str, tuple[Verdict, ...]]:
 def told_tier(verdicts: Sequence[Verdict]) -> str:
     """How much to buy, and which requirement comes nearest to what that delivers.
 
-    "96.5 TB; restart reads use 41 %", "164 TB; for checkpoint writes".
+    "96.5 TB; restart reads use 41 %", "165 TB; for checkpoint writes".
     """
     amount = told_to_buy(verdicts) or NONE
     found = deciding(verdicts)

@@ -1,19 +1,50 @@
 """A sheet as JSON: each value with what it rests on, measured told from assumed.
 
-The schema, by key:
+The schema; a key's own keys stand beneath it:
 
 sheet           its version, "2"
 corpora         what was measured, by name of the corpus or source
 headline        names of the figures that matter first
-sections        title, and rows: name, value, unit, shown (as a person reads it), low and high (95 %
-                interval, null where no input has one), formula, inputs, source, measured (nothing
-                but measurements went in), verified (every figure stands in a document), rests_on
-verdicts        of each storage tier on each requirement: tier, requirement, outcome ("enough",
-                "short", "unknown": not published), limit (of the tier, the nearest), shortfall (how
-                many times what is offered is needed) and enough (how much of the tier would be) as
-                rows or null, each_node (that much in each), steps (rows between), unverified
-                (columns of the tier), told (all that in words)
-assumptions     the inputs at the bottom of all this that nobody measured, each once
+sections        of the sheet, in order
+    title       of the section
+    rows        requirements
+        name        unique in the sheet
+        value       in `unit`; null where it is infinite
+        unit        "bytes", "bytes/s", "days" …
+        low, high   95 % interval; null where no input has one
+        shown       value and unit as a person reads them
+        formula     in words, in the names of the inputs
+        source      of the formula
+        measured    whether nothing but measurements went in
+        verified    whether every figure that went in stands in a document
+        rests_on    the kinds of inputs beneath it, through every row
+        inputs      of the formula
+            name            of the formula's argument
+            value, unit     as of a row
+            low, high       as of a row
+            source          who says so
+            computed_by     name of the row it is the value of, or null
+            measured        whether it was read off a corpus
+            verified        whether it stands in a document
+            key             of the plan's setting that changes it, or null
+verdicts        of each storage tier on each requirement
+    tier            its name
+    own             whether it is a row of the plan
+    requirement     name of the sheet's row
+    outcome         "enough", "short", "not shared" (checkpoints in drives that are lost with their
+                    node), "unknown" (nobody has published, or stated, what would tell)
+    limit           of the tier, the one furthest from enough: "one client", "each TiB" …
+    client_only     whether only one client's limit is known, so that servers were not judged
+    shortfall       how many times what is offered is needed, or null; here and below
+                    requirements, without `shown` and `rests_on`
+    enough          how much of the tier is enough, where more of it helps, or null
+    instances       that this takes, where it is more than one, or null
+    each_node       whether each node needs so much
+    reason          why no amount is enough, or empty
+    steps           requirements between the sheet's and these
+    unverified      columns of the tier that went in and stand in no document
+    told            all that in words
+assumptions     inputs at the bottom of all this that nobody measured, each once
 unverified      those of them that come from memory
 notes           sentences on what the headline consists of and hangs on
 warnings        sentences

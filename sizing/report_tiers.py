@@ -164,15 +164,16 @@ def _cell(tier: TierRow, column: str, unit: str) -> str:
 
 
 def _sold(tier: TierRow) -> str:
-    """From the least to the most of one instance."""
-    least, most = (
-        None if n is None else format_bytes(n) for n in (tier.least_bytes, tier.most_bytes)
+    """From the least to the most of one instance, in what steps."""
+    least, most, step = (
+        None if n is None else format_bytes(n)
+        for n in (tier.least_bytes, tier.most_bytes, tier.step_bytes)
     )
     if least and most:
-        return f"{least} to {most}"
-    if most:
-        return f"up to {most}"
-    return f"from {least}" if least else NONE
+        sold = f"{least} to {most}"
+    else:
+        sold = f"up to {most}" if most else f"from {least}" if least else ""
+    return f"{sold} in steps of {step}".strip() if step else sold or NONE
 
 
 def _said(made: Table, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -27,17 +27,6 @@ def ends(quantity: str, low: float, high: float) -> Spread:
     return {quantity: (low, high)}
 
 
-def of_error(quantity: str, value: float, se: float | None) -> Spread:
-    """The spread of a quantity from its standard error; none without one.
-
-        value - 1.96 se   to   value + 1.96 se
-
-    >>> of_error("ratio", 100.0, 10.0)
-    {'ratio': (80.4, 119.6)}
-    """
-    return {} if se is None else ends(quantity, value - Z_95 * se, value + Z_95 * se)
-
-
 def carried(
     function: Callable[..., float], values: Mapping[str, float], spreads: Mapping[str, Spread]
 ) -> Spread:

@@ -177,15 +177,6 @@ def format_rate(bytes_per_s: float, *, digits: int = 3) -> str:
     return _si(bytes_per_s, "B/s", digits)
 
 
-def format_bit_rate(bits_per_s: float, *, digits: int = 3) -> str:
-    """Bits per second, SI.
-
-    >>> format_bit_rate(400e9)
-    '400 Gb/s'
-    """
-    return _si(bits_per_s, "b/s", digits)
-
-
 def format_count(n: float, *, digits: int = 3) -> str:
     """A whole number under a million in full, a larger one to `digits` significant digits.
 
@@ -209,6 +200,8 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
     ('5.68 TB', '989 TFLOP/s')
     >>> format_quantity(3.2e12, "bits/s"), format_quantity(18.4e12, "bytes/day")
     ('3.2 Tb/s', '18.4 TB/day')
+    >>> format_quantity(2.4e12, "FLOP"), format_quantity(3.79e25, "FLOP")
+    ('2.4 trillion FLOP', '3.79e25 FLOP')
     >>> format_quantity(67.1234, "days"), format_quantity(0.25, "days")
     ('67.1 days', '6 hours')
     >>> format_quantity(0.5, "hours"), format_quantity(0.01, "days")
@@ -224,6 +217,8 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
         return f"{_rounded(100 * value, digits)} %"
     if unit == "ratio":
         return f"{value:.4g}"
+    if unit == "FLOP" and value >= 10**18:  # of a whole training: so they are written
+        return f"{_rounded(value, digits).replace('+', '')} FLOP"
     if unit.startswith("USD"):
         value = float(_rounded(value, digits))  # no price is known to the dollar
     for short, longer in (("s", "minutes"), ("minutes", "hours")):

@@ -15,7 +15,7 @@ MOST_NODE_DRIVES = 24  # our choice: servers of two units with more are rare
 class Verdict:
     """One tier against one requirement.
 
-    requirement: name of the sheet's row.
+    tier: its name.  requirement: name of the sheet's row.
     outcome: "not shared" of checkpoints in drives that are lost with their node.
     limit: of the tier, the one that is furthest from enough: "one client", "each TiB".
     client_only: no limit but one client's is known, so that the servers were not judged.

@@ -3,7 +3,17 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from sizing.document.section import Derivation, Derivations, Section, Table
+from sizing.document.section import (
+    Block,
+    Comparison,
+    Comparisons,
+    Derivation,
+    Derivations,
+    Passage,
+    Section,
+    Table,
+)
+from sizing.document.unseen import named
 
 # what Markdown or the HTML in it would obey; an underscore inside a word is none of it
 _OBEYED = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
@@ -20,9 +30,12 @@ def markdown(title: str, sections: Sequence[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: str | Table | Derivations, title: str) -> str:
+def _block(block: Block, title: str) -> str:
     if isinstance(block, Table):
         return _table(block, title)
+    if isinstance(block, Comparisons):
+        parts = [f"### {_plain(block.caption)}", *map(_comparison, block.rows[: block.n_open])]
+        return "\n\n".join(parts)
     if isinstance(block, Derivations):
         parts = [f"### {_plain(block.caption)}", *(_derivation(row) for row in block.rows)]
         return "\n\n".join(parts)
@@ -45,6 +58,20 @@ def _derivation(of: Derivation) -> str:
             f"Formula: {_plain(of.source)}.",
         )
     )
+
+
+def _comparison(of: Comparison) -> str:
+    facts = " · ".join(_plain(fact) for fact in of.facts)
+    return "\n\n".join((f"**{_plain(of.title)}** · {facts}", *map(_passage, of.sides)))
+
+
+def _passage(passage: Passage) -> str:
+    """A quotation, what is marked in brackets that the text itself cannot hold."""
+    pieces = [
+        f"⟦{text}⟧" if marked else text
+        for text, marked in ((named(p.text, "⟦⟧"), p.marked) for p in passage.pieces)
+    ]
+    return f"> **{_plain(passage.name)}:** {_plain(''.join(pieces))}"
 
 
 def _code(text: str) -> str:

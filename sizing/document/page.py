@@ -6,8 +6,15 @@ Readable in light and dark, on paper, and by a screen reader. All text is escape
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sizing.document import svg
-from sizing.document.section import Derivation, Derivations, Section, Table, count
+from sizing.document import passages, svg
+from sizing.document.section import (
+    Comparisons,
+    Derivation,
+    Derivations,
+    Section,
+    Table,
+    count,
+)
 from sizing.document.svg import escaped
 
 OPEN_ROWS = 40  # a longer table is folded
@@ -117,7 +124,7 @@ def page(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}{svg.STYLE}</style>\n</head>\n"
+        f"<title>{escaped(title)}</title>\n<style>{STYLE}{svg.STYLE}{passages.STYLE}</style>\n</head>\n"
         f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n{''.join(parts)}</main>\n"
         f"<footer>{escaped(footer)}</footer>\n</body>\n</html>\n"
     )
@@ -130,7 +137,7 @@ def figure(title: str, note: str, drawn: str) -> str:
 
 
 def _section(section: Section, figures: Sequence[str]) -> str:
-    """Its words, the tables that stand open, the plots, then what is folded."""
+    """Its words, the tables that stand open, the plots, passages, then what is folded."""
     words = [f"<p>{escaped(b)}</p>\n" for b in section.blocks if isinstance(b, str)]
     tables = [b for b in section.blocks if isinstance(b, Table)]
     open_tables = [_table(t, section.title) for t in tables if not _folded(t)]
@@ -138,6 +145,7 @@ def _section(section: Section, figures: Sequence[str]) -> str:
         "".join(words),
         _group("tables", open_tables),
         _group("plots", figures),
+        "".join(passages.drawn(b) for b in section.blocks if isinstance(b, Comparisons)),
         "".join(_table(t, section.title) for t in tables if _folded(t)),
         "".join(_derivations(b) for b in section.blocks if isinstance(b, Derivations)),
     )

@@ -1,4 +1,4 @@
-"""A document: sections of paragraphs, tables and derivations, made into pages and Markdown.
+"""A document: sections of paragraphs, tables and other blocks, made into pages and Markdown.
 
 Every cell and paragraph is plain text, some of it untrusted (paths, sources, reasons, names):
 whoever renders it escapes it.
@@ -71,6 +71,44 @@ class Derivations:
     rows: tuple[Derivation, ...]
 
 
+class Piece(NamedTuple):
+    """A stretch of a text.  marked: it is what the reader looks for."""
+
+    text: str
+    marked: bool = False
+
+
+class Passage(NamedTuple):
+    """Text of someone else's, of any length and any characters.  name: says whose."""
+
+    name: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two texts side by side, with what they have in common marked.  facts: a few words each."""
+
+    title: str
+    facts: tuple[str, ...]
+    sides: tuple[Passage, Passage]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparisons:
+    """The first `n_open` for every reader, the others for those who ask.
+
+    Where nothing can be folded the others are left out.
+    """
+
+    caption: str
+    rows: tuple[Comparison, ...]
+    n_open: int
+
+
+Block: TypeAlias = str | Table | Derivations | Comparisons
+
+
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """key: names it inside a document.  blocks: in order.
@@ -80,7 +118,7 @@ class Section:
 
     key: str
     title: str
-    blocks: tuple[str | Table | Derivations, ...]
+    blocks: tuple[Block, ...]
 
 
 def table(

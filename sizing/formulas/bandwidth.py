@@ -26,17 +26,6 @@ def read_bytes_per_s(
     return tokens_per_s * stored_bytes_per_token * read_amplification
 
 
-def device_bytes_per_s(*, useful_bytes_per_s: float, read_amplification: float) -> float:
-    """What storage delivers so that so much of it is of use.
-
-        useful bytes/s x read amplification
-
-    >>> device_bytes_per_s(useful_bytes_per_s=100e6, read_amplification=14.0) / 1e9  # GB/s
-    1.4
-    """
-    return useful_bytes_per_s * read_amplification
-
-
 def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> float:
     """Mean rate over all epochs, what the nodes still hold in memory left out.
 
@@ -206,12 +195,6 @@ READ_BYTES_PER_S = Formula(
     equation="tokens_per_s x stored_bytes_per_token x read_amplification",
     unit="bytes/s",
     source="definition; nothing is counted as cached in the nodes' memory",
-)
-DEVICE_BYTES_PER_S = Formula(
-    function=device_bytes_per_s,
-    equation="useful_bytes_per_s x read_amplification",
-    unit="bytes/s",
-    source="definition",
 )
 UNCACHED_BYTES_PER_S = Formula(
     function=uncached_bytes_per_s,

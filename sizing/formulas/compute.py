@@ -153,23 +153,6 @@ def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float
     return trained_tokens * train_flops_per_token
 
 
-def contrastive_flops_per_pair(
-    *, image_params: float, image_tokens: float, text_params: float, text_tokens: float
-) -> float:
-    """Training FLOP of an image with its text through two encoders, as in CLIP.
-
-        6 x (image parameters x image tokens + text parameters x text tokens)
-
-    >>> pair = contrastive_flops_per_pair(
-    ...     image_params=0.304e9, image_tokens=257, text_params=0.124e9, text_tokens=77
-    ... )
-    >>> f"{pair / 1e9:.0f} GFLOP"  # CLIP ViT-L/14
-    '526 GFLOP'
-    """
-    work = image_params * image_tokens + text_params * text_tokens
-    return FLOPS_PER_PARAM_AND_TOKEN * work
-
-
 _KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
 _PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
 
@@ -190,12 +173,6 @@ HARDWARE_FLOPS_PER_TOKEN = Formula(
     equation="train_flops_per_token x (1 + recompute_frac / 3)",
     unit="FLOP",
     source="EleutherAI, Transformer Math 101: 8 FLOP a parameter with full recomputation",
-)
-HFU_OF_MFU = Formula(
-    function=hfu_of_mfu,
-    equation="mfu x (1 + recompute_frac / 3)",
-    unit="fraction",
-    source=f"{_PALM}: an HFU counts recomputation, an MFU does not",
 )
 MFU_OF_HFU = Formula(
     function=mfu_of_hfu,
@@ -227,10 +204,4 @@ TRAIN_FLOPS = Formula(
     equation="trained_tokens x train_flops_per_token",
     unit="FLOP",
     source=_KAPLAN,
-)
-CONTRASTIVE_FLOPS_PER_PAIR = Formula(
-    function=contrastive_flops_per_pair,
-    equation="6 x (image_params x image_tokens + text_params x text_tokens)",
-    unit="FLOP",
-    source=f"{_KAPLAN}, for each of the two encoders; attention not counted",
 )

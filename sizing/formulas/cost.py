@@ -115,12 +115,6 @@ COMPUTE_USD = Formula(
     unit="USD",
     source="definition",
 )
-WASTE_USD_PER_HOUR = Formula(
-    function=waste_usd_per_hour,
-    equation="waste_frac x accelerators x usd_per_hour",
-    unit="USD/hour",
-    source="definition",
-)
 WASTE_USD_PER_DAY = Formula(
     function=waste_usd_per_day,
     equation="waste_frac x accelerators x usd_per_hour x 24",

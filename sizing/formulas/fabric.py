@@ -86,12 +86,6 @@ def cost_reduction(*, cost: float, base_cost: float) -> float:
 
 _CLOS = "folded Clos network of equal switches, non-blocking"
 
-CLOS_TIERS = Formula(
-    function=clos_tiers,
-    equation="least t with 2 x (radix / 2)^t >= endpoints",
-    unit="tiers",
-    source=_CLOS,
-)
 CLOS_SWITCHES = Formula(
     function=clos_switches,
     equation="accelerators / (radix / 2) x (tiers - 1) + accelerators / radix",

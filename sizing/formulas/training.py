@@ -165,17 +165,6 @@ def source_tokens_per_s(
     return tokens_per_s * source_tokens / trained_tokens
 
 
-def samples_per_s(*, tokens_per_s: float, tokens_per_sample: float) -> float:
-    """Samples, or sequences, that the whole job trains on each second.
-
-        tokens/s / tokens in a sample
-
-    >>> samples_per_s(tokens_per_s=8.192e6, tokens_per_sample=8192)
-    1000.0
-    """
-    return tokens_per_s / tokens_per_sample
-
-
 def compute_optimal_tokens(*, params: float) -> float:
     """Tokens that make the best model of this size for its compute.
 
@@ -265,12 +254,6 @@ SOURCE_TOKENS_PER_S = Formula(
     equation="tokens_per_s x source_tokens / trained_tokens",
     unit="tokens/s",
     source="definition; sources are mixed evenly over the training",
-)
-SAMPLES_PER_S = Formula(
-    function=samples_per_s,
-    equation="tokens_per_s / tokens_per_sample",
-    unit="samples/s",
-    source="definition",
 )
 COMPUTE_OPTIMAL_TOKENS = Formula(
     function=compute_optimal_tokens,

@@ -29,15 +29,24 @@ def offered_by_capacity(*, bought_bytes: float, of_tib: float) -> float:
     return bought_bytes / TIB * of_tib
 
 
-def bought_bytes(*, usable_bytes: float, least_bytes: float, instances: float = 1) -> float:
-    """Capacity that is bought of a tier of which there is a least.
+def bought_bytes(
+    *, usable_bytes: float, least_bytes: float = 0, step_bytes: float = 0, instances: float = 1
+) -> float:
+    """Capacity that is bought of a tier of which there is a least, or steps.
 
-        the more of what is needed and instances x the least that is sold
+        the more of what is needed, in whole steps, and instances x the least that is sold
+
+    The least need not be a whole step. step_bytes: 0 where any size is sold.
 
     >>> bought_bytes(usable_bytes=1e12, least_bytes=9.6e12)
     9600000000000.0
+    >>> [bought_bytes(usable_bytes=n, least_bytes=1.2, step_bytes=2.4) for n in (1, 2, 4)]
+    [1.2, 2.4, 4.8]
     """
-    return max(usable_bytes, instances * least_bytes)
+    least = instances * least_bytes
+    if usable_bytes <= least:
+        return least
+    return math.ceil(usable_bytes / step_bytes) * step_bytes if step_bytes else usable_bytes
 
 
 def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> float:
@@ -97,7 +106,8 @@ OFFERED_BY_CAPACITY = Formula(
 )
 BOUGHT_BYTES = Formula(
     function=bought_bytes,
-    equation="usable_bytes, at least least_bytes of each of its instances, 1 where none are told",
+    equation="usable_bytes, up to whole step_bytes where they are told, at least least_bytes of"
+    " each of its instances, 1 where none are told",
     unit="bytes",
     source="definition",
 )

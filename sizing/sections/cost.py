@@ -1,5 +1,6 @@
 """What training and storage cost, and what it would be worth not to wait for storage."""
 
+from sizing.formulas.compute import TRAIN_FLOPS
 from sizing.formulas.cost import (
     AFFORDABLE_BYTES,
     COMPUTE_USD,
@@ -29,6 +30,12 @@ TWICE = 2.0
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section; costs of failures, and in all, only where any time is left."""
+    sheet.add(
+        "FLOP of the whole training",
+        TRAIN_FLOPS,
+        trained_tokens=sheet["tokens trained on"],
+        train_flops_per_token=sheet["train FLOP a token"],
+    )
     hours = sheet.add(
         "accelerator hours",
         JOB_ACCELERATOR_HOURS,

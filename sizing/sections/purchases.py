@@ -19,14 +19,19 @@ ON_DRIVES = "usable capacity of a node's drives"
 def bought(sheet: Sheet, tier: TierRow, wanted: Requirement) -> tuple[Requirement, ...]:
     """Of a tier of which so many bytes are wanted; the rows before it, if any, first.
 
-    It is `wanted` itself where nothing is said of the least that is sold.
+    It is `wanted` itself where nothing is said of the least and the steps that are sold.
     """
-    if tier.least_bytes is None:
+    sold = [
+        cell(sheet, tier, column, column, "bytes")
+        for column in ("least_bytes", "step_bytes")
+        if getattr(tier, column) is not None
+    ]
+    if not sold:
         return (wanted,)
     several = instances(sheet, tier, wanted)
     given = [
         wanted.as_input("usable_bytes"),
-        cell(sheet, tier, "least_bytes", "least_bytes", "bytes"),
+        *sold,
         *([several.as_input("instances")] if several is not None else []),
     ]
     made = BOUGHT_BYTES.requirement(f"{wanted.name}: of {tier.name}", given)

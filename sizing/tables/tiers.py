@@ -17,6 +17,7 @@ class TierRow(Row):
     drive_*: of one drive; drive_bytes is its capacity.  iops: of small random requests.
     prefix_*_per_s: requests to one prefix (partition) of an object store.
     least_bytes, most_bytes: that can be bought, of one instance.
+    step_bytes: what is bought is a multiple of it, or the least.
     several: more than one instance may be bought, each a file system of its own.
     local: each node has its own, so that one node's share is all it can read.
     candidate: judged where a plan names no candidates; false for what others have built.
@@ -43,6 +44,7 @@ class TierRow(Row):
     prefix_put_per_s: Positive | None = None
     least_bytes: Capacity | None = None
     most_bytes: Capacity | None = None
+    step_bytes: Capacity | None = None
     several: bool = False
     local: bool = False
     candidate: bool = True
@@ -59,6 +61,11 @@ class TierRow(Row):
             raise ValueError(
                 f"{self.name}: least_bytes {self.least_bytes:,} is more than most_bytes"
                 f" {self.most_bytes:,}; swap them, or give one"
+            )
+        if self.step_bytes and self.most_bytes and self.most_bytes % self.step_bytes:
+            raise ValueError(
+                f"{self.name}: most_bytes {self.most_bytes:,} is no whole number of step_bytes"
+                f" {self.step_bytes:,}; give a multiple of it"
             )
         return self
 

@@ -1,10 +1,23 @@
 """A formula shows exactly the inputs it uses, and carries their intervals."""
 
+import ast
+import importlib
+import pkgutil
+import re
+from functools import cache
+from inspect import isfunction
+from pathlib import Path
+
 import pytest
 
+import sizing
+import sizing.formulas
+from sizing.claims.claim import FOLDER
 from sizing.formula import Formula
 from sizing.requirement import Input
-from sizing.spread import of_error
+from sizing.spread import ends
+
+MODULES = sorted(m.name for m in pkgutil.iter_modules(sizing.formulas.__path__, "sizing.formulas."))
 
 
 def volume(*, width, height, depth):
@@ -21,7 +34,7 @@ def side(name, value, se=None, *, measured=True):
         unit="m",
         measured=measured,
         source="ruler",
-        spread=of_error(name, value, se),
+        spread={} if se is None else ends(name, value - 1.96 * se, value + 1.96 * se),
     )
 
 
@@ -54,3 +67,29 @@ def test_an_interval_goes_from_row_to_row():
     assert row.interval == pytest.approx((6.0 - 1.96, 6.0 + 1.96))
     twice = Formula(function=lambda *, v: 2 * v, equation="2 v", unit="m", source="school")
     assert twice.requirement("t", [row.as_input("v")]).interval == pytest.approx((8.08, 15.92))
+
+
+@cache
+def used_names():
+    """What sizing calls by name, the constants that it reads, and what claims call."""
+    used = set()
+    for path in Path(sizing.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                used.add(node.func.id)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                used |= {node.id} if node.id.isupper() else set()
+    for path in FOLDER.glob("*.yaml"):
+        claimed = set(re.findall(r"call: (?:\w+\.)+(\w+)", path.read_text(encoding="utf-8")))
+        used |= claimed | {name.upper() for name in claimed}  # its Formula tells the unit
+    return used
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_formula_is_called_by_tests_alone(name):
+    """It is a row of the sheet, recomputes a claim, or is called by one that does."""
+    own = vars(importlib.import_module(name)).items()
+    formulas = {n: f.function.__name__ for n, f in own if isinstance(f, Formula)}
+    assert formulas.keys() - used_names() == set()
+    functions = {n for n, f in own if isfunction(f) and f.__module__ == name}
+    assert functions - used_names() - set(formulas.values()) == set()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import get_args
 
 import pytest
 
@@ -12,6 +13,7 @@ from sizing.report import assumptions, kind, rests_on, sheet_json, summary_json
 from sizing.requirement import by_name
 from sizing.requirements import headline, requirement_sheet
 from sizing.sections.verdicts import judge
+from sizing.verdict import Outcome
 from tests.sizing.corpora import measured
 
 PLAN = parse_plan("corpus: {tokens: 2T}\nmodel: {params: 70B}", where="plan")
@@ -40,19 +42,52 @@ def test_assumptions_are_each_listed_once_and_measured_inputs_are_not(sheet):
     assert not any(given.measured or given.computed_by for given in assumptions(sheet))
 
 
-def test_json_is_json_and_has_the_keys_that_its_schema_names(sheet):
+def documented():
+    """The keys beneath each key of the documented schema, those of the sheet under ""."""
+    found, path = {}, [""]
+    lines = re.findall(r"^((?: {4})*)([a-z_]+(?:, [a-z_]+)*)  ", report.__doc__, re.MULTILINE)
+    for indent, names in lines:
+        depth = len(indent) // 4
+        found.setdefault(path[depth], set()).update(names.split(", "))
+        path[depth + 1 :] = [names]
+    return found
+
+
+def test_the_schema_names_the_keys_that_are_written(sheet):
+    """Of a plan whose tiers are short, enough, not shared, unknown, one client's and several."""
+    told, data = documented(), sheet_json(sheet)
+    assert data.keys() == told[""]
+    rows = [row for section in data["sections"] for row in section["rows"]]
+    made = [v[key] for v in data["verdicts"] for key in ("shortfall", "enough", "instances")]
+    made += [step for verdict in data["verdicts"] for step in verdict["steps"]]
+    plain = [requirement for requirement in made if requirement is not None]
+    inputs = [given for row in (*rows, *plain) for given in row["inputs"]]
+    inputs += data["assumptions"] + data["unverified"]
+    written = {
+        "sections": data["sections"],
+        "rows": rows,
+        "inputs": inputs,
+        "verdicts": data["verdicts"],
+    }
+    assert {k: {frozenset(d) for d in v} for k, v in written.items()} == {
+        k: {frozenset(told[k])} for k in written
+    }
+    assert {frozenset(d) for d in plain} == {frozenset(told["rows"] - {"shown", "rests_on"})}
+
+
+def test_the_schema_names_every_outcome(sheet):
+    told = report.__doc__.partition("outcome  ")[2].partition("limit  ")[0]
+    assert set(re.findall(r'"([a-z ]+)"', told)) == set(get_args(Outcome))
+    assert {v["outcome"] for v in sheet_json(sheet)["verdicts"]} == set(get_args(Outcome))
+
+
+def test_json_is_json_and_has_every_row(sheet):
     data = sheet_json(sheet)
     assert json.loads(json.dumps(data, allow_nan=False)) == json.loads(json.dumps(data))
-    named = re.findall(r"^([a-z]+)  ", report.__doc__, re.MULTILINE)
-    assert list(data) == named
     assert data["corpora"] == {"corpus": measured().to_json()}
     rows = {row["name"]: row for section in data["sections"] for row in section["rows"]}
     assert list(rows) == [row.name for row in sheet]
     raw = rows["raw capacity"]
-    assert set(raw) == {
-        *("name", "value", "unit", "formula", "inputs", "source", "low", "high"),
-        *("measured", "verified", "shown", "rests_on"),
-    }
     assert raw["low"] < raw["value"] < raw["high"]
     assert raw["shown"].endswith("TB")
     assert data["headline"] == [row.name for row in headline(sheet)]

@@ -62,7 +62,8 @@ def test_capacity_goes_from_what_is_stored_to_what_is_bought():
 def test_a_tier_is_drawn_with_what_the_whole_job_gets_of_it():
     sheet = size(changes={"storage.candidates": ["FSx Lustre 250", "NFS over RDMA"]})
     told = described(sheet_html(sheet), "tiers-bandwidth")
-    tib = sheet["usable capacity"].value / 2**40
+    step = 2400 * 2**30  # that it is sold in
+    tib = -(-sheet["usable capacity"].value // step) * step / 2**40
     rate = format_quantity(tib * 250e6, "bytes/s")
     assert f"FSx Lustre 250: reads {rate}, writes {rate}" in told
     clients = format_quantity(128 * 43.4 * 2**30, "bytes/s")

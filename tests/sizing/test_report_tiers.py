@@ -130,6 +130,11 @@ def test_what_a_tier_delivers_is_told_limit_by_limit():
         ({"least_bytes": 10**12}, "from 1 TB"),
         ({"most_bytes": 10**13}, "up to 10 TB"),
         ({"least_bytes": 10**12, "most_bytes": 10**13}, "1 TB to 10 TB"),
+        ({"step_bytes": 2 * 10**12}, "in steps of 2 TB"),
+        (
+            {"least_bytes": 10**12, "step_bytes": 2 * 10**12},
+            "from 1 TB in steps of 2 TB",
+        ),
     ],
 )
 def test_what_is_sold_is_told_of_a_tier_without_figures_too(sizes, told):

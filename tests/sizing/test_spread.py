@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.spread import carried, ends, interval, of_error
+from sizing.spread import carried, ends, interval
 
 DRAWS = 20_000
 
@@ -19,7 +19,6 @@ def product(*, a, b):
 def test_without_a_spread_there_is_no_interval():
     assert interval(3.0, {}) == (None, None)
     assert carried(product, {"a": 2.0, "b": 3.0}, {"a": {}, "b": {}}) == {}
-    assert of_error("x", 1.0, None) == {}
 
 
 def test_a_quantity_that_reaches_a_value_by_two_ways_is_counted_once():
@@ -81,7 +80,10 @@ def test_a_value_lies_in_its_interval(value, below, above):
 )
 def test_intervals_are_those_of_monte_carlo(function, points):
     values = {name: value for name, (value, _) in points.items()}
-    spreads = {name: of_error(name, value, se) for name, (value, se) in points.items()}
+    spreads = {
+        name: ends(name, value - 1.96 * se, value + 1.96 * se)
+        for name, (value, se) in points.items()
+    }
     low, high = interval(function(**values), carried(function, values, spreads))
     gauss = random.Random(1).gauss
     made = sorted(

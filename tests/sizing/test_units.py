@@ -11,7 +11,6 @@ from sizing.units import (
     BINARY,
     SI,
     UnitError,
-    format_bit_rate,
     format_bytes,
     format_count,
     format_memory,
@@ -80,7 +79,7 @@ def test_printed_memory_reads_back_within_half_a_percent(n):
 def test_printed_rates_read_back_and_bits_stay_bits(rate):
     tolerance = 1e-8 * rate
     assert abs(parse_bytes_per_s(format_rate(rate, digits=9)) - rate) <= tolerance
-    assert abs(parse_bits_per_s(format_bit_rate(rate, digits=9)) - rate) <= tolerance
+    assert abs(parse_bits_per_s(format_quantity(rate, "bits/s", digits=9)) - rate) <= tolerance
 
 
 @given(st.integers(0, 10**18))
@@ -167,7 +166,7 @@ def test_counts_in_words():
 def test_three_digits_unless_told():
     assert format_bytes(1.23456e9) == "1.23 GB"
     assert format_rate(1.23456e9) == "1.23 GB/s"
-    assert format_bit_rate(1.23456e9) == "1.23 Gb/s"
+    assert format_quantity(1.23456e9, "bits/s") == "1.23 Gb/s"
     assert format_memory(1.23456 * 2**30) == "1.23 GiB"
     assert format_count(1.23456e9) == "1.23 billion"
     assert format_quantity(1.23456e9, "tokens") == "1.23 billion tokens"
@@ -228,6 +227,9 @@ def test_what_is_not_a_flop_rate_is_refused(text):
         (1.01, "epochs", "1.01 epochs"),
         (2.0, "bytes/token", "2 bytes/token"),
         (1.234567e20, "tokens", "123000 quadrillion tokens"),
+        (9.994e17, "FLOP", "999 quadrillion FLOP"),
+        (1e18, "FLOP", "1e18 FLOP"),
+        (3.791e25, "FLOP", "3.79e25 FLOP"),
     ],
 )
 def test_quantities_print_as_their_unit_is_read(value, unit, shown):

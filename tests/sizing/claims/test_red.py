@@ -14,7 +14,7 @@ EXCEPTIONS = {
     "fabric.fabric_cost": "claims take a ratio of two costs, in which the error cancels",
 }
 # formulas that were not written for claims alone and turn one red: fewer is a step back
-LEAST_TOUCHED = 104
+LEAST_TOUCHED = 105
 
 
 def calls(expression):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sizing.formulas.compute import (
     achieved_flops_per_s,
     attention_flops_per_token,
-    contrastive_flops_per_pair,
     hardware_flops_per_token,
     hfu_of_mfu,
     mfu_of_hfu,
@@ -116,10 +115,3 @@ def test_attention_counts_two_products_of_the_sequence_with_itself():
     forward = layers * 2 * (2 * seq_len * width * seq_len)
     got = attention_flops_per_token(layers=layers, attention_width=width, seq_len=seq_len)
     assert got * seq_len == 3 * forward
-
-
-def test_clip_vit_l_14():
-    pair = contrastive_flops_per_pair(
-        image_params=0.304e9, image_tokens=257, text_params=0.124e9, text_tokens=77
-    )
-    assert pair == pytest.approx(526e9, rel=0.001)

@@ -13,7 +13,6 @@ from sizing.formulas.training import (
     job_days,
     mixture_bytes_per_token,
     mixture_tokens,
-    samples_per_s,
     source_tokens,
     source_tokens_per_s,
     tokens_in_days,
@@ -158,11 +157,6 @@ def test_a_mixture_reads_the_bytes_of_each_source():
     """90 % text of 2 bytes a token, 10 % image-text of 222.8."""
     got = mixture_bytes_per_token(trained_tokens=1e12, text=0.9e12 * 2, images=0.1e12 * 222.8)
     assert got == pytest.approx(24.08)
-
-
-def test_samples_of_1124_tokens():
-    rate = rate_of(8e9, 1024)
-    assert samples_per_s(tokens_per_s=rate, tokens_per_sample=1124) == pytest.approx(7508, rel=5e-4)
 
 
 def test_compute_optimal_tokens_of_chinchilla():

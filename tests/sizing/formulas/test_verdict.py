@@ -58,6 +58,23 @@ def test_no_less_is_bought_than_is_sold():
     assert bought_bytes(usable_bytes=5e12, least_bytes=9e12) == 9e12
     assert bought_bytes(usable_bytes=10e12, least_bytes=9e12) == 10e12
     assert bought_bytes(usable_bytes=10e12, least_bytes=9e12, instances=2) == 18e12
+    assert bought_bytes(usable_bytes=19e12, least_bytes=9e12, instances=2) == 19e12
+
+
+@pytest.mark.parametrize(
+    ("needed", "sold"),
+    [(1, 1200), (1200, 1200), (1201, 2400), (2400, 2400), (2401, 4800), (4801, 7200)],
+)
+def test_fsx_is_sold_in_steps(needed, sold):
+    """In GiB: 1,200, 2,400 and multiples of 2,400."""
+    assert bought_bytes(usable_bytes=needed, least_bytes=1200, step_bytes=2400) == sold
+
+
+@given(st.floats(1, 1e18), st.floats(0, 1e18), st.integers(10**9, 10**15), st.integers(1, 5))
+def test_what_is_bought_is_enough_and_no_step_too_much(needed, least, step, instances):
+    got = bought_bytes(usable_bytes=needed, least_bytes=least, step_bytes=step, instances=instances)
+    assert got >= needed * (1 - 1e-12)
+    assert got == instances * least or (got % step == 0 and got - step < needed)
 
 
 @pytest.mark.parametrize(("redundancy", "drives"), [(1.25, 234), (3, 560), (1, 187)])

@@ -13,6 +13,14 @@ def test_hours_and_dollars_of_the_405b():
     assert usd == pytest.approx(2 * hours)
 
 
+def test_flop_of_llama_3_are_those_that_were_published():
+    """3.8e25, arXiv:2407.21783; the rate and the time say the same."""
+    made = sheet(OF_405B)
+    flop, rate, days = values(made, "FLOP of the whole training", "training rate", "training time")
+    assert flop == pytest.approx(3.8e25, rel=0.005)
+    assert flop == pytest.approx(rate * days * 86_400 * made["train FLOP a token"].value)
+
+
 def test_failures_make_training_longer_and_dearer():
     made = sheet(OF_405B)
     waste, days, plain = values(made, "waste", "training time with failures", "training time")

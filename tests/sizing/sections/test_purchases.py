@@ -75,6 +75,18 @@ def test_no_less_than_the_least_of_each_instance_is_bought(least, most, several,
     assert is_sold(sold, made[CAPACITY]) is (several or most >= 1)
 
 
+def test_whole_steps_are_bought_and_told_of():
+    made = sheet()
+    step = int(0.4 * made[CAPACITY].value)
+    (row,) = bought(made, tier(step_bytes=step), made[CAPACITY])
+    assert row.value == 3 * step
+    assert {i.name for i in row.inputs} == {"usable_bytes", "step_bytes"}
+    counts, both = bought(
+        made, tier(step_bytes=step, most_bytes=2 * step, several=True), made[CAPACITY]
+    )
+    assert (counts.value, both.value) == (2, 3 * step)
+
+
 def test_the_most_itself_is_one_instance():
     made = sheet()
     sold = tier(most_bytes=int(made[CAPACITY].value) + 1, several=True)

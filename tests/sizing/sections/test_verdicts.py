@@ -102,6 +102,13 @@ def test_the_least_that_is_sold_is_what_is_offered():
     assert got[CAPACITY].enough.value == 20 * TIB
 
 
+def test_what_would_be_enough_is_told_in_what_is_sold():
+    """13.7 TB of 100 MB/s a TiB, in steps of 5 TB."""
+    got = judged(own(tib_write_bytes_per_s="100 MB/s", step_bytes="5 TB"), "mine")
+    assert got[WRITE].told.endswith(" x (each TiB); enough with 15 TB")
+    assert got[CAPACITY].enough.value % 5e12 == 0
+
+
 def test_more_than_is_sold_is_no_way_out():
     row = {"tib_write_bytes_per_s": "100 MB/s", "most_bytes": "10 TB"}
     got = judged(own(**row), "mine")[WRITE]

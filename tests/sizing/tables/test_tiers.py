@@ -91,6 +91,23 @@ def test_an_instance_is_sold_from_a_least_to_a_most(name, least, most):
     assert row.several
 
 
+@pytest.mark.parametrize("rate", [125, 250, 500, 1000])
+def test_fsx_is_sold_from_1200_gib_in_steps_of_2400(rate):
+    row = find_tier(f"FSx Lustre {rate}")
+    assert (row.least_bytes, row.step_bytes, row.most_bytes) == (1200 * 2**30, 2400 * 2**30, None)
+    assert "StorageCapacity" in row.source_of("step_bytes")
+
+
+def test_a_most_between_two_steps_is_refused():
+    message = (
+        "N: most_bytes 11,000,000,000 is no whole number of step_bytes 2,000,000,000;"
+        " give a multiple of it"
+    )
+    with pytest.raises(ValidationError, match=message):
+        TierRow.model_validate({"name": "N", "most_bytes": "11 GB", "step_bytes": "2 GB"})
+    assert TierRow.model_validate({"name": "N", "most_bytes": "12 GB", "step_bytes": "2 GB"})
+
+
 def test_a_least_above_the_most_is_refused():
     sizes = {"least_bytes": "20 TB", "most_bytes": "10 TB"}
     message = "N: least_bytes 20,000,000,000,000 is more than most_bytes 10,000,000,000,000"
