@@ -10,8 +10,11 @@ INSTALLED := $(VENV)/.installed
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
 
+# A process for each core, four at most: each takes up to 2.5 GB, and a container may show the
+# cores of its whole host. By file, so that a module's fixtures are made once; in the order of
+# the files, since the long ones come before the many small ones of tests/sizing.
 test: $(INSTALLED) ## every test but those of peers that need their own environment
-	$(BIN)/pytest -m "not peers" -q
+	$(BIN)/pytest -m "not peers" -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) ## style, types, layers
 	$(BIN)/ruff check .

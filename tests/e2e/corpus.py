@@ -3,6 +3,7 @@
 import ast
 import json
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -19,7 +20,8 @@ MODULES = (
 )  # fmt: skip
 
 
-def prose() -> list[str]:
+@cache
+def prose() -> tuple[str, ...]:
     """Documentation strings of the standard library, 200 bytes and more, in a fixed order."""
     found = []
     for module in MODULES:
@@ -28,15 +30,14 @@ def prose() -> list[str]:
         nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         texts = [ast.get_docstring(n) for n in ast.walk(tree) if isinstance(n, nodes)]
         found += [t for t in texts if t and len(t.encode()) >= 200]
-    return found
+    return tuple(found)
 
 
 def corpus() -> list[str]:
     """Prose, every fifth document twice, every seventh once more with a few words changed."""
     docs = prose()
-    exact = docs[::5]
     near = [doc.replace("the", "that", 1) for doc in docs[::7] if len(doc.split()) > 80]
-    return docs + exact + near
+    return [*docs, *docs[::5], *near]
 
 
 def write_corpus(folder: Path, **settings) -> Path:

@@ -67,7 +67,7 @@ def test_adversarial_texts(tokenizer_path, composing_path, mode):
 
 
 def test_prose_is_encoded_by_the_fast_engine_alone(tokenizer_path):
-    engine, by = same_ids(tokenizer_path, prose())
+    engine, by = same_ids(tokenizer_path, list(prose()))
     assert by == {engine.name: len(prose())}
     assert engine.why == ""
 
@@ -81,7 +81,7 @@ def test_real_tokenizers_on_real_and_adversarial_text(shared_data, name):
         .reference.tokenizer.get_added_tokens_decoder()
         .values()
     ]
-    texts = list(adversarial([*added[:40], *added[-40:]])) + prose()[::10]
+    texts = [*adversarial([*added[:40], *added[-40:]]), *prose()[::10]]
     with gzip.open(shared_data / "text" / "docs_django_5.1_5.2.jsonl.gz") as lines:
         texts += [orjson.loads(line)["text"] for line in lines][::40]
     for locale in ("ar", "hi", "ja", "ko", "ru", "th", "zh_Hans"):

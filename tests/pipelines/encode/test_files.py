@@ -119,7 +119,7 @@ def test_a_unigram_vocabulary(tmp_path):
     )
     made.train_from_iterator(prose()[:200], trainer)
     made.save(str(tmp_path / "tokenizer.json"))
-    engine, by = same_ids(tmp_path / "tokenizer.json", prose()[200:260])
+    engine, by = same_ids(tmp_path / "tokenizer.json", list(prose()[200:260]))
     assert by == {engine.reference.name: 60}
     assert engine.why == "the model is Unigram, not BPE"
 
