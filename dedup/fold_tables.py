@@ -7,8 +7,9 @@ which must be Python 3.11. Named HTML characters are the standard's list, which 
 The lookalikes are of confusables.txt 13.0.0, Unicode Technical Standard 39 (Copyright (c)
 2020 Unicode, Inc.; Unicode License, https://www.unicode.org/license.txt), restricted to
 letters of left-to-right alphabets whose prototype is one ASCII letter. Where the prototype
-is "l" only because "I" looks like it, the letter stands for "I" here. Cyrillic ghe is left
-out: to the eye it is no "r", and alone it abbreviates "year" and "city".
+is "l" only because "I" looks like it, the letter stands for "I" here; but palochka for "l",
+in both cases, as in the "apple.com" that made it known. Cyrillic ghe is left out: to the eye
+it is no "r", and alone it abbreviates "year" and "city".
 """
 
 import re
@@ -47,12 +48,12 @@ _SIGNS = (
 # Lycian, Carian, Old Italic, Deseret, Osage, Elbasan, Warang Citi: code point, Latin letter
 _LOOKALIKES = """
     037FJ 0391A 0392B 0395E 0396Z 0397H 0399I 039AK 039CM 039DN 039FO 03A1P 03A4T 03A5Y
-    03A7X 03B1a 03B3y 03B9i 03BDv 03BFo 03C1p 03C3o 03C5u 03DCF 03F3j 03FAM 1D26r
+    03A7X 03B1a 03B3y 03B9i 03BDv 03BFo 03C1p 03C3o 03C5u 03DCF 03F2c 03F3j 03F9C 03FAM 1D26r
     2C85r 2C8EH 2C92I 2C94K 2C98M 2C9AN 2C9EO 2C9Fo 2CA2P 2CA3p 2CA4C 2CA5c 2CA6T 2CA8Y
     2CACX 2CD0L
     0405S 0406I 0408J 0410A 0412B 0415E 041AK 041CM 041DH 041EO 0420P 0421C 0422T 0423Y
     0425X 042Cb 0430a 0435e 043Eo 0440p 0441c 0443y 0445x 0455s 0456i 0458j 0461w
-    0474V 0475v 04AEY 04AFy 04BBh 04BDe 04C0I 04CFi 0501d 050CG 051Bq 051CW 051Dw A647i
+    0474V 0475v 04AEY 04AFy 04BBh 04BDe 04C0l 04CFl 0501d 050CG 051Bq 051CW 051Dw A647i
     054DU 054FS 0555O 0561w 0563q 0566q 0570h 0578n 057Cn 057Du 0581g 0584f 0585o
     10E7y 10FFo
     13A0D 13A1R 13A2T 13A5i 13A9Y 13AAA 13ABJ 13ACE 13B3W 13B7M 13BBH 13BDY 13C0G 13C2h
@@ -90,9 +91,11 @@ _SCRIPT_TWINS = {"\u0251": "a", "\u0261": "g"}  # IPA's alpha and script g
 class FoldTables(NamedTuple):
     """What becomes of a character, alone, by kind of folding; `latin` and `inner` are sets.
 
-    compat: its NFKC, where that makes other gram words; not of accents on a space.
+    compat: its NFKC, where that makes other gram words; not of accents on a space, nor of
+        lookalikes (the lunate sigma, which looks like c, is a sigma to NFKC).
     marks: its base without diacritics; of a diacritic nothing.
-    twins: the letter that a Latin letter or symbol looks like: small capitals, IPA's alpha.
+    twins: the letter that a Latin letter or symbol, or its small form, looks like: small
+        capitals, IPA's alpha.
     latin: letters that are Latin or have a Latin NFKC.
     inner: combining marks and invisible characters, which a run of letters may hold.
     """
@@ -112,6 +115,7 @@ def signs() -> dict[str, str]:
     return {chr(cp): "" for cp in _SIGNS}
 
 
+@cache
 def lookalikes() -> dict[str, str]:
     """Letters of other alphabets that look like a Latin letter, with that letter."""
     return {chr(int(entry[:-1], 16)): entry[-1] for entry in _LOOKALIKES.split()}
@@ -156,7 +160,8 @@ def interpreter_compat(char: str) -> str:
     """The NFKC of a character if gram words tell the two apart, else itself."""
     form = unicodedata.normalize("NFKC", char)
     accent_on_space = len(form) > 1 and form[0] == " "
-    return char if accent_on_space or gram_form(form) == gram_form(char) else form
+    stays = accent_on_space or char in lookalikes() or gram_form(form) == gram_form(char)
+    return char if stays else form
 
 
 def interpreter_base(char: str) -> str:
@@ -167,8 +172,13 @@ def interpreter_base(char: str) -> str:
 
 
 def interpreter_twin(char: str) -> str:
-    named = _LATIN_TWIN.fullmatch(unicodedata.name(char, ""))
-    return named[1].lower() if named else _SCRIPT_TWINS.get(char, char)
+    """The letter that a Latin letter or its small form looks like, else itself."""
+    for form in (char, chr(lower_of(ord(char)))):
+        if form in _SCRIPT_TWINS:
+            return _SCRIPT_TWINS[form]
+        if named := _LATIN_TWIN.fullmatch(unicodedata.name(form, "")):
+            return named[1].lower()
+    return char
 
 
 def is_latin(char: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from dedup import fold_tables
 from dedup.fold_tables import gram_form, interpreter_tables, lookalikes, tables
-from dedup.unicode import UNICODE_VERSION
+from dedup.unicode import N_CODE_POINTS, UNICODE_VERSION, lower_of
 
 
 def test_tables_have_not_changed():
@@ -15,7 +15,7 @@ def test_tables_have_not_changed():
     maps = (held.compat, held.marks, held.twins, lookalikes())
     content = [sorted(chars.items()) for chars in maps], sorted(held.latin), sorted(held.inner)
     digest = hashlib.sha256(repr(content).encode("unicode-escape")).hexdigest()
-    assert digest == "bfb99e474ec9bf31f462f7127fb634a507edf61a394f3d71e464510ca07788bc"
+    assert digest == "d6e96db0752b02b6127aaf966ffc422b4584bac132d4f34987c49a2d1597635b"
 
 
 @pytest.mark.skipif(
@@ -39,11 +39,18 @@ def test_tables_of_another_version_are_refused(tmp_path, monkeypatch):
 
 def test_lookalikes_are_letters_of_other_alphabets():
     known = lookalikes()
-    assert len(known) == 249
+    assert len(known) == 251
     assert all(char.isalpha() and char not in tables().latin for char in known)
     assert all(letter.isascii() and letter.isalpha() for letter in known.values())
     assert known["\u0430"] == "a"
     assert known["\u0406"] == "I"
+
+
+def test_what_a_latin_letter_looks_like_does_not_depend_on_its_case():
+    twins = tables().twins
+    small = {chr(cp): chr(lower_of(cp)) for cp in range(N_CODE_POINTS)}
+    assert all(char in twins for char, lower in small.items() if lower in twins)
+    assert all(twins.get(small[char], to) == to for char, to in twins.items())
 
 
 def test_gram_form_is_what_gram_words_see():
