@@ -1,0 +1,317 @@
+"""Kernels that score how much of an item's text stands in a stretch of a document.
+
+word hashes --> a bitmap, a table --> seeds --> words near them --> the stretch with most grams
+"""
+
+import numpy as np
+
+from dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
+from dedup.kernels.containment_args import Probe, Room, Seeds, Texts, Thresholds
+
+BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash, as in kernels.seeds
+SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its place in a table
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+HALF = np.uint64(32)
+BIT_MASK = np.uint64(63)  # of the number of a bit in an element
+FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
+SECOND_BIT = np.uint64(30)
+EMPTY = np.uint32(0)  # of a text's table
+
+
+@inlined
+def reach_of(words: int) -> int:
+    """Words of a stretch, at most, in which a text of so many words is looked for."""
+    return words + words // 4
+
+
+@inlined
+def hash_of(words: U64, first: int, length: int) -> np.uint64:
+    """The sum of word * BASE ** (words after it) mod 2**64."""
+    h = ZERO
+    for k in range(first, first + length):
+        h = h * BASE + words[k]
+    return h
+
+
+@inlined
+def bits_of(spread: np.uint64) -> np.uint64:
+    """The two bits of a spread hash in its element of a bitmap."""
+    first = ONE << ((spread >> FIRST_BIT) & BIT_MASK)
+    return first | (ONE << ((spread >> SECOND_BIT) & BIT_MASK))
+
+
+@inlined
+def slot_of(table: U32, offset: int, size: int, h: np.uint64) -> int:
+    """Where in a text's table a gram is, or the empty place it may have."""
+    key = max(np.uint32(h), np.uint32(1))
+    s = np.int64(((h * SPREAD) >> HALF) * np.uint64(size) >> HALF)
+    while table[offset + s] != EMPTY and table[offset + s] != key:
+        s = np.int64(s + 1 if s + 1 < size else 0)
+    return int(s)
+
+
+@kernel
+def mark(hashes: U64, bitmap: U64, shift: np.uint64) -> None:
+    """Set the bits of a `Probe`."""
+    for h in hashes:
+        spread = h * SPREAD
+        bitmap[spread >> shift] |= bits_of(spread)
+
+
+@kernel
+def enter_seeds(hashes: U64, slots: I32, shift: np.uint64) -> None:
+    """Fill the slots of `Seeds`, all -1 before."""
+    last = slots.shape[0] - 1
+    for g in range(hashes.shape[0]):
+        s = np.int64((hashes[g] * SPREAD) >> shift)
+        while slots[s] >= 0:
+            s = (s + 1) & last
+        slots[s] = g
+
+
+@inlined
+def seed_of(seeds: Seeds, h: np.uint64) -> int:
+    """The number of a seed, -1 if it is none."""
+    last = seeds.slots.shape[0] - 1
+    s = np.int64((h * SPREAD) >> seeds.shift)
+    while seeds.slots[s] >= 0 and seeds.hashes[seeds.slots[s]] != h:
+        s = (s + 1) & last
+    return int(seeds.slots[s])
+
+
+@kernel
+def enter_grams(
+    words: U64,
+    text_words: I64,
+    seeds: Seeds,
+    lengths: I64,
+    gram: int,
+    enough: int,
+    offsets: I64,
+    table: U32,
+    n_grams: I64,
+) -> None:
+    """Fill the table of each text, all EMPTY before, with its windows of `gram` words.
+
+    A gram within a window of `lengths[t]` words that is no seed is left out, unless it stands
+    elsewhere in the text too, or fewer than `enough` are left.
+
+    lengths: (n_texts,), words of a seed; a text with length 0 is left out.
+    offsets: (n_texts + 1,), where in `table` each text's begins.
+    n_grams: (n_texts,), out: distinct grams.
+    """
+    for t in range(lengths.shape[0]):
+        n_grams[t] = 0
+        length = lengths[t]
+        if length == 0:
+            continue
+        begin, end = text_words[t], text_words[t + 1]
+        size = offsets[t + 1] - offsets[t]
+        for all_count in range(2):
+            if n_grams[t] >= enough:
+                break
+            no_seed = begin - length  # the last window that is none
+            for first in range(begin, end - gram + 1):
+                if first + length <= end and seed_of(seeds, hash_of(words, first, length)) < 0:
+                    no_seed = first
+                if all_count == 0 and first + gram <= no_seed + length:
+                    continue
+                h = hash_of(words, first, gram)
+                s = offsets[t] + slot_of(table, offsets[t], size, h)
+                n_grams[t] += table[s] == EMPTY
+                table[s] = max(np.uint32(h), np.uint32(1))
+
+
+@inlined
+def candidates(words: U64, probe: Probe, lasts: I64) -> np.int64:
+    """Note which words end a window whose bits are set; return how many.
+
+    Windows that begin in one document and end in the next are among them. No branch depends on
+    a bit: the processor fetches many of them at once.
+    """
+    n = words.shape[0]
+    weight = ONE
+    for _ in range(probe.shortest - 1):
+        weight = weight * BASE
+    h = hash_of(words, 0, min(probe.shortest - 1, n))
+    found = np.int64(0)
+    for k in range(probe.shortest - 1, n):
+        h = h * BASE + words[k]
+        spread = h * SPREAD
+        bits = bits_of(spread)
+        lasts[found] = k
+        found += np.int64(probe.bitmap[spread >> probe.shift] & bits == bits)
+        h -= words[k - probe.shortest + 1] * weight
+    return found
+
+
+@inlined
+def slide(words: U64, text: int, texts: Texts, room: Room) -> None:
+    """Slide a stretch over the words near seeds of a text; note in `room.near` the best.
+
+    Best is the one with most distinct grams of the text; of several the one that ends first.
+    """
+    start, stop = room.near[text, 0], room.near[text, 1]
+    offset = texts.offsets[text]
+    size = texts.offsets[text + 1] - offset
+    grams = reach_of(texts.words[text]) - texts.gram + 1  # that a stretch has
+    begin = start + texts.gram - 1
+    distinct = 0
+    for i in range(begin, stop):
+        if i - grams >= begin:
+            s = room.at[i - grams]
+            if s >= 0:
+                room.counts[s] -= 1
+                distinct -= room.counts[s] == 0
+        s = slot_of(texts.table, offset, size, hash_of(words, i - texts.gram + 1, texts.gram))
+        if texts.table[offset + s] == EMPTY:
+            room.at[i] = -1
+            continue
+        room.at[i] = s
+        room.counts[s] += 1
+        if room.counts[s] == 1:
+            distinct += 1
+            if distinct > room.near[text, 2]:
+                room.near[text, 2] = distinct
+                room.near[text, 3] = i
+    for i in range(max(begin, stop - grams), stop):
+        if room.at[i] >= 0:
+            room.counts[room.at[i]] = 0
+
+
+@inlined
+def first_word(words: U64, text: int, texts: Texts, room: Room) -> int:
+    """The first word of the shortest stretch with the best's last word and distinct grams."""
+    offset = texts.offsets[text]
+    size = texts.offsets[text + 1] - offset
+    last = room.near[text, 3]
+    distinct = 0
+    i = last + 1
+    while distinct < room.near[text, 2]:
+        i -= 1
+        s = slot_of(texts.table, offset, size, hash_of(words, i - texts.gram + 1, texts.gram))
+        room.at[i] = s if texts.table[offset + s] != EMPTY else -1
+        if room.at[i] >= 0:
+            distinct += room.counts[s] == 0
+            room.counts[s] = 1
+    for k in range(i, last + 1):
+        if room.at[k] >= 0:
+            room.counts[room.at[k]] = 0
+    return int(i - texts.gram + 1)
+
+
+@inlined
+def close(
+    words: U64,
+    doc: int,
+    n_touched: int,
+    texts: Texts,
+    least: Thresholds,
+    room: Room,
+    hits: I64,
+    found: int,
+) -> int:
+    """Score the texts of which a document has a seed, and forget them."""
+    for k in range(n_touched):
+        t = room.touched[k]
+        slide(words, t, texts, room)
+        grams = texts.grams[t]
+        threshold = least.short if grams < least.grams else least.full
+        if room.near[t, 2] / grams >= threshold:
+            if found < hits.shape[0]:
+                hits[found, 0] = doc
+                hits[found, 1] = t
+                hits[found, 2] = first_word(words, t, texts, room)
+                hits[found, 3] = room.near[t, 3]
+                hits[found, 4] = room.near[t, 2]
+            found += 1
+        room.near[t, 1] = 0
+    return found
+
+
+@inlined
+def meet(
+    words: U64,
+    begin: int,
+    end: int,
+    first: int,
+    last: int,
+    met: I32,
+    texts: Texts,
+    room: Room,
+    n_touched: int,
+) -> int:
+    """Note the words near a seed, of each text that has it; return how many texts are touched.
+
+    begin, end: words of the document.
+    first, last: words of the seed; seeds of one text come in order.
+    met: the texts.
+    """
+    for t in met:
+        if texts.grams[t] == 0:
+            continue
+        reach = reach_of(texts.words[t])
+        start, stop = max(last + 1 - reach, begin), min(first + reach, end)
+        if room.near[t, 1] == 0:
+            room.touched[n_touched] = t
+            n_touched += 1
+            room.near[t, 0] = start
+            room.near[t, 2] = 0
+        elif start > room.near[t, 1]:
+            slide(words, t, texts, room)
+            room.near[t, 0] = start
+        room.near[t, 1] = stop
+    return n_touched
+
+
+@kernel
+def find_stretches(
+    words: U64,
+    doc_words: I64,
+    probe: Probe,
+    seeds: Seeds,
+    texts: Texts,
+    least: Thresholds,
+    room: Room,
+    hits: I64,
+    found: int,
+) -> int:
+    """Find the best stretch of each document and text that have a seed in common.
+
+    doc_words: (n_docs + 1,), where in `words` each document begins.
+    hits: (room, 5), out from row `found` on: document, text, first and last word of the
+        stretch, distinct grams of the text that it has.
+    Returns `found` and the number of stretches found, stored or not.
+    """
+    doc = 0
+    n_touched = 0
+    for last in room.lasts[: candidates(words, probe, room.lasts)]:
+        if doc_words[doc + 1] <= last:
+            found = close(words, doc, n_touched, texts, least, room, hits, found)
+            n_touched = 0
+            while doc_words[doc + 1] <= last:
+                doc += 1
+        h = ZERO
+        weight = ONE
+        first = last + 1
+        while first > max(last + 1 - probe.longest, doc_words[doc]):
+            first -= 1
+            h += words[first] * weight
+            weight = weight * BASE
+            if first > last + 1 - probe.shortest:
+                continue
+            seed = seed_of(seeds, h)
+            if seed >= 0:
+                n_touched = meet(
+                    words,
+                    doc_words[doc],
+                    doc_words[doc + 1],
+                    first,
+                    last,
+                    seeds.texts[seeds.offsets[seed] : seeds.offsets[seed + 1]],
+                    texts,
+                    room,
+                    n_touched,
+                )
+    return int(close(words, doc, n_touched, texts, least, room, hits, found))
