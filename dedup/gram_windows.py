@@ -14,8 +14,9 @@ from dedup.gram_words import blocks
 from dedup.kernels import overlap as kernels
 
 MAX_WORDS = 256  # of a window
-SLOTS_PER_GRAM = 2
-BITS_PER_MINIMIZER = 32  # 10k items of 70 words in 13-grams: 1 MiB at most
+GRAMS_PER_BUCKET = 2  # at most, on the average
+BITS_PER_MINIMIZER = 32  # at most: a bitmap of which fewer are set is halved
+LEAST_SET = 1 / 32  # of its bits
 
 
 class Family(NamedTuple):
@@ -46,6 +47,13 @@ def family_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
     return np.searchsorted([f.least for f in FAMILIES], lengths, "right") - 1
 
 
+def scratch(n_words: int) -> kernels.Scratch:
+    """Room for a block of words."""
+    sums, least, partly, keys, hashes = (np.empty(n_words + 1, np.uint64) for _ in range(5))
+    rows, passed, lasts, places = (np.empty(n_words + 1, np.int64) for _ in range(4))
+    return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
+
+
 def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
     """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
 
@@ -64,7 +72,7 @@ def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
             read_only(lengths[rows]),
             read_only(families[rows, 0]),
             read_only(families[rows, 1]),
-            np.empty(room, np.uint64),
+            scratch(room),
             grams,
             minimizers,
             rows_of,
@@ -81,19 +89,27 @@ def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray
     """Mark the minimizers of windows.
 
     Of all windows, 2 in `runs + 1` have another minimizer than the one before (Schleimer et al.
-    2003), where a window has `runs` runs.
+    2003), where a window has `runs` runs. Of windows that repeat others there are fewer.
     """
     runs = family.least - family.run + 1
     bits = len(minimizers) * 2 // (runs + 1) * BITS_PER_MINIMIZER
     bitmap = np.zeros(_power_of_two(bits // 64), np.uint64)
     kernels.mark(read_only(minimizers), bitmap, shift_of(bitmap))
+    n_set = int(np.bitwise_count(bitmap).sum())
+    while len(bitmap) > 2 and n_set < LEAST_SET * 64 * len(bitmap):
+        bitmap = bitmap[::2] | bitmap[1::2]  # what the bitmap of half the elements would be
     return bitmap
 
 
-def slots_of(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-    slots = np.full(_power_of_two(len(hashes) * SLOTS_PER_GRAM + 1), -1, np.int32)
-    kernels.enter(read_only(hashes), slots, shift_of(slots))
-    return slots
+def starts_of(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    """Where the buckets of a `Table` begin.
+
+    hashes: (n_grams,) distinct, ascending.
+    """
+    n_buckets = _power_of_two(-(-len(hashes) // GRAMS_PER_BUCKET))
+    buckets = hashes >> np.uint64(65 - n_buckets.bit_length())
+    counts = np.bincount(buckets.astype(np.int64), minlength=n_buckets)
+    return np.append(0, np.cumsum(counts[:-1])).astype(np.int32)
 
 
 def _power_of_two(least: int) -> int:

@@ -23,20 +23,20 @@ from dedup.gram_windows import (
     bitmap_of,
     family_of,
     shift_of,
-    slots_of,
+    starts_of,
     windows_of,
 )
 from dedup.gram_words import count_words
 from dedup.kernels import overlap as kernels
 from dedup.unicode import UNICODE_VERSION
 
-FORMAT = "3"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "4"  # of the saved index; raise it with any change of hash, gram words or layout
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 MAX_NGRAM = MAX_WORDS
 
 _PREFIX = "tokenmill.ngram_index."
 _COLUMNS = (
-    "hashes", "slots", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items", "untestable",
+    "hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items", "untestable",
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class NgramIndex:
 
     ngrams: words in an n-gram, of each benchmark or all of them; distinct, ascending.
     hashes: (n_grams,) uint64, distinct, ascending.
-    slots: the way into `hashes`; see `Table` of the kernels.
+    starts: the way into `hashes`; see `Table` of the kernels.
     lengths: (n_lengths,) int64, words of the windows in the index, ascending: the `ngrams` and
         those of shorter texts, matched as a whole.
     bitmaps, bitmap_ends: uint64 bits of the `Probe` of each of `FAMILIES`, one behind the other,
@@ -58,7 +58,7 @@ class NgramIndex:
 
     ngrams: tuple[int, ...]
     hashes: npt.NDArray[np.uint64]
-    slots: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
     lengths: npt.NDArray[np.int64]
     bitmaps: npt.NDArray[np.uint64]
     bitmap_ends: npt.NDArray[np.int64]
@@ -102,7 +102,7 @@ class NgramIndex:
         return cls(
             ngrams=tuple(np.unique(ngram).tolist()),
             hashes=hashes,
-            slots=slots_of(hashes),
+            starts=starts_of(hashes),
             lengths=np.unique(lengths[tested]),
             bitmaps=np.concatenate(bitmaps),
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
@@ -163,7 +163,7 @@ class NgramIndex:
         return at, self.items[starts[at] + within]
 
     def table(self) -> kernels.Table:
-        return kernels.Table(read_only(self.hashes), read_only(self.slots), shift_of(self.slots))
+        return kernels.Table(read_only(self.hashes), read_only(self.starts), shift_of(self.starts))
 
     def probes(self) -> list[kernels.Probe]:
         """How to find the windows of each family that the index has."""

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from dedup.arrays import read_only
 from dedup.arrow_text import text_buffers
+from dedup.gram_windows import scratch
 from dedup.gram_words import Block, blocks, chars
 from dedup.kernels.gram_words import locate
-from dedup.kernels.overlap import Probe, Table, find_grams
+from dedup.kernels.overlap import Probe, Scratch, Table, add_up, find_grams
 from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import NgramIndex
 
 FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
-LAST_BITS = 32  # of a key to sort hits by; words of a document are fewer than 2**32
 
 
 class Hits(NamedTuple):
@@ -85,11 +85,14 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
     table, probes = index.table(), index.probes()
     windows = np.empty((FIRST_HITS, 4), np.int64)
     found = [np.empty((0, 6), np.int64)]
+    room = scratch(0)
     for block in blocks(text, longest=int(index.lengths.max(initial=1))):
-        n = _find(block, table, probes, windows)
+        if len(block.hashes) >= len(room.sums):
+            room = scratch(len(block.hashes))
+        n = _find(block, table, probes, room, windows)
         if n > len(windows):  # they have been counted, now there is room
-            windows = np.empty((n, 4), np.int64)
-            _find(block, table, probes, windows)
+            windows = np.empty((2 * n, 4), np.int64)
+            _find(block, table, probes, room, windows)
         if n:
             hits = np.empty((n, 6), np.int64)
             locate(
@@ -100,25 +103,26 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
                 read_only(block.doc_words),
                 block.doc,
                 block.passed,
-                windows[:n],
+                windows[np.argsort(windows[:n, 3], kind="stable")],
                 hits,
             )
             found.append(hits)
     docs, *columns = np.ascontiguousarray(np.concatenate(found).T)
-    order = np.argsort((docs << LAST_BITS) + columns[2], kind="stable")
-    return Hits(len(text), docs[order], *(column[order] for column in columns))
+    return Hits(len(text), docs, *columns)
 
 
 def _find(
-    block: Block, table: Table, probes: Iterable[Probe], windows: npt.NDArray[np.int64]
+    block: Block,
+    table: Table,
+    probes: Iterable[Probe],
+    room: Scratch,
+    windows: npt.NDArray[np.int64],
 ) -> int:
-    n = len(block.hashes)
-    words, doc_words = read_only(block.hashes), read_only(block.doc_words)
-    least, lasts = np.empty(n, np.uint64), np.empty(n, np.int64)
-    found = 0
+    add_up(read_only(block.hashes), room.sums)
+    doc_words, found = read_only(block.doc_words), 0
     for probe in probes:
-        found = find_grams(words, doc_words, block.held, table, probe, least, lasts, windows, found)
-    return int(found)
+        found = find_grams(doc_words, block.held, table, probe, room, windows, found)
+    return found
 
 
 def overlaps(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dedup.arrow_text import text_buffers
+from dedup.fold import Folding, fold
 from dedup.gram_words import count_words
 from dedup.ngram_index import NgramIndex
 from dedup.overlap import find
@@ -52,15 +53,18 @@ def drop_paragraphs(
     index: NgramIndex,
     ignored: npt.NDArray[np.bool_] | None = None,
     rule: ParagraphRule | None = None,
+    folding: Folding | None = None,
 ) -> Remaining:
     """Drop paragraphs of documents.
 
     text: (n_docs,) string column, no nulls; those with a hit are enough.
     ignored: (n_grams,) bool, n-grams of the index that count for nothing.
+    folding: disguises that paragraphs are freed from before they are looked at, each by itself.
     """
     split = pc.split_pattern(text.cast(pa.large_string()), BLANK_LINE)
     paragraphs, ends = split.flatten(), np.cumsum(pc.list_value_length(split).to_numpy())
-    dropped = _dropped(paragraphs, index, ignored, rule or ParagraphRule())
+    seen = paragraphs if folding is None else fold(paragraphs, folding).text
+    dropped = _dropped(seen, index, ignored, rule or ParagraphRule())
     docs = np.repeat(np.arange(len(text)), np.diff(ends, prepend=0))
     kept = pa.ListArray.from_arrays(
         pa.array(np.append(0, np.cumsum(~dropped)[ends - 1]), pa.int32()),

@@ -1,4 +1,4 @@
-"""The corpus-wide steps of a recipe: which documents are the same, exactly or nearly."""
+"""The steps that find out which documents are the same, exactly or nearly."""
 
 from typing import Annotated, Any, Literal
 
@@ -82,4 +82,4 @@ class NearDedup(Config):
         }
 
 
-CORPUS_WIDE = (ExactDedup, NearDedup)  # steps that need keys of all documents at once
+DEDUP = (ExactDedup, NearDedup)  # steps that need keys of all documents at once

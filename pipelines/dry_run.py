@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from pipelines.passes import passes
+from pipelines.passes import duplicate_finders, passes
 from pipelines.prepare import plan_run
 from pipelines.recipe import Recipe, step_name
 from pipelines.tokenize import load_engine
@@ -27,8 +27,10 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
     parts = passes(recipe.steps)
     text = sum(shard.bytes for shard in plan.shards)
     token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize
-    scratch = len(parts[:-1]) * (
-        text * FILTERED_FRAC + text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC
+    scratch = sum(
+        text * FILTERED_FRAC
+        + (text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0)
+        for part in parts[:-1]
     )
     need = {
         "intermediates": round(scratch),

@@ -1,6 +1,5 @@
 """What a run is: all that decides its output, told so that two runs can be compared."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,19 +7,20 @@ from typing import Any
 import pyarrow as pa
 import tokenizers
 
-from pipelines.benchmark.hub import is_hub
-from pipelines.decontaminate import Decontaminate
+from pipelines.benchmark.files import files_of
 from pipelines.manifest import open_run
 from pipelines.normalize import NORMALIZE_VERSION
+from pipelines.passes import decontamination
 from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import digest_of
 from pipelines.recipe import Recipe
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Plan
-from pipelines.store import InputFile, expand
+from pipelines.store import InputFile
 from pipelines.tokenize import load_engine
 
-OUTPUT_VERSION = "1"  # raise it when the same recipe and input make other output bytes
+# Raise it when the same recipe and input make other output bytes.
+# 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
+OUTPUT_VERSION = "2"
 
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
@@ -28,11 +28,9 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
     engine = load_engine(recipe.tokenizer, recipe.output.dtype)
     return {
         "recipe": recipe.identity(),
-        "inputs": {f.path: [f.bytes, str(f.version)] for f in plan.files},
+        **plan.identity(),
         "tokenizer": engine.digest,
         "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
-        "failed_inputs": {f.path: f.cause for f in plan.failed},
-        "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in plan.shards),
         "versions": {
             "output": OUTPUT_VERSION,
             "schema": SCHEMA_VERSION,
@@ -44,11 +42,9 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 
 def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
-    for step in recipe.steps:
-        if isinstance(step, Decontaminate):
-            for benchmark in step.benchmarks:
-                if not is_hub(benchmark.path):  # the index keeps the digest of its items
-                    yield from expand(benchmark.path)
+    step = decontamination(recipe.steps)
+    for benchmark in step.benchmarks if step else ():
+        yield from files_of(benchmark)
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:

@@ -7,12 +7,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.manifest import read_manifest
+from pipelines.normalize import Normalize
+from pipelines.pieces import PIECE
 from pipelines.plan import plan_inputs
 from pipelines.read.readers import read_shard
-from pipelines.recipe import make_recipe
-from pipelines.schema import REMOVED, shard_and_row
+from pipelines.recipe import Recipe, make_recipe
+from pipelines.schema import DOCUMENT, REMOVED, shard_and_row
 
 
 class Pair(NamedTuple):
@@ -68,8 +71,19 @@ def removals(
     return found.slice(0, limit) if limit is not None else found
 
 
+def pieces(out: Path, doc_ids: list[int]) -> list[dict[str, Any]]:
+    """Rows of schema PIECE: of these documents' pieces if they were cut, or of them if they are."""
+    rows: list[dict[str, Any]] = []
+    for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
+        these = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
+        wanted = pc.field("doc_id").isin(these) | pc.field("parent_doc_id").isin(these)
+        for path in (out / "pieces").glob(f"part-{ordinal:05d}-*.parquet"):
+            rows += pq.read_table(path, filters=wanted, schema=PIECE).to_pylist()
+    return rows
+
+
 def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
-    """Documents by id, as they were read (not as later stages edited them).
+    """Documents by id, as they were read, not as later stages edited them; pieces as they were cut.
 
     Intermediates are deleted at the end of a run, so the inputs are read again; ids are
     only right while these are unchanged.
@@ -77,8 +91,31 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     Raises:
         ConfigError: an id is not of this run, or its input has changed or is gone.
     """
+    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
+    whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
+    found = {d: whole[d] for d in doc_ids if d in whole}
+    for doc_id, link in links.items():
+        parent = whole[link["parent_doc_id"]]
+        text = as_decontaminated(recipe, parent)[link["start_byte"] : link["end_byte"]].decode()
+        found[doc_id] = {**parent, "doc_id": doc_id, "id": link["id"], "text": text}
+    return found
+
+
+def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
+    """The text of a document as it came to the step that cut it, in UTF-8."""
+    batch = pa.RecordBatch.from_pylist([{f: document[f] for f in DOCUMENT.names}], DOCUMENT)
+    for step in recipe.steps:
+        if isinstance(step, Decontaminate):
+            break
+        if isinstance(step, Normalize):  # the one stage that edits
+            batch = step(batch).kept
+    text: str = batch["text"][0].as_py()
+    return text.encode()
+
+
+def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     manifest = open_run(out)
-    recipe = make_recipe(manifest["identity"]["recipe"], where=str(out / "manifest.json"))
     plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
     now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
     if now != manifest["identity"]["inputs"]:

@@ -94,6 +94,22 @@ def locked(out: Path) -> Iterator[None]:
         os.close(lock)
 
 
+@contextlib.contextmanager
+def held(out: Path) -> Iterator[None]:
+    """Hold the run directory as `locked` does; what its disk refuses is told in one line.
+
+    Raises:
+        ConfigError: see `locked`; or a file could not be read or written.
+    """
+    with locked(out):
+        try:
+            yield
+        except OSError as e:
+            if e.errno in HOPELESS:
+                raise cannot_write(out, e) from e
+            raise ConfigError(f"{e}; the same command continues where this stopped") from e
+
+
 def cannot_write(out: Path, error: OSError) -> ConfigError:
     """The one line for an output directory that is read-only, full or forbidden; see HOPELESS."""
     return ConfigError(

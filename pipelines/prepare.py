@@ -1,29 +1,24 @@
 """Prepare a corpus: plan, do the work, check the ledger, report. The caller brings the executor."""
 
 import contextlib
-import os
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipelines.apart import check_apart
 from pipelines.atomic import write_json
+from pipelines.benchmark.inside import inside
 from pipelines.drive import Execute, Finished, drive
 from pipelines.errors import ConfigError
+from pipelines.finished import manifest, read_report
 from pipelines.identity import open_job
-from pipelines.manifest import (
-    COMPLETE,
-    HOPELESS,
-    PARTIAL_RUN,
-    cannot_write,
-    locked,
-    read_manifest,
-)
+from pipelines.manifest import held
+from pipelines.passes import decontamination
 from pipelines.plan import plan_inputs
 from pipelines.prepare_job import PrepareJob
 from pipelines.read.parked import parking
-from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
 from pipelines.run import phases
@@ -31,7 +26,7 @@ from pipelines.shard import Plan
 from pipelines.summary import summarize
 
 REPORTS = ("report.json", "report.md", "report.html")
-KEPT = ("dataset", "removed", "overlaps")  # folders that stay when a run has finished
+KEPT = ("dataset", "removed", "overlaps", "pieces")  # folders that stay when a run has finished
 
 
 def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
@@ -65,51 +60,28 @@ def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[PrepareJob]:
     Raises:
         ConfigError: see `prepare`.
     """
-    _check_apart(recipe, out)
-    with locked(out):
-        try:
-            job = open_job(out, recipe, plan)
-            with parking(job.identity):
-                yield job
-        except OSError as e:
-            if e.errno in HOPELESS:
-                raise cannot_write(out, e) from e
-            raise ConfigError(f"{e}; the same command continues where this stopped") from e
-
-
-def _check_apart(recipe: Recipe, out: Path) -> None:
-    """Refuse an `out` that the next run would take for input."""
-    for given in recipe.inputs:
-        fixed = given.path.split("*")[0]
-        folder = Path(fixed if fixed.endswith("/") else os.path.dirname(fixed))
-        root = Path(given.path) if os.path.isdir(given.path) else folder
-        deep = os.path.isdir(given.path) or "**" in given.path
-        if "://" not in given.path and deep and out.absolute().is_relative_to(root.absolute()):
-            raise ConfigError(f"{out}: lies inside the input {given.path}; choose another --out")
+    check_apart(recipe.inputs, out)
+    with held(out):
+        job = open_job(out, recipe, plan)
+        with parking(job.identity):
+            yield job
 
 
 def plan_run(recipe: Recipe) -> Plan:
     """Cut the inputs into shards.
 
     Raises:
-        ConfigError: no input can be read at all; the first cause is named.
+        ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
+            there, or is a file of the inputs.
     """
+    step = decontamination(recipe.steps)
+    for mistake in inside(step.benchmarks, [i.path for i in recipe.inputs]) if step else ():
+        raise ConfigError(str(mistake))
     plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
     if not plan.shards:
         cause = f": {plan.failed[0].message}" if plan.failed else ""
         raise ConfigError(f"{recipe.name}: no input can be read{cause}")
     return plan
-
-
-def manifest(job: PrepareJob, report: dict[str, Any], finished: Finished) -> dict[str, Any]:
-    """Everything about the run, as JSON: identity, receipts, report."""
-    identity = (read_manifest(job.out) or {})["identity"]
-    return {
-        "status": PARTIAL_RUN if finished.failures else COMPLETE,
-        "identity": identity,
-        "receipts": [receipt.to_json() for receipt in finished.receipts],
-        "report": report,
-    }
 
 
 def clean(job: PrepareJob) -> None:
@@ -125,16 +97,9 @@ def finished_report(job: PrepareJob) -> dict[str, Any] | None:
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
     """
-    found = read_manifest(job.out) or {}
-    if found.get("status") != COMPLETE:
+    report = read_report(job.out, lambda name: name.partition("/")[0] in KEPT)
+    if report is None:
         return None
-    for receipt in map(Receipt.from_json, found["receipts"]):
-        for name, size, _ in receipt.files:
-            path = job.out / name
-            kept = name.partition("/")[0] in KEPT
-            if kept and not (path.is_file() and path.stat().st_size == size):
-                return None
-    report: dict[str, Any] = found["report"]
     if not all((job.out / name).is_file() for name in REPORTS):
         write_report(job.out, report)
     clean(job)

@@ -1,15 +1,18 @@
 """The job of preparing a corpus: a recipe, and where everything lies in its run directory.
 
 OUT/manifest.json      what this run is, and at its end what it did
-OUT/05-index/…         n-grams of the benchmarks
+OUT/05-index/…         the benchmarks and their n-grams
 OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
 OUT/11-keys/…          sidecars: digests, signatures, band keys
 OUT/12-edges/…         verified pairs of near duplicates, a file for each band
 OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
+OUT/15-found/…         of the documents in 10-filtered that have n-grams of benchmarks: which, where
+OUT/16-ignored/…       n-grams that count for nothing, what of the benchmarks is in the corpus
 OUT/90-tokens/…        ids by input shard
 OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
+OUT/pieces/…           a row for every piece of a document that was cut: what it was part of
 OUT/receipts/…         proof of each piece of work
 """
 
@@ -51,14 +54,27 @@ class PrepareJob(Job):
     def tokens(self, split: str, key: str) -> Path:
         return self.out / "90-tokens" / split / f"part-{key}.arrow"
 
-    def index(self, stage: str) -> Path:
-        return self.out / "05-index" / f"{stage}.arrow"
+    @property
+    def index(self) -> Path:
+        return self.out / "05-index"
+
+    def found(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}5-found" / f"part-{key}.arrow"
+
+    def ignored(self, pass_index: int) -> Path:
+        return self.out / f"{pass_index + 1}6-ignored" / "ngrams.arrow"
+
+    def contamination(self, pass_index: int) -> Path:
+        return self.out / f"{pass_index + 1}6-ignored" / "contamination.json"
 
     def removed(self, pass_index: int, key: str) -> Path:
         return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
 
     def overlaps(self, key: str) -> Path:
         return self.out / "overlaps" / f"part-{key}.parquet"
+
+    def pieces(self, key: str) -> Path:
+        return self.out / "pieces" / f"part-{key}.parquet"
 
     @property
     def dataset(self) -> Path:

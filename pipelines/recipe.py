@@ -48,8 +48,15 @@ def _step(value: Any) -> Config:
     try:
         return STEPS[name].model_validate(settings or {})
     except ValidationError as e:
-        error = explain(e, name, {"": list(STEPS[name].model_fields)})
+        error = explain(e, name, _keys_of(STEPS[name]))
         raise ValueError(str(error)) from e
+
+
+def _keys_of(step: type[Config]) -> dict[str, list[str]]:
+    """The keys that a step takes, and under "folding" and the like those of its parts."""
+    kinds = {name: field.annotation for name, field in step.model_fields.items()}
+    parts = {n: k for n, k in kinds.items() if isinstance(k, type) and issubclass(k, Config)}
+    return {"": list(kinds), **{name: list(kind.model_fields) for name, kind in parts.items()}}
 
 
 def _one_key(value: Any) -> tuple[str, Any]:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipelines.atomic import write_json, write_text
+from pipelines.contamination.report_found import found_sections
 from pipelines.ratios import fixed, with_error
+from pipelines.report_failures import failed_in_short, failure_blocks
 from pipelines.report_html import report_page
 from pipelines.summary import removed_by_reason
 from sizing.document.markdown import markdown
@@ -20,6 +22,8 @@ from sizing.document.section import NONE, Section, Table, count, table
 from sizing.units import format_bytes, format_quantity
 
 Report: TypeAlias = Mapping[str, Any]
+
+CORPUS_WIDE = ("exact", "near", "decontaminate")
 
 
 def write_report(out: Path, report: dict[str, Any]) -> None:
@@ -35,20 +39,24 @@ def write_report(out: Path, report: dict[str, Any]) -> None:
 
 def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
-    blocks: dict[str, tuple[str, Iterable[str | Table]]] = {
-        "summary": ("In short", [headline(report)]),
-        "ledger": ("Where documents and bytes went", _ledger(report)),
-        "plots": ("Plots", []),
-        "measurement": ("Measurement", _measurement(report)),
-        "duplicates": ("Duplicates and benchmark overlap", _duplicates(report)),
-        "requirements": ("Storage requirements", _requirements(report)),
-        "failures": ("Failed and damaged", _failures(report)),
-        "time": ("Time", _time(report)),
-        "origin": ("How it was made", _origin(report)),
-    }
+    found = report["contamination"]
     return [
-        Section(key=key, title=title, blocks=tuple(made)) for key, (title, made) in blocks.items()
+        _section("summary", "In short", [headline(report)]),
+        _section("ledger", "Where documents and bytes went", _ledger(report)),
+        _section("plots", "Plots", []),
+        _section("measurement", "Measurement", _measurement(report)),
+        _section("duplicates", "Duplicates", _duplicates(report)),
+        _section("decontaminate", "Benchmark items", _decontaminate(report)),
+        *(found_sections(found) if found else []),
+        _section("requirements", "Storage requirements", _requirements(report)),
+        _section("failures", "Failed and damaged", failure_blocks(report)),
+        _section("time", "Time", _time(report)),
+        _section("origin", "How it was made", _origin(report)),
     ]
+
+
+def _section(key: str, title: str, blocks: Iterable[str | Table]) -> Section:
+    return Section(key=key, title=title, blocks=tuple(blocks))
 
 
 def headline(report: Report) -> str:
@@ -72,18 +80,8 @@ def headline(report: Report) -> str:
         )
     dataset = report["dataset"]
     sentences.append(f"The dataset takes {format_bytes(dataset['bytes'])} in {dataset['path']}.")
-    return " ".join([*sentences, _failed_in_short(report)])
-
-
-def _failed_in_short(report: Report) -> str:
-    counts = {
-        "document": sum(sum(row["failed"].values()) for row in report["ledger"]),
-        "input file": len(report["failed_inputs"]),
-        "shard": len(report["failed_shards"]),
-        "damaged shard": len({d["key"] for d in report["damaged_shards"]}),
-    }
-    failed = [count(n, noun) for noun, n in counts.items() if n]
-    return f"Failed: {', '.join(failed)}." if failed else "Nothing failed."
+    failed = sum(sum(row["failed"].values()) for row in rows)
+    return " ".join([*sentences, failed_in_short(report, failed)])
 
 
 def _ledger(report: Report) -> list[str | Table]:
@@ -156,15 +154,30 @@ def _duplicates(report: Report) -> list[str | Table]:
         for name in ("exact", "bands", "near")
         if name in found
     ]
-    of_items = ("items", "untestable_items", "found_items", "docs")
-    overlap = [(o["benchmark"], *(f"{o[k]:,}" for k in of_items)) for o in report["overlap"]]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
-    items = ("benchmark", ">items", ">too short to test", ">found in the corpus", ">in documents")
     note = "Pairs under bands count once in each band that found them; under near, once."
     return [
         *([note] if "bands" in found else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
-        *([table("Benchmark items in the corpus", items, overlap)] if overlap else []),
+    ]
+
+
+def _decontaminate(report: Report) -> list[str | Table]:
+    """What was done about benchmark items; what was found follows in sections of its own."""
+    rows = [row for row in report["ledger"] if row["stage"] == "decontaminate"]
+    if not rows or not report["contamination"]:
+        return []
+    row, action = rows[0], report["contamination"]["settings"]["action"]
+    left = ", ".join(f"{reason} {n:,}" for reason, n in row["removed"].items()) or "none"
+    bytes_in, edited, gone = (
+        format_bytes(row[f"bytes_{name}"]) for name in ("in", "edited", "removed")
+    )
+    return [
+        f"Action {action}: {row['docs_in']:,} documents in, {row['docs_created']:,} more made by"
+        f" cutting, {row['docs_out']:,} out; dropped: {left}."
+        f" Of {bytes_in} of text {edited} was cut out and {gone} dropped."
+        " What follows was found before that, in"
+        " documents as the step took them in. For items under 8 words nothing is cut."
     ]
 
 
@@ -187,20 +200,6 @@ def _requirements(report: Report) -> list[str | Table]:
         table("Formulas", ("requirement", "`formula", "source"), formulas, folded=True),
         table("Inputs of each formula", of_input, inputs, folded=True),
     ]
-
-
-def _failures(report: Report) -> list[str | Table]:
-    inputs = [
-        (f["path"], f["cause"], f"{f['bytes']:,}", f["message"]) for f in report["failed_inputs"]
-    ]
-    shards = [(f["step"], f["key"], f["error"]) for f in report["failed_shards"]]
-    damaged = [(d["key"], d["message"]) for d in report["damaged_shards"]]
-    made = [
-        table("Input files that cannot be read", ("`path", "cause", ">bytes", "`message"), inputs),
-        table("Shards that failed: run again to retry", ("step", "`shard", "`error"), shards),
-        table("Damaged shards: what lies behind is missing", ("`shard", "`message"), damaged),
-    ]
-    return [t for t in made if t.rows] or ["No input file or shard failed or is damaged."]
 
 
 def _time(report: Report) -> list[str | Table]:
@@ -226,7 +225,7 @@ def _mb_per_s(report: Report, step: Mapping[str, Any]) -> str:
     if kind == "pass" and index == "0":
         taken = rows.get("read")
     elif kind == "pass":  # it begins by dropping what the corpus-wide steps before it found
-        before = [f"{name}-{int(index) - 1}" for name in ("exact", "near")]
+        before = [f"{name}-{int(index) - 1}" for name in CORPUS_WIDE]
         steps = [s["step"] for s in report["steps"] if s["step"] in before]
         taken = rows.get(steps[0].partition("-")[0]) if steps else None
     if taken is None or not step["wall_s"]:

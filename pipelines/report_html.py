@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pipelines.ratios import with_error
+from pipelines.report_failures import failure_figures
 from pipelines.summary import removed_by_reason
 from sizing.document import charts
 from sizing.document.charts import Bar, Series, Stack
 from sizing.document.page import KeyFigure, figure, page
-from sizing.document.section import Section, count
+from sizing.document.section import Section
 from sizing.document.svg import Axis
 from sizing.units import format_bytes, format_count
 
@@ -27,7 +28,7 @@ def report_page(title: str, sections: Sequence[Section], report: Report) -> str:
     return page(
         title,
         sections,
-        key_figures=[*_key_figures(report), *_troubles(report)],
+        key_figures=[*_key_figures(report), *failure_figures(report, "failures")],
         plots={"plots": _plots(report), "requirements": _requirement_plots(report)},
         footer="The same figures as data: report.json; as text: report.md.",
     )
@@ -44,17 +45,6 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         value, sign, error = with_error(total, name).partition(" ±")
         figures.append(KeyFigure(name.replace("_", " "), value, sign + error))
     return [*figures, KeyFigure("dataset", format_bytes(report["dataset"]["bytes"]))]
-
-
-def _troubles(report: Report) -> list[KeyFigure]:
-    """A figure more, where inputs or shards failed or were damaged."""
-    files, shards = len(report["failed_inputs"]), len(report["failed_shards"])
-    damaged = len({d["key"] for d in report["damaged_shards"]})
-    if not files + shards + damaged:
-        return []
-    counts = {"input file": files, "shard": shards, "damaged shard": damaged}
-    note = ", ".join(count(n, noun) for noun, n in counts.items() if n)
-    return [KeyFigure("failed or damaged", f"{files + shards + damaged:,}", note, "failures")]
 
 
 def _plots(report: Report) -> list[str]:

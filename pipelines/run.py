@@ -1,23 +1,26 @@
 """The phases of preparing a corpus.
 
-index? ─ pass 0 ─ exact ─ bands ─ near ─ pass 1 ─ … ─ dataset files ─ dataset state
+index? ─ pass 0 ─ exact ─ bands ─ near ─ decontaminate ─ pass 1 ─ … ─ dataset files ─ dataset state
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.drive import Finished, Phases, do_phase
 from pipelines.duplicates import find_exact, find_near
 from pipelines.edges import find_edges
+from pipelines.ignored import find_ignored
 from pipelines.job import Done, Phase, Work
-from pipelines.passes import Pass, passes, run_pass
+from pipelines.passes import Pass, decontamination, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of, valid_receipt
 from pipelines.recipe import step_name
 from pipelines.shard import Plan
+from pipelines.shard_pass import run_pass
 from pipelines.token_shards import splits
 from pipelines.token_span import TokenShard
 from pipelines.tokenize import load_engine
@@ -37,16 +40,16 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
         shard.key: digest_of([job.identity, repr(shard.to_json())]) for shard in plan.shards
     }
     shards = list(plan.shards)
+    indexed = yield from _index(job, finished)
     for part in passes(job.recipe.steps):
-        common = yield from _index(job, part, finished)
         works = [
             Work(
                 step=f"pass-{part.index}",
                 key=shard.key,
-                inputs=digest_of([upstream[shard.key], common]),
+                inputs=digest_of([upstream[shard.key], indexed]),
                 call=run_pass,
                 args=(part, shard),
-                chain=shard.paths[0] if part.index == 0 and shard.compression else "",
+                chain=shard.chain if part.index == 0 else "",
             )
             for shard in shards
         ]
@@ -59,28 +62,22 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     return finished
 
 
-def _index(job: PrepareJob, part: Pass, finished: Finished) -> Phases[str]:
-    """Prepare what stages of this pass look things up in; return a digest of it."""
-    works = tuple(
-        Work(
-            step="index",
-            key=step_name(step),
-            inputs=digest_of([job.identity, step.model_dump_json()]),
-            call=prepare_stage,
-            args=(step,),
-        )
-        for step in part.stages
-        if isinstance(step, Decontaminate)
-    )
-    made = yield from do_phase(Phase(name="index", works=works, whole=True), finished)
+def _index(job: PrepareJob, finished: Finished) -> Phases[str]:
+    """Make the benchmarks ready that documents are freed from, if any; return a digest of them.
+
+    Before all else: what is wrong with a benchmark is told before hours of reading.
+    """
+    step = decontamination(job.recipe.steps)
+    work = Work(step="index", key="all", inputs=job.identity, call=index_benchmarks, args=(step,))
+    phase = Phase(name="index", works=(work,) if step else (), whole=True)
+    made = yield from do_phase(phase, finished)
     return digest_of(receipt.digest for receipt in made.values())
 
 
-def prepare_stage(job: PrepareJob, step: Decontaminate) -> Done:
-    """Build the index of a stage that needs one."""
-    path = job.index(step_name(step))
-    step.prepare(path)
-    return Done(files=[path], facts={"benchmarks": list(step.bind(path).benchmarks)})
+def index_benchmarks(job: PrepareJob, step: Decontaminate) -> Done:
+    """Read the benchmarks and index their n-grams."""
+    index = BenchmarkIndex.build(step)
+    return Done(files=index.save(job.index), facts={"benchmarks": list(index.benchmarks)})
 
 
 def _corpus_wide(
@@ -110,6 +107,8 @@ def _corpus_wide(
             )
             inputs = digest_of([inputs, *(r.digest for r in found.values())])
             works = [Work(step=name, key="all", inputs=inputs, call=find_near, args=args)]
+        elif isinstance(step, Decontaminate):
+            works = [Work(step=name, key="all", inputs=inputs, call=find_ignored, args=args)]
         phase = Phase(name=step_name(step), works=tuple(works), whole=True)
         found = yield from do_phase(phase, finished)
         inputs = digest_of([inputs, *(r.digest for r in found.values())])

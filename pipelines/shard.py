@@ -6,6 +6,7 @@ Shards are numbered by input, then by path, then by place in the file, so that d
 ids are ordered as the input is. They depend on the inputs and the recipe alone.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from pydantic import field_validator, model_validator
 
 from pipelines.config import Config, FilePath
+from pipelines.receipt import digest_of
 from pipelines.store import InputFile
 
 ShardFormat = Literal["jsonl", "parquet", "arrow", "text"]
@@ -107,6 +109,11 @@ class SourceShard:
     url: str | None = None
     bytes: int = 0
 
+    @property
+    def chain(self) -> str:
+        """Shards of one chain are best read in turn: those of a compressed file; "" is none."""
+        return self.paths[0] if self.compression else ""
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
         return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
@@ -147,3 +154,11 @@ class Plan:
     failed: tuple[FailedInput, ...] = ()
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
+
+    def identity(self) -> dict[str, Any]:
+        """All of the inputs that decides what a run makes of them, as JSON."""
+        return {
+            "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
+            "failed_inputs": {f.path: f.cause for f in self.failed},
+            "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
+        }

@@ -3,6 +3,7 @@
 The report is plain JSON data, `report.json`; everything shown elsewhere is drawn from it.
 """
 
+import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,16 +11,13 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipelines.dataset import Layout, split_folder
-from pipelines.decontaminate import OVERLAP
 from pipelines.drive import Finished
+from pipelines.finished import failures, inventory
 from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import measure
-from pipelines.passes import passes, stage_names
+from pipelines.passes import decontamination, passes, stage_names
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
 from pipelines.run import Prepared
@@ -60,23 +58,13 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         "report": REPORT_VERSION,
         "name": job.recipe.name,
         "identity": job.identity,
-        "inputs": {
-            "files": len(plan.files),
-            "bytes": sum(f.bytes for f in plan.files),
-            "shards": len(plan.shards),
-            "skipped": list(plan.skipped),
-        },
+        "inputs": inventory(plan),
         "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
-        "failed_inputs": [
-            {"path": f.path, "cause": f.cause, "message": f.message, "bytes": f.bytes}
-            for f in plan.failed
-        ],
-        "failed_shards": [vars(f) for f in finished.failures],
-        "damaged_shards": _damaged(finished),
+        **failures(plan, finished, "pass-0"),
         "measurement": {name: m.to_json() for name, m in measured.items()},
         "length_bins": _length_bins(finished),
         "duplicates": _duplicates(finished),
-        "overlap": _overlap(job, finished),
+        "contamination": _contamination(job),
         "dataset": {
             "path": str(job.dataset),
             "files": dataset_files,
@@ -208,15 +196,6 @@ def _encoded(finished: Finished) -> dict[str, Any]:
     return {"docs_by_engine": dict(by), "mismatches": mismatches}
 
 
-def _damaged(finished: Finished) -> list[dict[str, Any]]:
-    """Shards whose file turned out damaged while it was read: documents behind it are missing."""
-    return [
-        {"key": r.key, "message": message}
-        for r in finished.of("pass-0")
-        for message in r.facts.get("damage", ())
-    ]
-
-
 def _duplicates(finished: Finished) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for receipt in finished.receipts:
@@ -229,24 +208,13 @@ def _duplicates(finished: Finished) -> dict[str, Any]:
     return found
 
 
-def _overlap(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
-    """Of each benchmark: its items, how many of them the corpus repeats, in how many documents."""
-    tables = [pq.read_table(path) for path in sorted(job.out.glob("overlaps/*.parquet"))]
-    hits = pa.concat_tables(tables) if tables else OVERLAP.empty_table()
-    made = []
-    for indexed in (b for r in finished.of("index") for b in r.facts["benchmarks"]):
-        name = indexed["benchmark"]["name"]
-        own = hits.filter(pc.field("benchmark") == name)
-        made.append(
-            {
-                "benchmark": name,
-                "items": indexed["items"],
-                "untestable_items": len(indexed["untestable"]),
-                "found_items": pc.count_distinct(own["item"]).as_py(),
-                "docs": pc.count_distinct(own["doc_id"]).as_py(),
-            }
-        )
-    return made
+def _contamination(job: PrepareJob) -> dict[str, Any]:
+    """What of the benchmarks was in the corpus, as `pipelines.contamination.summary` has it."""
+    part = next((p for p in passes(job.recipe.steps) if decontamination(p.after)), None)
+    if part is None:
+        return {}
+    found: dict[str, Any] = json.loads(job.contamination(part.index).read_text(encoding="utf-8"))
+    return found
 
 
 def _stored(files: dict[str, int]) -> dict[str, int]:

@@ -13,6 +13,7 @@ import xxhash
 from dedup.arrow_text import text_buffers
 from pipelines.arrow_files import arrow_file
 from pipelines.ledger import StageStats
+from pipelines.pieces import parent_ids
 from pipelines.prepare_job import PrepareJob
 from pipelines.shard import SourceShard
 from pipelines.tokenize import load_engine
@@ -76,7 +77,7 @@ class TokenShards:
             schema=self._schema,
         )
         validation = in_validation(
-            batch["id"], self._output.validation_frac, seed=self._output.seed
+            parent_ids(batch), self._output.validation_frac, seed=self._output.seed
         )
         for split, writer in self._writers.items():
             here = validation == (split == "validation")
@@ -107,6 +108,8 @@ class TokenShards:
 
 def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bool_]:
     """(n,) whether each document belongs to the validation split.
+
+    ids: of the documents that the input had: pieces go where the whole would have gone.
 
     A document's own id decides, so that it stays on its side whatever else changes.
     """

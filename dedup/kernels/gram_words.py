@@ -14,6 +14,8 @@ NON_ASCII = np.uint8(0x80)
 SPACE = np.uint8(0x81)
 DELETE = np.uint8(0x82)
 KEEP = np.uint8(0)  # of code points
+CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
+FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
 # Unsigned indices: a signed one is tested for being negative at each use.
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -114,21 +116,11 @@ def split(
 
 
 @inlined
-def extent(data: U8, i: int, stop: int, chars: Chars) -> tuple[int, int]:
-    """First byte of the first character kept in `data[i:stop]`, and the byte after the last."""
-    first = stop
-    end = i
-    while i < stop:
-        kind = chars.ascii[data[i]]
-        after = i + 1
-        if kind == NON_ASCII:
-            cp, after = code_point(data, i, stop)
-            kind = chars.kinds[place(chars, cp)]
-        if kind < NON_ASCII:
-            first = min(first, i)
-            end = after
-        i = after
-    return first, end
+def keeps(data: U8, i: int, stop: int, chars: Chars) -> bool:
+    """Whether a character of more than a byte that belongs to words begins at `i`."""
+    if data[i] & CONTINUES == CONTINUATION:
+        return False
+    return bool(chars.kinds[place(chars, code_point(data, i, stop)[0])] == KEEP)
 
 
 @kernel
@@ -152,10 +144,21 @@ def locate(
     """
     for w in range(windows.shape[0]):
         d, first, last = windows[w, 0], windows[w, 2], windows[w, 3]
-        is_first = first == doc_words[d]
-        start, end = extent(data, begins[d] if is_first else stops[first - 1], stops[first], chars)
-        if last > first:
-            _, end = extent(data, stops[last - 1], stops[last], chars)
+        start = begins[d] if first == doc_words[d] else stops[first - 1]
+        end = stops[last]
+        while start < end:
+            kind = chars.ascii[data[start]]
+            if kind < NON_ASCII or (kind == NON_ASCII and keeps(data, start, end, chars)):
+                break
+            start += 1
+        at = end
+        while at > start:
+            at -= 1
+            kind = chars.ascii[data[at]]
+            if kind < NON_ASCII or (kind == NON_ASCII and keeps(data, at, end, chars)):
+                break
+            if data[at] & CONTINUES != CONTINUATION:
+                end = at
         before = doc_words[d] - (passed if d == 0 else 0)
         hits[w, 0] = doc + d
         hits[w, 1] = windows[w, 1]
@@ -163,6 +166,37 @@ def locate(
         hits[w, 3] = last - before
         hits[w, 4] = start - begins[d]
         hits[w, 5] = end - begins[d]
+
+
+@kernel
+def letterless_runs(
+    data: U8, starts: I64, ends: I64, chars: Chars, is_letter: U8, runs: I64
+) -> None:
+    """Tell how many gram words without a letter stand in a row in `data[starts[s]:ends[s]]`.
+
+    is_letter: of all code points, in the places of `chars.kinds`; 1 or 0.
+    runs: (n_spans,), out; the most of each span.
+    """
+    for s in range(starts.shape[0]):
+        i, stop = starts[s], ends[s]
+        run = longest = 0
+        is_word = has_letter = False
+        while i < stop:
+            kind = chars.ascii[data[i]]
+            if kind == NON_ASCII:
+                cp, i = code_point(data, i, stop)
+                at = place(chars, cp)
+                kind = chars.kinds[at]
+                has_letter |= is_letter[at] != 0
+            else:
+                i += 1
+                has_letter |= (kind >= FIRST_LETTER) & (kind <= LAST_LETTER)
+            is_word |= kind < NON_ASCII
+            if kind == SPACE or i >= stop:
+                run = 0 if has_letter else run + is_word
+                longest = max(longest, run)
+                is_word = has_letter = False
+        runs[s] = longest
 
 
 @kernel

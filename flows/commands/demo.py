@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from flows.commands.prepare import exit_code, prepare_with_progress, show_report
+from flows.commands.prepare import prepare_with_progress, show_report
 from flows.show import as_json
+from flows.troubles import exit_code
 from pipelines.demo import VOCAB_SIZE, demo_recipe
 
 

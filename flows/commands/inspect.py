@@ -14,7 +14,7 @@ from flows.cli import OK
 from flows.show import as_json, console, printable, table
 from pipelines.encode.reference import open_reference
 from pipelines.errors import ConfigError
-from pipelines.inspect import Pair, beside, documents, open_run, removals
+from pipelines.inspect import Pair, beside, documents, open_run, pieces, removals
 from pipelines.manifest import RUNNING
 from pipelines.schema import shard_and_row
 from pipelines.summary import removed_by_reason
@@ -96,28 +96,46 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
             raise ConfigError(
                 f"document {doc_id} is in shard {failed['key']}, which failed: {failed['error']}"
             )
+    links = pieces(out, [doc_id])
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
-        as_json(pair._asdict()) if as_data else _show_pair(pair)
+        as_json({**pair._asdict(), "pieces": links}) if as_data else _show_pair(pair, links)
         return
     found = documents(out, [doc_id])
     if doc_id not in found:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
+    is_cut = any(link["parent_doc_id"] == doc_id for link in links)
     if as_data:
-        as_json({"receipt": None, "kept": found[doc_id]})
+        fate = "cut" if is_cut else "kept"
+        as_json({"receipt": None, fate: found[doc_id], "pieces": links})
         return
     show = console()
-    show.print(printable(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})") + "\n")
-    show.print(printable(found[doc_id]["text"][:SHOWN]))
+    fate = "cut into pieces" if is_cut else "kept"
+    show.print(printable(f"{fate}: {found[doc_id]['id']} ({found[doc_id]['source']})"))
+    _show_links(links)
+    show.print("\n" + printable(found[doc_id]["text"][:SHOWN]))
 
 
-def _show_pair(pair: Pair) -> None:
+def _show_links(links: list[dict[str, Any]]) -> None:
+    """What a document was cut into, or a piece was part of."""
+    for link in links:
+        console().print(
+            printable(
+                f"  {link['doc_id']} is piece {link['piece']} of {link['pieces']} of"
+                f" {link['parent_id']} ({link['parent_doc_id']}): bytes {link['start_byte']:,} to"
+                f" {link['end_byte']:,}"
+            )
+        )
+
+
+def _show_pair(pair: Pair, links: list[dict[str, Any]]) -> None:
     show = console()
     receipt = pair.receipt
     show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
     for name in ("value", "similarity", "detail"):
         if receipt[name] is not None:
             show.print(printable(f"  {name}: {receipt[name]}"))
+    _show_links(links)
     if pair.kept is None:
         show.print(printable(f"\n{pair.removed['id']} ({pair.removed['source']})\n"))
         show.print(printable(pair.removed["text"][:SHOWN]))

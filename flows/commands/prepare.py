@@ -6,10 +6,11 @@ from typing import Any
 
 import yaml
 
-from flows.cli import OK, PARTIAL
+from flows.cli import OK
 from flows.progress import watching
 from flows.server import embedded_server
 from flows.show import as_json, console, printable, table
+from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from pipelines.dry_run import dry_run
 from pipelines.errors import ConfigError
 from pipelines.prepare import finished_report, opened, plan_run
@@ -17,7 +18,6 @@ from pipelines.recipe import Recipe, find_recipe, load_recipe
 from pipelines.summary import removed_by_reason
 from sizing.units import format_bytes
 
-MOST_FAILURES = 20
 MOST_REQUIREMENTS = 7
 
 
@@ -52,19 +52,15 @@ def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str
         return run_prepare(recipe, out)
 
 
-def exit_code(report: dict[str, Any]) -> int:
-    """3 where an input or a shard failed or was damaged, else 0."""
-    troubles = report["failed_inputs"], report["failed_shards"], report["damaged_shards"]
-    return PARTIAL if any(troubles) else OK
-
-
 def show_report(report: dict[str, Any], out: Path) -> None:
     """Print what a run did, in the order a reader asks."""
     show = console()
+    cut = any(row["docs_created"] for row in report["ledger"])
     rows = [
         (
             row["stage"],
             row["docs_in"],
+            *([row["docs_created"]] if cut else []),
             sum(row["removed"].values()),
             sum(row["failed"].values()),
             row["docs_out"],
@@ -72,7 +68,8 @@ def show_report(report: dict[str, Any], out: Path) -> None:
         )
         for row in report["ledger"]
     ]
-    columns = ("stage", ">docs in", ">removed", ">failed", ">docs out", ">text out")
+    created = [">made by cutting"] if cut else []
+    columns = ("stage", ">docs in", *created, ">removed", ">failed", ">docs out", ">text out")
     show.print(table(f"{report['name']}: where the documents went", columns, rows))
     reasons = removed_by_reason(report["ledger"])
     if reasons:
@@ -81,18 +78,20 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     show.print()
     for line in headline(report):
         show.print(line)
-    if report["overlap"]:
+    if report["contamination"]:
         columns = (
             "benchmark",
+            ">N",
             ">items",
-            ">found in the corpus",
-            ">too short to test",
-            ">documents",
+            ">dirty",
+            ">clean",
+            ">under 8 words",
+            ">found whole",
         )
-        names = ("benchmark", "items", "found_items", "untestable_items", "docs")
-        rows = [[row[name] for name in names] for row in report["overlap"]]
+        names = ("name", "ngram", "items", "dirty", "clean", "untestable", "found_whole")
+        rows = [[row[name] for name in names] for row in report["contamination"]["benchmarks"]]
         show.print()
-        show.print(table("benchmarks", columns, rows))
+        show.print(table("benchmark items in the corpus, before cutting", columns, rows))
     if report["requirements"]:
         first = report["requirements"][:MOST_REQUIREMENTS]
         rows = [(row["name"], row["shown"], row["rests_on"]) for row in first]
@@ -121,18 +120,13 @@ def headline(report: dict[str, Any]) -> list[str]:
 
 def troubles(report: dict[str, Any]) -> list[str]:
     """A line for each input or shard that failed."""
-    lines = [f"failed input: {f['message']}" for f in report["failed_inputs"]]
-    lines += [
-        f"failed shard {f['key']} ({f['step']}): {f['error']}" for f in report["failed_shards"]
-    ]
-    lines += [f"damaged shard {d['key']}: {d['message']}" for d in report["damaged_shards"]]
+    lines = failures(report)
     if report["failed_shards"]:
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"
         )
-    more = len(lines) - MOST_FAILURES
-    return lines[:MOST_FAILURES] + ([f"… and {more} more, see report.md"] if more > 0 else [])
+    return bounded(lines, "report.md")
 
 
 def show_plan(planned: dict[str, Any]) -> None:

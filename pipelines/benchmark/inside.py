@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pipelines.benchmark.hub import is_hub
+from pipelines.benchmark.files import files_of
 from pipelines.benchmark.spec import Benchmark
 from pipelines.store import expand
 
@@ -30,15 +30,14 @@ def inside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> list
     corpus_paths: files, folders and patterns, as `pipelines.store.expand` takes them.
 
     Raises:
-        InputError: one of the paths does not exist.
+        ConfigError: a benchmark does not exist.
+        InputError: a path of the corpus does not.
         OSError: the store cannot be reached.
     """
     corpus = {_real(f.path): f.path for path in corpus_paths for f in expand(path)}
     found = []
     for benchmark in benchmarks:
-        if is_hub(benchmark.path):
-            continue
-        files = (corpus.get(_real(f.path)) for f in expand(benchmark.path))
+        files = (corpus.get(_real(f.path)) for f in files_of(benchmark))
         both = tuple(path for path in files if path is not None)
         if both:
             found.append(Inside(benchmark, both))

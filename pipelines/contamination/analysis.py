@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dedup.arrays import read_only
-from dedup.fold import FOLDINGS, fold
+from dedup.fold import FOLDINGS
 from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import MIN_WORDS, NgramIndex
-from dedup.overlap import Hits, Overlaps, find, overlaps
+from dedup.overlap import Hits, overlaps
 from pipelines.contamination.examples import EXAMPLE, Pairs, best_of, examples_of
 from pipelines.contamination.found import hits_of
 from pipelines.contamination.ngrams import ItemTexts
@@ -53,7 +53,8 @@ class BenchmarkCounts:
     found_whole: of the untestable, those that stand in a document as a whole.
     too_short: of the untestable, those that are not looked for at all.
     only_ignored: of the clean, those of which documents have n-grams, but only ignored ones.
-    pairs: of a document and an item that it has, dirty or found whole.
+    docs: those that have an item, dirty or found whole.
+    pairs: of such a document and an item that it has.
     foldings: of the dirty and the found whole, those that no document has but in disguise, by
         the folding that sees through it; an item that needs two counts for both.
     """
@@ -65,6 +66,7 @@ class BenchmarkCounts:
     found_whole: int
     too_short: int
     only_ignored: int
+    docs: int
     pairs: int
     foldings: Mapping[str, int] = field(default_factory=dict)
 
@@ -100,6 +102,7 @@ class Analysis:
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
         self.item_docs = np.zeros(len(texts.lengths), np.int64)
+        self._benchmark_docs = np.zeros(len(texts.starts), np.int64)
         self._needed = np.full(len(texts.lengths), UNSEEN)
         self.examples = EXAMPLE.empty_table()
         self.worst = WORST.empty_table()
@@ -122,6 +125,9 @@ class Analysis:
         needed = np.zeros(len(pairs), np.uint8)
         np.bitwise_or.at(needed, of_pair, foldings[at])
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
+        n = len(self._benchmark_docs)
+        of_benchmarks = np.unique(rows * n + self._benchmarks(items)) % n
+        self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
         shares = n_grams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
         spans = overlaps(hits, self._index)
@@ -132,7 +138,7 @@ class Analysis:
 
     def status(self) -> npt.NDArray[np.uint8]:
         """(n_items,) CLEAN, DIRTY or UNTESTABLE."""
-        which = np.searchsorted(self._texts.starts, np.arange(len(self.item_docs)), "right") - 1
+        which = self._benchmarks(np.arange(len(self.item_docs)))
         least = np.minimum(self._texts.benchmark_ngrams[which], MIN_WORDS)
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
         return np.where(self._texts.lengths < least, UNTESTABLE, tested).astype(np.uint8)
@@ -171,27 +177,16 @@ class Analysis:
         return [
             BenchmarkCounts(
                 ngram=int(n),
+                docs=int(self._benchmark_docs[b]),
                 **{name: int(column[b]) for name, column in sums.items()},
                 foldings={name: int(c[b]) for name, c in disguised.items() if c[b]},
             )
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
 
-    def matched(self, items: npt.NDArray[np.int64]) -> Overlaps:
-        """What of items stands anywhere in the corpus, as spans of their texts.
-
-        items: a few items.  Returns spans of the rows `np.flatnonzero(np.isin(texts.items,
-        items))` of the texts; only those of a text's own item.
-        """
-        rows = np.flatnonzero(np.isin(self._texts.items, items))
-        folded = fold(self._texts.texts.take(pa.array(rows)), self._texts.folding)
-        hits = find(folded.text, self._index)
-        places = folded.source_spans(hits.docs, hits.starts, hits.ends)
-        hits = hits._replace(starts=places.starts, ends=places.ends)
-        spans = overlaps(hits, self._index, ~self._met | self._ignored)
-        own = spans.items == self._texts.items[rows][spans.docs]
-        docs, items, starts, ends, ngrams = (column[own] for column in spans[:5])
-        return Overlaps(docs, items, starts, ends, ngrams, spans.doc_ngrams)
+    def _benchmarks(self, items: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The number of each item's benchmark."""
+        return np.searchsorted(self._texts.starts, items, "right") - 1
 
     def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""

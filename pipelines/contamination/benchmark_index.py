@@ -73,7 +73,7 @@ class BenchmarkIndex:
         )
         ngrams = texts.indexed()
         folded = fold(texts.texts, texts.folding).text
-        ignored = shared(ngrams, texts.starts, first) | letterless(ngrams, folded, texts.items)
+        ignored = shared(ngrams, texts.starts, first) | letterless(ngrams, folded)
         return cls(matching, ngrams, texts, ignored, tuple(_described(matching, tables, texts)))
 
     @property

@@ -5,7 +5,7 @@ batch --fold--> text without disguises --find--> hits --back to the source--> FO
 
 import pyarrow as pa
 
-from dedup.fold import fold
+from dedup.fold import Folded, fold
 from dedup.overlap import find
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.found import collect
@@ -17,7 +17,13 @@ def search(batch: pa.RecordBatch, index: BenchmarkIndex, source: str) -> pa.Reco
     batch: documents (schema DOCUMENT).
     source: that of the batch's shard.
     """
-    folded = fold(batch["text"], index.folding)
+    return search_folded(batch, fold(batch["text"], index.folding), index, source)
+
+
+def search_folded(
+    batch: pa.RecordBatch, folded: Folded, index: BenchmarkIndex, source: str
+) -> pa.RecordBatch:
+    """As `search`, of documents whose texts have been folded as the index says."""
     hits = find(folded.text, index.ngrams)
     spans = folded.source_spans(hits.docs, hits.starts, hits.ends)
     located = hits._replace(starts=spans.starts, ends=spans.ends)

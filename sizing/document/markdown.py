@@ -16,7 +16,8 @@ from sizing.document.section import (
 from sizing.document.unseen import named
 
 # what Markdown or the HTML in it would obey; an underscore inside a word is none of it
-_OBEYED = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
+_OBEYED = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
+BRACKETS = "⟦⟧"  # around what is marked
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
@@ -34,7 +35,8 @@ def _block(block: Block, title: str) -> str:
     if isinstance(block, Table):
         return _table(block, title)
     if isinstance(block, Comparisons):
-        parts = [f"### {_plain(block.caption)}", *map(_comparison, block.rows[: block.n_open])]
+        shown = block.rows[: block.n_open]
+        parts = [f"### {_seen(block.heading(len(shown)))}", *map(_comparison, shown)]
         return "\n\n".join(parts)
     if isinstance(block, Derivations):
         parts = [f"### {_plain(block.caption)}", *(_derivation(row) for row in block.rows)]
@@ -61,17 +63,20 @@ def _derivation(of: Derivation) -> str:
 
 
 def _comparison(of: Comparison) -> str:
-    facts = " · ".join(_plain(fact) for fact in of.facts)
-    return "\n\n".join((f"**{_plain(of.title)}** · {facts}", *map(_passage, of.sides)))
+    head = " · ".join((f"**{_seen(of.title)}**", *map(_seen, of.facts)))
+    return "\n\n".join((head, *map(_passage, of.sides)))
 
 
 def _passage(passage: Passage) -> str:
-    """A quotation, what is marked in brackets that the text itself cannot hold."""
-    pieces = [
-        f"⟦{text}⟧" if marked else text
-        for text, marked in ((named(p.text, "⟦⟧"), p.marked) for p in passage.pieces)
-    ]
-    return f"> **{_plain(passage.name)}:** {_plain(''.join(pieces))}"
+    """A quotation; what is marked stands in brackets that no text of others can hold."""
+    pieces = [(named(p.text, BRACKETS), p.marked) for p in passage.pieces]
+    text = "".join(f"⟦{text}⟧" if marked else text for text, marked in pieces)
+    return f"> **{_seen(passage.name)}:** {_plain(text)}"
+
+
+def _seen(text: str) -> str:
+    """Text of others, as it is but for what cannot be seen and the brackets of `_passage`."""
+    return _plain(named(text, BRACKETS))
 
 
 def _code(text: str) -> str:

@@ -1,6 +1,6 @@
 """Texts of others side by side on a page, with what they have in common marked."""
 
-from sizing.document.section import Comparison, Comparisons, Passage, count
+from sizing.document.section import Comparison, Comparisons, Passage
 from sizing.document.svg import escaped
 from sizing.document.unseen import RUN, name_of
 
@@ -32,18 +32,18 @@ blockquote mark { background: var(--found); border: 0; border-radius: 2px; paddi
 def drawn(block: Comparisons) -> str:
     """The comparisons as HTML, the first open."""
     seen, folded = block.rows[: block.n_open], block.rows[block.n_open :]
-    parts = [f"<h3>{escaped(block.caption)}</h3>\n", *map(_comparison, seen)]
+    parts = [f"<h3>{_shown(block.heading(len(block.rows)))}</h3>\n", *map(_comparison, seen)]
     if folded:
-        more = count(len(folded), "more example")
+        more = f"{len(folded):,} more"
         parts.append(f"<details><summary>{more}</summary>\n")
         parts += [*map(_comparison, folded), "</details>\n"]
     return f'<div class="comparisons">\n{"".join(parts)}</div>\n'
 
 
 def _comparison(of: Comparison) -> str:
-    facts = " · ".join(f"<span>{escaped(fact)}</span>" for fact in of.facts)
+    facts = " · ".join(f"<span>{_shown(fact)}</span>" for fact in of.facts)
     return (
-        f'<article class="comparison"><h4>{escaped(of.title)}</h4>\n<p class="facts">{facts}</p>\n'
+        f'<article class="comparison"><h4>{_shown(of.title)}</h4>\n<p class="facts">{facts}</p>\n'
         f'<div class="sides">{"".join(map(_passage, of.sides))}</div></article>\n'
     )
 
@@ -54,7 +54,7 @@ def _passage(passage: Passage) -> str:
         shown = _shown(text)
         pieces.append(f"<mark>{shown}</mark>" if marked and shown else shown)
     return (
-        f"<div><h5>{escaped(passage.name)}</h5>"
+        f"<div><h5>{_shown(passage.name)}</h5>"
         f'<blockquote dir="auto" tabindex="0">{"".join(pieces)}</blockquote></div>\n'
     )
 

@@ -96,14 +96,23 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
-    """The first `n_open` for every reader, the others for those who ask.
+    """Some of what there is to compare.
 
-    Where nothing can be folded the others are left out.
+    n_open: rows for every reader, the first; the others are for those who ask, and left out
+        where nothing can be folded.
+    n_all: how many `noun`s there are, of which these are some.
     """
 
     caption: str
     rows: tuple[Comparison, ...]
     n_open: int
+    n_all: int
+    noun: str
+
+    def heading(self, shown: int) -> str:
+        """The caption with how many there are, and how many of them are shown."""
+        bounded = "" if shown == self.n_all else f", {shown:,} shown"
+        return f"{self.caption}: {count(self.n_all, self.noun)}{bounded}"
 
 
 Block: TypeAlias = str | Table | Derivations | Comparisons

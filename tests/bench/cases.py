@@ -192,6 +192,9 @@ CASES = (
             ours("find 10k mixed", 50, "10,000 items, N from 8 to 13"),
             ours("find 500k", 50, "500,000 items, N = 13"),
             ours("find 500k mixed", 50, "500,000 items, N from 8 to 13"),
+            ours("find 500k sentences", 20, "500,000 items of sentences"),
+            ours("find in C4, folded", 20, "10,000 items, C4 text folded first"),
+            ours("find in disguises", 20, "10,000 items, every document folded first"),
         ),
     ),
     Case(

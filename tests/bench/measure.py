@@ -113,8 +113,12 @@ def once(bench: Bench, entry: Entry) -> dict[str, Any]:
 
 
 def figures(part: Path, case: Case, costs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians of what the repetitions of one tool cost; the repetitions themselves beside them."""
-    text_mb = json.loads((part / "info.json").read_text())["text_bytes"] / 1e6
+    """Medians of what the repetitions of one tool cost; the repetitions themselves beside them.
+
+    A tool that was not given the whole part, or another text, says so in its counts.
+    """
+    of_part = json.loads((part / "info.json").read_text())["text_bytes"]
+    text_mb = costs[-1]["counts"].get("text_bytes", of_part) / 1e6
     middle = {key: statistics.median(c[key] for c in costs) for key in costs[0] if key != "counts"}
     counts = costs[-1]["counts"]
     speed = 1e6 * middle["cpu_s"] / counts["docs"] if case.docs else text_mb / middle["cpu_s"]
@@ -159,6 +163,7 @@ def _surroundings(bench: Bench) -> dict[str, str]:
         **os.environ,
         **QUIET,
         **dict.fromkeys(ONE_THREAD, "1"),
+        "BENCH_DATA": str(bench.data),
         "HF_HOME": str(bench.folder / "scratch" / "hf"),
         "BENCH_TOKENIZER": str(bench.tokenizer),
         "BENCH_EOS": end,

@@ -28,8 +28,10 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "read": ("read/jsonl.py", "read_jsonl"),
     **{name: (f"pipelines/{STAGES[name].__module__.rpartition('.')[2]}.py", "__call__")
        if name == "normalize" else (f"filters/{name}.py", "__call__") for name in STAGES},
-    "benchmark index": ("pipelines/decontaminate.py", "prepare"),
-    "overlap": ("pipelines/decontaminate.py", "check"),
+    "benchmark index": ("contamination/benchmark_index.py", "build"),
+    "overlap": ("contamination/search.py", "search"),
+    "ignored n-grams": ("pipelines/ignored.py", "find_ignored"),
+    "cut": ("pipelines/cleaner.py", "__call__"),
     "digest": ("dedup/digest.py", "digests"),
     "sign": ("dedup/minhash.py", "signatures"),
     "band": ("dedup/lsh.py", "band_keys"),

@@ -2,12 +2,25 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.gram_counts import document_counts, frequent, gram_texts, shared, total
+import dedup.gram_counts
+from dedup.gram_counts import (
+    PASSAGE,
+    GramCounts,
+    document_counts,
+    frequent,
+    gram_texts,
+    ignored_passages,
+    letterless,
+    shared,
+    total,
+)
 from dedup.ngram_index import NgramIndex
-from dedup.overlap import find
+from dedup.overlap import find, overlaps
+from dedup.unicode import ALPHA, N_CODE_POINTS, flags_of, lower_of
 from tests.reference import overlap as reference
 
 words = st.sampled_from(["a", "B,", "é", "d", "東京"])
@@ -75,3 +88,109 @@ def test_the_text_of_an_n_gram_is_that_of_its_item():
     names = gram_texts(np.arange(3), index, pa.array(items), np.array([0, 1, 2]))
     assert sorted(names) == ["Five, six; SEVEN", "seven eight Nine", "six; SEVEN eight"]
     assert gram_texts(np.empty(0, np.int64), index, pa.array(items), np.arange(3)) == []
+
+
+numbers = st.sampled_from(
+    ["0", "1,", "(2)", "--", "½", "٣", "\u0301", "€", "1a", "ª", "Ⅷ", "東", "É"]
+)
+rows = st.lists(numbers, max_size=12).map(" ".join)
+
+
+def lowered(names):
+    return [tuple(w.text for w in reference.gram_words(name)) for name in names]
+
+
+@given(st.lists(rows, min_size=1, max_size=5), st.integers(1, 4), st.integers(1, 3))
+@example(["0 1, (2) 1a 1, (2)"], 3, 1)
+@example(["1\u2028½", "1 ½ ª 2 3"], 4, 1)
+def test_n_grams_without_a_letter_are_those_of_the_reference(items, ngram, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dedup.gram_counts, "TEXTS_AT_ONCE", at_once)
+        index = index_of(items, ngram=ngram, least=1)
+        mask = letterless(index, pa.array(items))
+    every = np.arange(len(index.hashes))
+    grams = lowered(gram_texts(every, index, pa.array(items), np.arange(len(items))))
+    assert mask.tolist() == [reference.is_letterless(gram) for gram in grams]
+    assert set(grams) == set(reference.item_index(items, range(len(items)), ngram, 1)[0])
+
+
+def test_the_lower_case_of_a_letter_is_a_letter():
+    """Else texts that differ in case alone could disagree on their n-grams."""
+    capitals = [cp for cp in range(N_CODE_POINTS) if lower_of(cp) != cp]
+    assert len(capitals) > 1000
+    assert all(flags_of(cp) & ALPHA == flags_of(lower_of(cp)) & ALPHA for cp in capitals)
+
+
+def test_numbers_in_a_row_count_for_nothing_in_any_benchmark():
+    row = " ".join(map(str, range(16)))
+    items = [f"Count: {row} and on", f"Then {row}, x y z", "a b c d e f g h i j k l m n o p"]
+    texts = pa.array(items)
+    index = index_of(items, ngram=13)
+    ignored = shared(index, np.array([0, 1]), 3) | letterless(index, texts)
+    hits = find(pa.array([row, items[0], items[2]]), index)
+    assert overlaps(hits, index).doc_ngrams.tolist() == [4, 7, 4]
+    got = overlaps(hits, index, ignored)
+    assert got.doc_ngrams.tolist() == [0, 3, 4]
+    assert set(zip(got.docs.tolist(), got.items.tolist(), strict=True)) == {(1, 0), (2, 2)}
+
+
+@st.composite
+def ignorable(draw):
+    items = draw(st.lists(sentences, min_size=1, max_size=5))
+    index = index_of(items, ngram=draw(st.integers(1, 4)))
+    size = len(index.hashes)
+    masks = st.lists(st.booleans(), min_size=size, max_size=size).map(lambda m: np.array(m, bool))
+    docs = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    return items, index, draw(masks), draw(masks), np.array(docs, np.int64)
+
+
+@given(ignorable())
+def test_ignored_passages_equal_the_reference(case):
+    items, index, a, b, docs = case
+    every = np.arange(len(index.hashes))
+    texts, ids = pa.array(items, pa.string()), np.arange(len(items))
+    grams = lowered(gram_texts(every, index, texts, ids))
+    met = np.flatnonzero(docs)
+    got = ignored_passages({"a": a, "b": b}, GramCounts(met, docs[met]), index, texts, ids)
+    chosen = {grams[g]: int(docs[g]) for g in met if a[g] or b[g]}
+    has = {item for g in met if a[g] or b[g] for item in index.items_of(np.array([g]))[1][:1]}
+    expected = reference.passages([items[i] for i in sorted(has)], chosen)
+    names = lowered(got["passage"].to_pylist())
+    ngrams, documents = (got[name].to_pylist() for name in ("ngrams", "documents"))
+    assert Counter(zip(names, ngrams, documents, strict=True)) == Counter(expected)
+    assert documents == sorted(documents, reverse=True)
+    assert got.schema == PASSAGE
+
+
+def test_a_passage_of_many_n_grams_is_one_row_with_its_reasons():
+    licence = " ".join(f"Word{i}, of" for i in range(10))
+    items = [f"{licence} item {i} more" for i in range(12)] + ["0 1 2 3 4 5"]
+    texts, ids = pa.array(items), np.arange(13)
+    index = index_of(items, ngram=4)
+    docs = [licence] * 20 + [licence[:40]] * 5 + ["0 1 2 3 4"]
+    counts = document_counts(find(pa.array(docs), index))
+    reasons = {
+        "frequent": frequent(counts, index, most_docs=24),
+        "shared": shared(index, np.array([0]), 13),
+        "letterless": letterless(index, texts),
+    }
+    got = ignored_passages(reasons, counts, index, texts, ids).to_pylist()
+    assert got == [
+        {
+            "passage": licence.removesuffix(","),
+            "ngrams": 17,
+            "documents": 25,
+            "items": 12,
+            "reason": "frequent, shared",
+        },
+        {
+            "passage": "0 1 2 3 4",
+            "ngrams": 2,
+            "documents": 1,
+            "items": 1,
+            "reason": "letterless",
+        },
+    ]
+    assert len(ignored_passages(reasons, counts, index, texts, ids, most=1)) == 1
+    none = dict.fromkeys(reasons, np.zeros(len(index.hashes), bool))
+    assert ignored_passages(none, counts, index, texts, ids).num_rows == 0

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import dedup.gram_words
 import dedup.overlap
+from dedup.kernels.overlap import CHUNK
 from dedup.ngram_index import NgramIndex, saved_extra
 from dedup.overlap import find, overlaps, scan
 from tests.reference import overlap as reference
@@ -131,6 +132,13 @@ def test_a_full_block_loses_and_doubles_no_window(ngram, monkeypatch):
     nines = [" ".join(some[i : i + 9]) for i in range(92)]
     got = scan(pa.array([text]), index_of(nines, ngram=ngram))
     assert got.doc_ngrams.tolist() == [92 if ngram > 9 else 101 - ngram]
+
+
+def test_no_window_is_lost_where_chunks_of_minimizers_meet():
+    index, some = index_of([LEAK]), CLEAN.split()
+    for before in range(CHUNK - 14, CHUNK + 14):
+        text = " ".join([*some[:before], LEAK, *some[before:]])
+        assert scan(pa.array([text]), index).doc_ngrams.tolist() == [1]
 
 
 @given(text_columns())

@@ -17,12 +17,22 @@ import yaml
 from datasets import load_from_disk
 from tokenizers.pre_tokenizers import ByteLevel
 
+from dedup.fold import FOLDINGS
 from pipelines.drive import one_by_one
+from pipelines.pieces import PIECE
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
 
 DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
+CUT_DIGEST = "ccd6fe4725684ac2f96fc64eb8440dc11cc8c82f8d000cab882756be8dfa84a0"
+ONE_HIT_DROPS = {  # what the step did before it cut documents
+    "ngram": 13,
+    "folding": {name: False for name in FOLDINGS},
+    "most_docs": None,
+    "action": "document",
+}
 COLUMNS = ("doc_id", "id", "outcome", "stage", "reason", "duplicate_of", "similarity")
+SPAN = ("doc_id", "item", "start_byte", "end_byte", "ngrams")
 STARTS = [*"bcdfghklmnprstvw", "st", "tr"]
 ENDS = ["a", "e", "i", "o", "u", "ai", "on", "er", "an", "it"]
 COMMON = ["the", "of", "and", "to", "in", "that", "is", "with", "for", "be", "have", "this"]
@@ -99,7 +109,8 @@ def write_tokenizer(path):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def folder(tmp_path_factory):
+    """The corpus, the tokenizer and the benchmark."""
     folder = tmp_path_factory.mktemp("golden")
     texts = documents()
     for name, part in (("a.jsonl", texts[:700]), ("b.jsonl.gz", texts[700:])):
@@ -112,7 +123,14 @@ def made(tmp_path_factory):
     (folder / "items.jsonl").write_text(
         "".join(json.dumps({"q": texts[i][10:300]}) + "\n" for i in range(0, 60, 3))
     )
-    item = {"name": "items", "path": str(folder / "items.jsonl"), "fields": ["q"]}
+    (folder / "middles.jsonl").write_text(
+        "".join(json.dumps({"q": texts[i][900:1100]}) + "\n" for i in range(0, 300, 3))
+    )
+    return folder
+
+
+def run(folder, name, items, **decontaminate):
+    item = {"name": "items", "path": str(folder / items), "fields": ["q"]}
     recipe = {
         "name": "golden",
         "inputs": [{"path": str(folder / name)} for name in ("a.jsonl", "b.jsonl.gz")],
@@ -125,14 +143,19 @@ def made(tmp_path_factory):
             {"fineweb": {}},
             "exact",
             "near",
-            {"decontaminate": {"benchmarks": [item]}},
+            {"decontaminate": {"benchmarks": [item], **decontaminate}},
         ],
         "tokenizer": {"path": str(folder / "tokenizer.json")},
         "output": {"shard_bytes": "300kB", "validation_frac": 0.05},
     }
-    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
-    report = prepare(load_recipe(folder / "recipe.yaml"), folder / "run", one_by_one)
-    return folder / "run", report
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(recipe))
+    report = prepare(load_recipe(folder / f"{name}.yaml"), folder / name, one_by_one)
+    return folder / name, report
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    return run(folder, "dropped", "items.jsonl", **ONE_HIT_DROPS)
 
 
 def test_the_corpus_meets_every_step(made):
@@ -142,13 +165,26 @@ def test_the_corpus_meets_every_step(made):
     assert report["ledger"][-1]["docs_out"] > 300
 
 
-def test_the_output_is_what_it_was(made):
-    run, _ = made
+def digest_of(out, **columns):
+    """Of the dataset, the receipts, and these columns of other folders."""
     digest = hashlib.sha256()
-    for split in load_from_disk(str(run / "dataset")).values():
+    for split in load_from_disk(str(out / "dataset")).values():
         for row in split:
             digest.update(json.dumps([row[k] for k in sorted(row)]).encode())
-    for path in sorted((run / "removed").iterdir()):
-        rows = pq.read_table(path, columns=list(COLUMNS)).to_pylist()
-        digest.update(json.dumps([list(r.values()) for r in rows]).encode())
-    assert digest.hexdigest() == DIGEST
+    for folder, names in {"removed": COLUMNS, **columns}.items():
+        for path in sorted((out / folder).iterdir()):
+            rows = pq.read_table(path, columns=list(names)).to_pylist()
+            digest.update(json.dumps([list(r.values()) for r in rows]).encode())
+    return digest.hexdigest()
+
+
+def test_the_output_is_what_it_was(made):
+    assert digest_of(made[0]) == DIGEST
+
+
+def test_what_is_cut_is_what_it_was(folder):
+    out, report = run(folder, "cut", "middles.jsonl")
+    row = next(row for row in report["ledger"] if row["stage"] == "decontaminate")
+    assert row["docs_created"] > 3
+    assert row["removed"]["short_piece"] > 3
+    assert digest_of(out, overlaps=SPAN, pieces=PIECE.names) == CUT_DIGEST

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.corpus import write_corpus
+from tests.e2e.corpus import prose, write_corpus
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -22,7 +22,7 @@ def run(recipe, out, moment="never", number=1):
 def contents(out):
     """Every byte of the run's output: the dataset and the receipts of removal."""
     made = {}
-    for folder in ("dataset", "removed"):
+    for folder in ("dataset", "removed", "overlaps", "pieces"):
         for path in sorted((out / folder).rglob("*")):
             if path.is_file():
                 name = path.relative_to(out).as_posix()
@@ -40,7 +40,12 @@ def receipts(out):
 
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
+    folder, items = tmp_path_factory.mktemp("corpus"), tmp_path_factory.mktemp("items")
+    middles = [" ".join(doc.split()[40:70]) for doc in prose() if len(doc.split()) > 150]
+    path = items / "items.jsonl"
+    path.write_text("".join(json.dumps({"q": middle}) + "\n" for middle in middles))
+    step = {"decontaminate": {"benchmarks": [{"name": "items", "path": str(path)}]}}
+    return write_corpus(folder, steps=["normalize", "exact", "near", step])
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +57,11 @@ def undisturbed(recipe, tmp_path_factory):
 
 
 MOMENTS = [
-    ("partial", 7),  # the third shard of the first pass (three files a shard)
+    ("partial", 13),  # the third shard of the first pass (four files a shard)
     ("renamed", 3),
     ("banding", 5),
     ("clustering", 1),
+    ("ignored", 1),
     ("dataset", 2),
     ("state", 1),
 ]
@@ -91,6 +97,7 @@ def test_the_undisturbed_run_has_work_of_every_kind(undisturbed):
     """The kills above would prove little on a run without duplicates or with one shard."""
     report = json.loads((undisturbed / "manifest.json").read_text())["report"]
     removed = {reason for row in report["ledger"] for reason in row["removed"]}
-    assert {"exact_duplicate", "near_duplicate"} <= removed
+    assert {"exact_duplicate", "near_duplicate", "short_piece"} <= removed
+    assert any(row["docs_created"] for row in report["ledger"])
     assert report["inputs"]["shards"] >= 6
     assert report["dataset"]["splits"]["train"]["files"] >= 3

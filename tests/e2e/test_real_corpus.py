@@ -71,7 +71,8 @@ def files(folder):
 
 
 def test_one_worker_and_two_make_the_same_bytes(runs):
-    for part in ("dataset", "removed", "10-filtered", "14-near"):
+    results = ("dataset", "removed", "overlaps", "pieces")
+    for part in (*results, "10-filtered", "14-near", "15-found", "16-ignored"):
         one, two = runs / "1" / part, runs / "2" / part
         assert files(one) == files(two)
         for name in files(one):

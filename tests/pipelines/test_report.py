@@ -2,7 +2,18 @@
 
 import copy
 import json
+import tempfile
+from functools import cache
+from pathlib import Path
 
+from dedup.gram_counts import document_counts, frequent
+from pipelines.benchmark.spec import Benchmark
+from pipelines.contamination.analysis import Analysis
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from pipelines.contamination.found import hits_of
+from pipelines.contamination.search import search
+from pipelines.contamination.summary import summarize
+from pipelines.decontaminate import Decontaminate
 from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import measure
 from pipelines.report import headline, sections, write_report
@@ -10,6 +21,7 @@ from sizing.corpus import read_corpus
 from sizing.plan.plan import Plan
 from sizing.report import summary_json
 from sizing.requirements import requirement_sheet
+from tests.strategies import document_batch
 
 HOSTILE = '</title><script>alert("1")</script>'
 
@@ -64,6 +76,27 @@ def shard(source, docs, text_bytes, tokens):
     }
 
 
+@cache
+def found_in_a_corpus():
+    """What a small corpus has of a small benchmark, as JSON."""
+    words = " ".join(f"w{i}" for i in range(30))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "items.jsonl"
+        path.write_text("".join(json.dumps({"q": q}) + "\n" for q in (words, "just a few words")))
+        step = Decontaminate(benchmarks=(Benchmark(name="quiz", path=str(path)),))
+        index = BenchmarkIndex.build(step)
+    found = search(document_batch(["x", f"x {words} y", words[:60]]), index, "crawl")
+    counts = document_counts(hits_of(found))
+    ignored = frequent(counts, index.ngrams, most_docs=1)
+    analysis = Analysis(index.texts, index.ngrams, ignored)
+    analysis.add(found)
+    return json.dumps(summarize(index, analysis, counts))
+
+
+def contamination():
+    return json.loads(found_in_a_corpus())
+
+
 def run_report(rows=None, shards=None):
     """A report as `summarize` makes it, of a run in which something of everything happened."""
     rows = run_ledger() if rows is None else rows
@@ -98,15 +131,7 @@ def run_report(rows=None, shards=None):
             "bands": {"candidates": 5_432, "edges": 4_321},
             "near": {"docs": 101_710, "clusters": 412, "largest": [[4294967301, 31]], "edges": 999},
         },
-        "overlap": [
-            {
-                "benchmark": "gsm8k",
-                "items": 1_319,
-                "untestable_items": 3,
-                "found_items": 21,
-                "docs": 19,
-            }
-        ],
+        "contamination": contamination(),
         "dataset": {
             "path": "/data/web/dataset",
             "files": {"dataset/data-00000-of-00001.arrow": stored},
@@ -157,9 +182,9 @@ def empty_report():
         ("tokenize", stage(0, 0)),
     ]
     report = run_report(rows, [])
-    for key in ("failed_inputs", "failed_shards", "damaged_shards", "overlap"):
+    for key in ("failed_inputs", "failed_shards", "damaged_shards"):
         report[key] = []
-    return {**report, "length_bins": [0] * 48, "duplicates": {}}
+    return {**report, "length_bins": [0] * 48, "duplicates": {}, "contamination": {}}
 
 
 def written(folder, report):
@@ -218,7 +243,10 @@ def hostile_report():
     report["name"] = report["dataset"]["path"] = report["tokenizer"]["path"] = HOSTILE
     for row in report["failed_inputs"] + report["failed_shards"] + report["damaged_shards"]:
         row.update({k: HOSTILE for k, v in row.items() if isinstance(v, str)})
-    report["overlap"][0]["benchmark"] = HOSTILE
+    for rows in ("benchmarks", "worst", "sources", "ignored"):
+        for row in report["contamination"][rows]:
+            texts = [k for k, v in row.items() if isinstance(v, str) and k != "reason"]
+            row.update(dict.fromkeys(texts, HOSTILE))
     report["ledger"][2]["removed"][HOSTILE] = report["ledger"][2]["removed"].pop("too_few_words")
     report["ledger"][3]["stage"] = HOSTILE
     report["requirements"][0]["name"] = HOSTILE
@@ -290,3 +318,23 @@ def test_reasons_of_a_stage_stand_by_their_number():
         "near_duplicate",
         "shard_failed",
     ]
+
+
+def test_what_was_done_about_benchmark_items_stands_before_what_was_found():
+    removed = {"short_piece": 4, "many_pieces": 1}
+    cut = stage(100_000, 890_000_000, created=70, removed=removed, gone=9_000, edited=45_000)
+    rows = [*run_ledger()[:-1], ("decontaminate", cut), ("tokenize", stage(100_065, 889_946_000))]
+    report = {**run_report(rows), "contamination": contamination()}
+    parts = {s.key: s for s in sections(report)}
+    keys = list(parts)
+    assert keys.index("decontaminate") + 1 == keys.index("benchmarks")
+    assert (
+        parts["decontaminate"]
+        .blocks[0]
+        .startswith(
+            "Action cut: 100,000 documents in, 70 more made by cutting, 100,065 out; dropped:"
+            " short_piece 4, many_pieces 1. Of 890 MB of text 45 kB was cut out and 9 kB dropped."
+        )
+    )
+    assert parts["benchmarks"].blocks[1].rows[0][:2] == ("quiz", "8")
+    assert "benchmarks" not in {s.key for s in sections({**report, "contamination": {}})}

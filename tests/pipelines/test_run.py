@@ -163,3 +163,20 @@ def test_passes_are_cut_behind_corpus_wide_steps(recipe_path):
         (["exact"], ["normalize", "gopher_quality"], ["near"]),
         (["near"], ["fineweb"], []),
     ]
+
+
+def test_a_step_behind_one_that_cuts_documents_sees_what_is_left(recipe_path):
+    benchmarks = [{"name": "items", "path": "items.jsonl"}]
+    steps = ["exact", {"decontaminate": {"benchmarks": benchmarks}}, "near", GOPHER]
+    data = {**yaml.safe_load(recipe_path.read_text()), "steps": steps}
+    path = recipe_path.with_name("cut.yaml")
+    path.write_text(yaml.safe_dump(data))
+    cut = [
+        tuple([step_name(s) for s in group] for group in (p.before, p.stages, p.after))
+        for p in passes(load_recipe(path).steps)
+    ]
+    assert cut == [
+        ([], [], ["exact", "decontaminate"]),
+        (["exact", "decontaminate"], [], ["near"]),
+        (["near"], ["gopher_quality"], []),
+    ]

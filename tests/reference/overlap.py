@@ -5,7 +5,7 @@ from itertools import repeat
 from string import punctuation
 from typing import NamedTuple
 
-from dedup.unicode import PUNCT, SPACE, flags_of, lower_of
+from dedup.unicode import ALPHA, PUNCT, SPACE, flags_of, lower_of
 
 MIN_WORDS = 8
 
@@ -52,6 +52,38 @@ def item_index(texts, item_ids, ngram, least=MIN_WORDS):
 
 def _each(value):
     return value if isinstance(value, list) else repeat(value)
+
+
+def is_letterless(gram):
+    return not any(flags_of(ord(char)) & ALPHA for word in gram for char in word)
+
+
+def passages(texts, counts):
+    """N-grams (word tuples) merged where they first stand in a text: (words, n-grams, documents).
+
+    counts: documents of each n-gram; of n-grams with the same words in common, the most.
+    """
+    left, made = set(counts), []
+    for text in texts:
+        words = [w.text for w in gram_words(text)]
+        ends = {
+            (first, first + len(gram)): gram
+            for gram in list(left)
+            for first in range(len(words) - len(gram) + 1)
+            if tuple(words[first : first + len(gram)]) == gram
+        }
+        stretch = []
+        for (first, end), gram in sorted(ends.items()):
+            if gram not in left:
+                continue
+            left.remove(gram)
+            if stretch and first < stretch[-1][1]:
+                a, b, n, docs = stretch[-1]
+                stretch[-1] = (a, max(b, end), n + 1, max(docs, counts[gram]))
+            else:
+                stretch.append((first, end, 1, counts[gram]))
+        made += [(tuple(words[a:b]), n, docs) for a, b, n, docs in stretch]
+    return made
 
 
 def hits(docs, index):

@@ -13,11 +13,15 @@ import pyarrow.parquet as pq
 
 from dedup.cluster import clusters
 from dedup.digest import digests, first_occurrence
+from dedup.fold import Folding, fold
 from dedup.lsh import Bands, band_keys, candidate_pairs
 from dedup.minhash import MinHash, signatures
 from dedup.ngram_index import NgramIndex
 from dedup.overlap import find
 from pipelines.benchmark.spec import Benchmark
+from pipelines.cleaner import Cleaner
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from pipelines.contamination.search import search
 from pipelines.decontaminate import Decontaminate
 from pipelines.drive import one_by_one
 from pipelines.plan import plan_inputs
@@ -28,11 +32,15 @@ from pipelines.recipe import make_recipe
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Tokenizer, load_engine
+from tests.bench.corpus import texts_of
 
 WORD_FILTERS = ("gopher_repetition", "gopher_quality", "fineweb")
 NEAR = {"near": {}}
 DIGESTS = 5_000_000
-SEED, ITEM_WORDS = 20, (20, 100)
+SEED, FEW_ITEMS, MANY_ITEMS = 20, 10_000, 500_000
+ITEM_WORDS, ITEM_SENTENCES = (20, 100), 4
+COLUMN_DOCS = 1024
+WEB_TEXT = "c4_sample*/**/*.json.gz"
 
 
 def shards_of(file: Path):
@@ -125,11 +133,16 @@ def first(part, scratch):
 def overlap(part, scratch):
     path = str(part / "benchmark.jsonl")
     wanted = Benchmark(name="items", path=path, fields=("question",))
-    stage = Decontaminate(benchmarks=(wanted,))
-    stage.prepare(scratch / "index.arrow")
-    bound = stage.bind(scratch / "index.arrow")
+    step = Decontaminate(benchmarks=(wanted,), ngram=13, action="document")
+    index = BenchmarkIndex.build(step)
+    clean = Cleaner(step, index, index.ignored)
     batches = list(batches_of(part / "docs.parquet"))
-    return lambda: {"removed": sum(bound(batch).removed.num_rows for batch in batches)}
+
+    def run():
+        cleaned = (clean(batch, search(batch, index, "part")) for batch in batches)
+        return {"removed": sum(c.result.removed.num_rows for c in cleaned)}
+
+    return run
 
 
 def searched(n_items, *ngrams):
@@ -137,20 +150,107 @@ def searched(n_items, *ngrams):
 
     def make(part, scratch):
         draw = np.random.default_rng(SEED)
-        words = pc.split_pattern_regex(text_of(part), r"\s+").flatten()
-        ends = np.append(0, np.cumsum(draw.integers(*ITEM_WORDS, n_items)))
-        drawn = words.take(pa.array(draw.integers(0, len(words), ends[-1])))
-        items = pc.binary_join(
-            pa.ListArray.from_arrays(pa.array(ends, pa.int32()), drawn),
-            pa.scalar(" ", pa.large_string()),
-        )
-        ngram = draw.choice(ngrams, n_items)
-        NgramIndex.build(items, np.arange(n_items), ngram=ngram).save(scratch / "index.arrow")
-        index = NgramIndex.load(scratch / "index.arrow", ngram=ngrams)
+        index = saved_index(scratch, items_of_words(text_of(part), n_items, draw), ngrams, draw)
         batches = list(batches_of(part / "docs.parquet"))
         return lambda: {"hits": sum(len(find(b["text"], index).docs) for b in batches)}
 
     return make
+
+
+def searched_sentences(n_items):
+    """Look in every other document for items that are sentences of the documents between."""
+
+    def make(part, scratch):
+        draw = np.random.default_rng(SEED)
+        text = text_of(part)
+        items = items_of_sentences(text.take(pa.array(range(0, len(text), 2))), n_items, draw)
+        index = saved_index(scratch, items, (13,), draw)
+        columns = columns_of(text.take(pa.array(range(1, len(text), 2))))
+
+        def work():
+            hits = sum(len(find(column, index).docs) for column in columns)
+            return {"hits": hits, "text_bytes": bytes_of(columns)}
+
+        return work
+
+    return make
+
+
+def searched_folded(disguised):
+    """Look for 10,000 items in text that is folded first."""
+
+    def make(part, scratch):
+        draw = np.random.default_rng(SEED)
+        text = text_of(part)
+        index = saved_index(scratch, items_of_words(text, FEW_ITEMS, draw), (13,), draw)
+        columns = columns_of(disguised(text))
+
+        def work():
+            hits = folded = 0
+            for column in columns:
+                seen = fold(column, Folding())
+                hits += len(find(seen.text, index).docs)
+                folded += len(seen.rows)
+            docs = sum(map(len, columns))
+            return {"hits": hits, "folded": folded / docs, "text_bytes": bytes_of(columns)}
+
+        return work
+
+    return make
+
+
+def web_text(text):
+    """The C4 documents of the shared data, as often as it takes for as many bytes as `text`.
+
+    Without shared data it is `text`.
+    """
+    files = sorted(Path(os.environ["BENCH_DATA"]).glob(WEB_TEXT))
+    if not files:
+        return text
+    web = pa.array(texts_of([Input(path=str(f)) for f in files]), pa.large_string())
+    return pa.concat_arrays([web] * -(-text.nbytes // web.nbytes))
+
+
+def all_disguised(text):
+    """Each document with an entity; entities for quotes, soft hyphens in a frequent word."""
+    for plain, disguise in (('"', "&quot;"), (" the ", " t\u00adhe "), (r"\z", " &amp;")):
+        text = pc.replace_substring_regex(text, plain, disguise)
+    return text
+
+
+def items_of_words(text, n_items, draw):
+    words = pc.split_pattern_regex(text, r"\s+").flatten()
+    return joined(words, draw.integers(*ITEM_WORDS, n_items), draw)
+
+
+def items_of_sentences(text, n_items, draw):
+    sentences = pc.split_pattern_regex(text, r"[.!?:]\s+").flatten()
+    lengths = pc.binary_length(sentences)
+    some = pc.and_(pc.greater(lengths, 30), pc.less(lengths, 300))
+    return joined(sentences.filter(some), np.full(n_items, ITEM_SENTENCES), draw)
+
+
+def joined(pieces, counts, draw):
+    """Items of as many pieces each as `counts` says, drawn at random."""
+    ends = np.append(0, np.cumsum(counts))
+    drawn = pieces.take(pa.array(draw.integers(0, len(pieces), ends[-1])))
+    lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), drawn)
+    return pc.binary_join(lists, pa.scalar(" ", pa.large_string()))
+
+
+def saved_index(scratch, items, ngrams, draw):
+    """An index as a run has it: mapped into memory."""
+    ngram = draw.choice(ngrams, len(items))
+    NgramIndex.build(items, np.arange(len(items)), ngram=ngram).save(scratch / "index.arrow")
+    return NgramIndex.load(scratch / "index.arrow", ngram=ngrams)
+
+
+def columns_of(text):
+    return [text.slice(i, COLUMN_DOCS) for i in range(0, len(text), COLUMN_DOCS)]
+
+
+def bytes_of(columns):
+    return sum(pc.sum(pc.binary_length(column)).as_py() for column in columns)
 
 
 def engine():
@@ -255,10 +355,13 @@ STEPS = {
     "group": group,
     "first": first,
     "overlap": overlap,
-    "find 10k": searched(10_000, 13),
-    "find 10k mixed": searched(10_000, *range(8, 14)),
-    "find 500k": searched(500_000, 13),
-    "find 500k mixed": searched(500_000, *range(8, 14)),
+    "find 10k": searched(FEW_ITEMS, 13),
+    "find 10k mixed": searched(FEW_ITEMS, *range(8, 14)),
+    "find 500k": searched(MANY_ITEMS, 13),
+    "find 500k mixed": searched(MANY_ITEMS, *range(8, 14)),
+    "find 500k sentences": searched_sentences(MANY_ITEMS),
+    "find in C4, folded": searched_folded(web_text),
+    "find in disguises": searched_folded(all_disguised),
     "encode": encode,
     "encode to disk": encode_to_disk,
     "run": whole(*WORD_FILTERS, NEAR),

@@ -2,7 +2,7 @@ import pytest
 
 from pipelines.benchmark.inside import inside
 from pipelines.benchmark.spec import Benchmark, parse_benchmark
-from pipelines.errors import InputError
+from pipelines.errors import ConfigError
 
 
 @pytest.fixture
@@ -57,5 +57,5 @@ def test_what_the_corpus_does_not_read_is_not_in_it(corpus, tmp_path):
 
 
 def test_a_benchmark_that_is_not_there_is_named(corpus):
-    with pytest.raises(InputError, match="none.jsonl: no such file or folder"):
+    with pytest.raises(ConfigError, match="benchmark .*none.jsonl: no such file or folder"):
         inside([bench(corpus / "none.jsonl")], [str(corpus)])

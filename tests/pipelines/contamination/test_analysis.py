@@ -134,6 +134,7 @@ def test_every_item_is_clean_dirty_or_untestable():
             found_whole=1,
             too_short=1,
             only_ignored=1,
+            docs=2,
             pairs=2,
         )
     ]
@@ -165,15 +166,3 @@ def test_the_order_of_the_shards_does_not_matter():
             analysis.add(shard)
         made.append((analysis.examples, analysis.worst, analysis.sources, analysis.counts()))
     assert made[0] == made[1]
-
-
-def test_what_was_matched_is_marked_in_the_item():
-    item = f"{words(20, 'a')} {words(20, 'b')}"
-    texts = prepared([words(13, "a"), item, words(30, "c")], [0, 1, 1], 2)
-    got = analysed(texts, [[f"{words(14, 'a')} x"], [f"y {words(20, 'b')}"]])
-    spans = got.matched(np.array([1]))
-    rows = [item, words(30, "c")]
-    assert [rows[d][a:b] for d, a, b in zip(spans.docs, spans.starts, spans.ends, strict=True)] == [
-        words(14, "a"),
-        words(20, "b"),
-    ]

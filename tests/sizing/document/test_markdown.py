@@ -33,3 +33,8 @@ def test_a_table_without_rows_says_so():
 
 def test_a_section_without_blocks_is_left_out():
     assert markdown("t", [Section(key="k", title="s", blocks=())]) == "# t\n"
+
+
+def test_underscores_in_a_row_make_nothing_strong():
+    made = markdown("t", [Section(key="k", title="s", blocks=("a __init__ b", "too__few_words"))])
+    assert made.endswith("a \\_\\_init\\_\\_ b\n\ntoo\\_\\_few_words\n")

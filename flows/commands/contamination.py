@@ -1,0 +1,122 @@
+"""`tokenmill contamination`: which benchmark items a corpus holds, and in which documents."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import Any, Literal
+
+from dedup.fold import FOLDINGS
+from dedup.ngram_index import MAX_NGRAM
+from flows.cli import NO
+from flows.contamination_tables import show_report
+from flows.progress import watching
+from flows.server import embedded_server
+from flows.show import as_json
+from flows.troubles import exit_code
+from pipelines.benchmark.known import read_known
+from pipelines.benchmark.spec import FORM, parse_benchmark
+from pipelines.contamination.copies import Copies
+from pipelines.contamination.job import Check
+from pipelines.contamination.matching import Folds, Matching
+from pipelines.contamination.run import finished_report, opened, plan_check
+from pipelines.errors import ConfigError
+from pipelines.shard import Input
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look for benchmark items in a corpus, and show what was found."""
+    check, out = parse_check(args), Path(args.out)
+    report = check_with_progress(check, out, quiet=args.json)
+    if args.json:
+        as_json(report)
+    else:
+        show_report(report, out)
+    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
+
+
+def check_with_progress(check: Check, out: Path, *, quiet: bool) -> dict[str, Any]:
+    """Run the flow against the user's Prefect server, or against one of its own."""
+    with opened(check, out, plan_check(check)) as job:
+        found = finished_report(job)  # this, and the user's mistakes, before a server is started
+    if found is not None:
+        return found
+    with embedded_server(), watching(quiet=quiet):
+        from flows.contamination import run_contamination  # Prefect reads its settings then
+
+        return run_contamination(check, out)
+
+
+def has_hit(report: dict[str, Any]) -> bool:
+    """Whether any item of any benchmark stands in the corpus, perhaps as an edited copy."""
+    return any(b["dirty"] or b["found_whole"] or b["edited"] for b in report["benchmarks"])
+
+
+def parse_check(args: argparse.Namespace) -> Check:
+    """What the command line asks for.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    if not args.benchmark:
+        names = ", ".join(known.name for known in read_known())
+        raise ConfigError(
+            f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
+            f" from the hub: {names}"
+        )
+    benchmarks = tuple(parse_benchmark(spec) for spec in args.benchmark)
+    names = [benchmark.name for benchmark in benchmarks]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
+    if args.workers is not None and args.workers < 1:
+        raise ConfigError(f"--workers {args.workers}: must be 1 at least")
+    matching = Matching(
+        benchmarks=benchmarks,
+        ngram=_ngram(args.ngram),
+        folding=_folds(args.folding),
+        most_docs=_most_docs(args.most_docs),
+    )
+    inputs = tuple(Input(path=path, text=args.text_column) for path in args.paths)
+    copies = _copies(args.containment)
+    return Check(inputs=inputs, matching=matching, copies=copies, workers=args.workers)
+
+
+def _ngram(text: str) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if text.isdecimal() and 1 <= int(text) <= MAX_NGRAM:
+        return int(text)
+    raise ConfigError(f"--ngram {text!r}: write a number of words, 1 to {MAX_NGRAM}, or auto")
+
+
+def _most_docs(text: str) -> int | None:
+    if not (text.isdecimal() or text == "none"):
+        raise ConfigError(f"--most-docs {text!r}: write a number of documents, or none")
+    return None if text == "none" or int(text) == 0 else int(text)
+
+
+def _copies(text: str) -> Copies | None:
+    """Short texts are held to the default of `Copies` at least."""
+    if text == "none":
+        return None
+    with contextlib.suppress(ValueError):
+        least = Copies(threshold=float(text))
+        short = max(least.threshold, least.short_threshold)
+        return least.model_copy(update={"short_threshold": short})
+    raise ConfigError(f"--containment {text!r}: write a share above 0, up to 1, or none")
+
+
+def _folds(text: str | None) -> Folds:
+    """None is the default of `Folds`."""
+    if text is None:
+        return Folds()
+    if text in ("all", "none"):
+        return Folds(**dict.fromkeys(FOLDINGS, text == "all"))
+    names = {name.strip() for name in text.split(",")}
+    unknown = sorted(names - set(FOLDINGS))
+    if unknown:
+        raise ConfigError(
+            f"--folding {unknown[0]!r}: no such folding; write all, none, or some of"
+            f" {', '.join(FOLDINGS)} with commas between them"
+        )
+    return Folds(**{name: name in names for name in FOLDINGS})

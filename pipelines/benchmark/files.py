@@ -1,0 +1,21 @@
+"""The files of a benchmark, as the inventory of a run has them."""
+
+from pipelines.benchmark.hub import is_hub
+from pipelines.benchmark.spec import Benchmark
+from pipelines.errors import ConfigError, InputError
+from pipelines.store import InputFile, expand
+
+
+def files_of(benchmark: Benchmark) -> list[InputFile]:
+    """The files of a benchmark; none of a set on the hub, whose items an index keeps the digest of.
+
+    Raises:
+        ConfigError: nothing is there, or it may not be read.
+        OSError: the store cannot be reached.
+    """
+    if is_hub(benchmark.path):
+        return []
+    try:
+        return expand(benchmark.path)
+    except InputError as e:
+        raise ConfigError(f"benchmark {benchmark.name!r}: {e}") from None

@@ -1,0 +1,56 @@
+"""In how many documents of the corpus each n-gram stands: exact, sparse, on disk.
+
+FOUND of each shard --document_counts--> added up shard by shard --> counts.arrow
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.gram_counts import GramCounts, document_counts, frequent, total
+from pipelines.arrow_files import arrow_file
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from pipelines.contamination.found import hits_of
+from pipelines.sidecar import open_arrow
+
+COUNTS = pa.schema(
+    [
+        pa.field("gram", pa.int64(), nullable=False),  # index into the n-grams of the index
+        pa.field("docs", pa.int64(), nullable=False),
+    ]
+)
+
+
+def count_corpus(paths: Iterable[Path]) -> GramCounts:
+    """Count the documents that have each n-gram, holding one shard at a time.
+
+    paths: files of schema FOUND; no document may be in two of them.
+    """
+    counts = total(())
+    for path in paths:
+        shard = (document_counts(hits_of(batch)) for batch in open_arrow(path)[0])
+        counts = total((counts, *shard))
+    return counts
+
+
+def save_counts(path: Path, counts: GramCounts) -> None:
+    """Write the counts, atomically."""
+    with arrow_file(path, COUNTS) as writer:
+        writer.write_batch(pa.record_batch(list(map(pa.array, counts)), schema=COUNTS))
+
+
+def load_counts(path: Path) -> GramCounts:
+    """Map saved counts into memory."""
+    (batch,) = open_arrow(path)[0]
+    return GramCounts(*(np.asarray(batch[name]) for name in COUNTS.names))
+
+
+def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> npt.NDArray[np.bool_]:
+    """(n_grams,) bool: the n-grams that count for nothing, here or anywhere."""
+    most = index.matching.most_docs
+    if most is None:
+        return index.ignored
+    return index.ignored | frequent(counts, index.ngrams, most_docs=most)

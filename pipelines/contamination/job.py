@@ -1,0 +1,116 @@
+"""The job of looking for benchmark items in a corpus, and where everything lies in its folder.
+
+OUT/manifest.json       what this run is, and at its end what it did
+OUT/index/…             n-grams of the benchmarks
+OUT/found/…             of each shard the documents that have n-grams of items, deleted at the end
+OUT/copies/…            of each shard the documents that have copies of items, deleted at the end
+OUT/counts.arrow        in how many documents each n-gram stands
+OUT/items.parquet       a row for every item: dirty or clean, and how much of it was found
+OUT/overlaps.parquet    a row for every span of a document that repeats an item
+OUT/summary.json        what the reports say of them
+OUT/contamination.json  the report; also .md and .html
+OUT/receipts/…          proof of each piece of work
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dedup import containment_index, ngram_index
+from dedup.unicode import UNICODE_VERSION
+from pipelines.benchmark.files import files_of
+from pipelines.config import Bytes, Config
+from pipelines.contamination.copies import Copies
+from pipelines.contamination.matching import Matching
+from pipelines.job import Job
+from pipelines.manifest import open_run
+from pipelines.read.limits import Limits
+from pipelines.schema import SCHEMA_VERSION
+from pipelines.shard import Input, Plan
+
+CHECK_VERSION = "1"  # raise it when the same settings and input make other output bytes
+
+
+class Check(Config):
+    """Which corpus is searched, and for what.
+
+    copies: what counts as an edited copy of an item; None looks for n-grams alone.
+    workers: shards searched at a time, None is one per processor; it changes no byte of the
+        output.
+    """
+
+    inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
+    matching: Matching
+    copies: Copies | None = Copies()
+    shard_bytes: Bytes = 256_000_000
+    limits: Limits = Limits()
+    workers: Annotated[int, Field(ge=1)] | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the output, as JSON; `workers` does not."""
+        return self.model_dump(mode="json", exclude={"workers"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContaminationJob(Job):
+    """The job of a check."""
+
+    check: Check
+
+    @property
+    def workers(self) -> int | None:
+        return self.check.workers
+
+    @property
+    def index(self) -> Path:
+        return self.out / "index"
+
+    def found(self, key: str) -> Path:
+        return self.out / "found" / f"part-{key}.arrow"
+
+    @property
+    def copy_index(self) -> Path:
+        return self.index / "copies.arrow"
+
+    def copies(self, key: str) -> Path:
+        return self.out / "copies" / f"part-{key}.arrow"
+
+    @property
+    def counts(self) -> Path:
+        return self.out / "counts.arrow"
+
+    @property
+    def items(self) -> Path:
+        return self.out / "items.parquet"
+
+    @property
+    def overlaps(self) -> Path:
+        return self.out / "overlaps.parquet"
+
+    @property
+    def summary(self) -> Path:
+        return self.out / "summary.json"
+
+
+def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
+    """Begin a run in `out`, or continue the one that is there.
+
+    Raises:
+        ConfigError: a benchmark is not there; or see `open_run`.
+    """
+    benchmarks = [f for b in check.matching.benchmarks for f in files_of(b)]
+    identity = {
+        "check": check.identity(),
+        **plan.identity(),
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in benchmarks},
+        "versions": {
+            "check": CHECK_VERSION,
+            "schema": SCHEMA_VERSION,
+            "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}",
+            "unicode": UNICODE_VERSION,
+        },
+    }
+    out = out.absolute()
+    return ContaminationJob(out=out, check=check, identity=open_run(out, identity))

@@ -1,0 +1,33 @@
+"""What came of reading a batch: the account of its documents, and the damage that was met."""
+
+from collections import Counter
+
+import pyarrow.compute as pc
+
+from dedup.arrow_text import text_buffers
+from pipelines.ledger import StageStats
+from pipelines.read.batch import FILE_CAUSES, ReadBatch
+
+
+def read_stats(batch: ReadBatch) -> StageStats:
+    """The account of reading: what could not be read counts as failed, by cause."""
+    causes = sorted(batch.failed["reason"].to_pylist())
+    n_bytes = int(text_buffers(batch.documents["text"]).lengths.sum())
+    lost = pc.sum(batch.failed["text_bytes"]).as_py() or 0
+    return StageStats(
+        docs_in=batch.documents.num_rows + len(causes),
+        docs_out=batch.documents.num_rows,
+        failed=dict(Counter(causes)),
+        bytes_in=n_bytes + lost,
+        bytes_out=n_bytes,
+        bytes_removed=lost,
+    )
+
+
+def damages(batch: ReadBatch) -> list[str]:
+    """What makes the batch's shard incomplete, each as "truncated_gzip: where and why"."""
+    return [
+        f"{row['reason']}: {row['detail']}"
+        for row in (batch.failed.to_pylist() if batch.damage else ())
+        if row["reason"] in FILE_CAUSES
+    ]

@@ -1,0 +1,78 @@
+"""Documents of the pass before, less what its corpus-wide steps found."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from pipelines.cleaner import Cleaner
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from pipelines.decontaminate import NAME
+from pipelines.duplicates import read_duplicates
+from pipelines.ignored import read_ignored
+from pipelines.passes import Pass, decontamination, duplicate_finders
+from pipelines.prepare_job import PrepareJob
+from pipelines.recipe import step_name
+from pipelines.schema import REMOVED
+from pipelines.shard import SourceShard
+from pipelines.sidecar import open_arrow
+from pipelines.stage import KEEP, StageResult, keep_where
+from pipelines.tally import Tally
+
+
+def survivors(
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
+) -> Iterator[pa.RecordBatch]:
+    """The documents of a shard, batch by batch, as the steps before this pass leave them."""
+    previous = part.index - 1
+    names = [step_name(step) for step in duplicate_finders(part.before)]
+    found = [read_duplicates(job.duplicates(previous, name, shard.key)) for name in names]
+    clean = _cleaning(job, part, shard, tally)
+    for batch in open_arrow(job.filtered(previous, shard.key))[0]:
+        kept = batch
+        rows = [next(f) for f in found]
+        alive = np.arange(batch.num_rows)
+        for name, duplicates in zip(names, rows, strict=True):
+            result = drop_duplicates(name, kept, duplicates.take(pa.array(alive)))
+            alive = alive[np.asarray(duplicates["duplicate_of"].is_null())[alive]]
+            tally.add(name, result)
+            kept = result.kept
+        kept = clean(kept)
+        if kept.num_rows:
+            yield kept
+
+
+def drop_duplicates(
+    name: str, documents: pa.RecordBatch, duplicates: pa.RecordBatch
+) -> StageResult:
+    """Drop the documents for which `duplicates` (same rows) names another; say which it was."""
+    gone = np.asarray(duplicates["duplicate_of"].is_valid())
+    reason = {"exact": "exact_duplicate", "near": "near_duplicate"}[name]
+    result = keep_where(name, documents, np.where(gone, 1, KEEP).astype(np.uint8), (reason,))
+    matched = duplicates.filter(pa.array(gone))
+    columns = {f.name: result.removed[f.name] for f in REMOVED}
+    columns["duplicate_of"] = matched["duplicate_of"]
+    columns["similarity"] = matched["similarity"]
+    removed = pa.record_batch(list(columns.values()), schema=REMOVED)
+    return result._replace(removed=removed)
+
+
+def _cleaning(
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
+) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """What frees one batch after the other from benchmark items, if a step before wants that."""
+    step = decontamination(part.before)
+    if step is None:
+        return lambda batch: batch
+    index = BenchmarkIndex.load(job.index, step)
+    ignored = read_ignored(job.ignored(part.index - 1), len(index.ngrams.hashes))
+    cleaner = Cleaner(step, index, ignored)
+    found = iter(open_arrow(job.found(part.index - 1, shard.key))[0])
+
+    def clean(batch: pa.RecordBatch) -> pa.RecordBatch:
+        cleaned = cleaner(batch, next(found))
+        tally.add(NAME, cleaned.result)
+        tally.found(cleaned.overlaps, cleaned.pieces)
+        return cleaned.result.kept
+
+    return clean

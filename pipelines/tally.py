@@ -1,0 +1,64 @@
+"""What a shard's pass has counted and written so far."""
+
+import contextlib
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.arrow_files import parquet_file
+from pipelines.contamination.overlap_rows import overlap_file
+from pipelines.job import Done
+from pipelines.ledger import StageStats
+from pipelines.passes import Pass, decontamination, stage_names
+from pipelines.pieces import PIECE
+from pipelines.prepare_job import PrepareJob
+from pipelines.schema import REMOVED
+from pipelines.shard import SourceShard
+from pipelines.stage import StageResult
+from pipelines.token_shards import TokenShards
+
+
+class Tally:
+    """The account of a shard's pass, and the files that stay beside the dataset.
+
+    paths: files written.  facts: for later steps and the report.
+    """
+
+    def __init__(
+        self, job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack
+    ) -> None:
+        # every stage stands in the account, in order, also one that sees no document
+        self.stats = {name: StageStats() for name in stage_names(part)}
+        self.facts: dict[str, Any] = {"source": shard.source}
+        self.tokens: TokenShards | None = None
+        self.paths = [job.removed(part.index, shard.key)]
+        self._removed = files.enter_context(parquet_file(self.paths[0], REMOVED))
+        if decontamination(part.before):
+            self.paths += [job.overlaps(shard.key), job.pieces(shard.key)]
+            self._overlaps = files.enter_context(overlap_file(self.paths[1]))
+            self._pieces = files.enter_context(parquet_file(self.paths[2], PIECE))
+
+    def add(self, name: str, result: StageResult) -> None:
+        """What a stage did to a batch."""
+        self.count(name, result.stats)
+        self.receipts(result.removed)
+
+    def count(self, name: str, stats: StageStats) -> None:
+        self.stats[name] += stats
+
+    def receipts(self, removed: pa.RecordBatch) -> None:
+        """Write rows of schema REMOVED."""
+        if removed.num_rows:
+            self._removed.write_batch(removed)
+
+    def found(self, overlaps: pa.RecordBatch, pieces: pa.RecordBatch) -> None:
+        """Write what documents have in common with benchmarks, and what they were cut into."""
+        if overlaps.num_rows:
+            self._overlaps(overlaps)
+        if pieces.num_rows:
+            self._pieces.write_batch(pieces)
+
+    def done(self) -> Done:
+        if self.tokens is not None:
+            self.facts["measured"] = self.tokens.measured()
+        return Done(files=self.paths, stats=list(self.stats.items()), facts=self.facts)

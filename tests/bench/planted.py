@@ -1,0 +1,102 @@
+"""How many benchmark items are found that are planted in disguise, as a Markdown table.
+
+    python -m tests.bench.planted [--each 300] [--misses 0]
+
+Of every benchmark of the sample data up to so many texts are planted, each in a document of its
+own, in every disguise of tests/pipelines/contamination/disguises.py; an item of several parts is
+found if every part is. Shares are percent of those planted: found by n-grams, of all and of each
+benchmark; by containment; by either. `covered`: of the bytes planted, from the first n-gram found
+to the last. Then what is found, by either, in the documents as they are.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from tests.conftest import SHARED_DATA
+from tests.pipelines.contamination.disguises import DISGUISES
+from tests.pipelines.contamination.planting import (
+    Plant,
+    Result,
+    copies_in,
+    edited,
+    fitting,
+    plants,
+    read_documents,
+    read_index,
+    results,
+    shown_overlaps,
+)
+
+ENDS = ("planted", "n-grams", "covered", "containment", "either", "foldings needed by most")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--each", type=int, default=300, help="texts of a benchmark")
+    parser.add_argument("--misses", type=int, default=0, help="to print of each disguise")
+    options = parser.parse_args()
+    index, documents = read_index(SHARED_DATA), list(read_documents(SHARED_DATA))
+    names = [b.name for b in index.matching.benchmarks]
+    write(["disguise", *ENDS[:2], *names, *ENDS[2:]])
+    write(["---"] * (len(ENDS) + len(names) + 1))
+    for name, disguise in DISGUISES.items():
+        planted = plants(index, fitting(documents), disguise, options.each, name)
+        found, by_containment = results(index, planted), edited(index, planted)
+        write([name, *row(index, planted, found, by_containment)])
+        show(index, planted, found, options.misses)
+    for overlap in shown_overlaps(index, documents):
+        sys.stdout.write(f"{overlap.item} in {overlap.document}: {overlap.words}\n")
+    for copy in copies_in(index, [d.text for d in documents]).to_pylist():
+        (name,) = index.names_of(np.array([copy["item"]]))
+        where, share = documents[int(copy["id"])].name, copy["containment"]
+        sys.stdout.write(f"{name} in {where}, containment {share:.2f}: {copy['match']!r}\n")
+
+
+def row(
+    index: BenchmarkIndex, planted: list[Plant], found: list[Result], contained: list[Result]
+) -> list[str]:
+    grams, edited_ = (np.array([r.found for r in rs]) for rs in (found, contained))
+    items = index.texts.items[[p.row for p in planted]]
+    ends = np.searchsorted(items, [*index.texts.starts, len(index.texts.lengths)])
+    covered = [share for r in found for share in r.covered if share]
+    kinds = Counter(name for r in found for name in r.foldings)
+    return [
+        f"{len(planted):,}",
+        percent(grams),
+        *(percent(grams[a:b]) for a, b in pairwise(ends)),
+        percent(covered),
+        percent(edited_),
+        percent(grams | edited_),
+        ", ".join(name for name, n in kinds.items() if n > 0.5 * len(planted)),
+    ]
+
+
+def percent(shares: object) -> str:
+    return f"{100 * np.mean(shares):.2f}"
+
+
+def write(cells: list[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    sys.stdout.flush()
+
+
+def show(index: BenchmarkIndex, planted: list[Plant], found: list[Result], most: int) -> None:
+    """Print some of the parts that were not found."""
+    missed = [
+        (p.row, p.document.encode()[a:b].decode())
+        for p, r in zip(planted, found, strict=True)
+        for (a, b), n in zip(p.spans, r.ngrams, strict=True)
+        if not n
+    ]
+    for text, part in missed[:most]:
+        (name,) = index.names_of(index.texts.items[[text]])
+        sys.stdout.write(f"    {name} {part!r}\n")
+
+
+if __name__ == "__main__":
+    main()

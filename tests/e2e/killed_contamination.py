@@ -1,0 +1,34 @@
+"""Look for benchmark items, and be killed at a chosen moment; see `tests.e2e.killed`.
+
+python -m tests.e2e.killed_contamination CHECK.json OUT MOMENT N
+"""
+
+import sys
+from pathlib import Path
+
+from pipelines import atomic, job
+from pipelines.contamination import phases, run
+from pipelines.contamination.job import Check
+from pipelines.drive import one_by_one
+from tests.e2e.fatal import arm, named
+
+MOMENTS = {
+    "partial": (atomic, "_fsync", {"when": named("found/part-")}),
+    "renamed": (job, "save_receipt", {}),
+    "counted": (phases, "save_counts", {"after": True}),
+    "analysing": (phases, "overlap_rows", {"after": True}),
+    # everything is done, the report is not written
+    "reporting": (run, "write_report", {}),
+}
+
+
+def main(check: str, out: str, moment: str, number: str) -> None:
+    if moment != "never":
+        module, name, how = MOMENTS[moment]
+        arm(module, name, int(number), **how)
+    settings = Check.model_validate_json(Path(check).read_text())
+    run.check_contamination(settings, Path(out), one_by_one)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

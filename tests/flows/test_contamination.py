@@ -1,0 +1,191 @@
+"""The command as a user types it, and the flow's artifacts, against the tests' own server."""
+
+import json
+import urllib.request
+
+import pyarrow.parquet as pq
+import pytest
+
+from flows.cli import main
+from flows.contamination_tables import highlighted, one_a_benchmark
+from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
+
+
+class Corpus:
+    """What `write_check` has written, as the words of a command."""
+
+    def __init__(self, folder):
+        self.check = write_check(folder)
+        self.paths = [i.path for i in self.check.inputs]
+        self.specs = [f"{b.name}={b.path}" for b in self.check.matching.benchmarks]
+
+    def command(self, out, *more):
+        given = [word for spec in self.specs for word in ("--benchmark", spec)]
+        return ["contamination", *self.paths, *given, "--out", str(out), *more]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return Corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def finished(corpus, tmp_path_factory, server):
+    """A finished run; asked again it answers without the server."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    assert main(corpus.command(out, "--workers", "2", "--json")) == 0
+    return out
+
+
+@pytest.fixture
+def artifact(server):
+    """The newest artifact of a key, as the server has it."""
+
+    def newest(key):
+        with urllib.request.urlopen(f"{server}/artifacts/{key}/latest") as answer:
+            return json.load(answer)
+
+    return newest
+
+
+def test_tables_show_what_was_found(corpus, finished, capsys):
+    assert main(corpus.command(finished)) == 0
+    shown = capsys.readouterr().out
+    sums, riddles = shown.partition(" docs\nsums")[2].splitlines()[:2]
+    assert sums.split()[:4] == ["13", "8", "5", "3"]
+    assert riddles.split()[-3:] == ["1", "0", "2"]
+    for word in (
+        "compat",
+        "a copy with",
+        "a: a-3",
+        "documents with most",
+        "items.parquet",
+    ):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_json_is_all_of_stdout(corpus, finished, capsys):
+    assert main(corpus.command(finished, "--json")) == 0
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert [b["dirty"] for b in report["benchmarks"]] == [3, 1]
+    assert captured.err == ""
+    assert report == json.loads((finished / "contamination.json").read_text())
+
+
+def test_fail_on_hit_is_for_ci(corpus, finished, tmp_path, capsys, server):
+    assert main(corpus.command(finished, "--fail-on-hit", "--json")) == 1
+    (tmp_path / "clean.jsonl").write_text('{"text": "nothing of the sort"}\n')
+    corpus_of_one = ["contamination", str(tmp_path / "clean.jsonl"), "--benchmark", corpus.specs[0]]
+    out = ["--out", str(tmp_path / "run"), "--json", "--fail-on-hit"]
+    assert main([*corpus_of_one, *out]) == 0
+
+
+def test_a_file_that_fails_is_told_and_exits_with_3(corpus, tmp_path, capsys, server):
+    (tmp_path / "x.jsonl").write_text('{"prose": "x"}\n')
+    command = corpus.command(tmp_path / "run")
+    command.insert(1, str(tmp_path / "x.jsonl"))
+    assert main(command) == 3
+    assert "failed input: " in capsys.readouterr().out
+    assert main([*command, "--fail-on-hit"]) == 1
+
+
+def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, artifact, server):
+    assert main(corpus.command(tmp_path / "run", "--json")) == 0
+    table = json.loads(artifact("contamination-sums")["data"])
+    found = [(row["item"], row["docs"], row["foldings"]) for row in table]
+    assert found == [
+        *(("sums:0", 2, ""), ("sums:1", 1, ""), ("sums:2", 1, "compat")),
+        ("sums:5", 0, ""),  # an edited copy
+    ]
+    described = artifact("contamination-riddles")["description"]
+    assert described.startswith("1 of 8 items that n-grams of 8 words can test are dirty, 1 of 1")
+    assert artifact("contamination")["data"] == (tmp_path / "run/contamination.md").read_text()
+
+
+def test_keys_of_artifacts_are_never_alike(server):
+    from flows.contamination import artifact_keys
+
+    keys = artifact_keys(["A b", "a-B", "a/b!", "東京", "a b 2"])
+    assert keys == [
+        *("contamination-a-b", "contamination-a-b-2", "contamination-a-b-3"),
+        *("contamination-2", "contamination-a-b-2-2"),
+    ]
+
+
+MISTAKES = [
+    (["--ngram", "0"], "--ngram '0': write a number of words, 1 to 256, or auto"),
+    (["--most-docs", "-1"], "--most-docs '-1': write a number of documents, or none"),
+    (["--folding", "compat,entity"], "--folding 'entity': no such folding; write all, none, or"),
+    (["--containment", "60%"], "--containment '60%': write a share above 0, up to 1, or none"),
+    (["--containment", "1.2"], "--containment '1.2': write a share above 0, up to 1, or none"),
+    (["--workers", "0"], "--workers 0: must be 1 at least"),
+    (["--text-column", "prose"], "no column 'prose' among: id, text; name the one that holds the"),
+    (["--benchmark", "sums=/x.jsonl"], "--benchmark 'sums' stands twice; give each its own name"),
+    (["--benchmark", "other=/nowhere.jsonl"], "benchmark 'other': /nowhere.jsonl: no such file"),
+    (["--benchmark", "gsm9k"], "did you mean 'gsm8k'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=[w[1] for w, _ in MISTAKES])
+def test_mistakes_are_one_line_and_start_no_server(
+    corpus, tmp_path, capsys, monkeypatch, words, message
+):
+    monkeypatch.setattr("flows.commands.contamination.embedded_server", None)
+    assert main(corpus.command(tmp_path / "run", *words)) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+
+
+def test_without_a_benchmark_the_known_ones_are_listed(corpus, tmp_path, capsys):
+    assert main(["contamination", *corpus.paths, "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert "no --benchmark; write --benchmark NAME=PATH[:FIELD,FIELD], or the name alone" in told
+    assert "gsm8k, " in told
+    assert told.count("\n") == 1
+
+
+def test_an_edited_copy_is_a_hit(corpus, tmp_path, server):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"text": one_in_ten_replaced(QUESTIONS[3])}))
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0], "--json"]
+    assert main([*words, "--fail-on-hit", "--out", str(tmp_path / "a")]) == 1
+    high = ["--containment", "0.9", "--out", str(tmp_path / "b")]
+    assert main([*words, "--fail-on-hit", *high]) == 0
+
+
+@pytest.mark.parametrize("none", ["none", "0"])
+def test_options_reach_the_search(corpus, tmp_path, capsys, server, none):
+    words = ["--ngram", "9", "--most-docs", none, "--folding", "none", "--json"]
+    words += ["--containment", "none"]
+    out = tmp_path / "run"
+    assert main(corpus.command(out, *words)) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["settings"]["most_docs"] is None
+    assert set(report["settings"]["folding"].values()) == {False}
+    assert report["settings"]["copies"] is None
+    assert [b["ngram"] for b in report["benchmarks"]] == [9, 9]
+    # the edited one has 9 words in a row left, the one in full-width letters none
+    assert report["benchmarks"][0]["dirty"] == 3
+    assert pq.read_table(out / "items.parquet").num_rows == 17
+
+
+def test_a_document_cannot_steer_the_terminal(corpus, tmp_path, capsys, server):
+    evil, item = "\x1b]0;pwned\x07\x1b[31m[red]", QUESTIONS[0]
+    (tmp_path / "x.jsonl").write_text(json.dumps({"id": evil, "text": f"{evil} {item} {evil}"}))
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", corpus.specs[0]]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert "\\x1b]0;pwned\\x07\\x1b[31m[red]" in shown.replace("\n", "")
+    assert "\x1b" not in shown
+
+
+def test_a_long_match_is_shown_without_its_middle():
+    shown = highlighted("b" * 500, "m" * 1000, "a").plain
+    assert shown == f"…{'b' * 80}{'m' * 120} … {'m' * 120}a"
+
+
+def test_examples_are_of_every_benchmark_first():
+    rows = [{"benchmark": b, "item": i} for b, i in ("a1", "a2", "a3", "b4", "c5", "c6")]
+    assert [row["item"] for row in one_a_benchmark(rows)] == ["1", "4", "5", "2", "6", "3"]

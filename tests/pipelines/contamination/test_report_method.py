@@ -1,0 +1,24 @@
+"""What the method claims of itself."""
+
+import numpy as np
+import pytest
+
+from pipelines.contamination.report_method import EDITED_FRAC
+from tests.pipelines.contamination.disguises import DISGUISES
+from tests.pipelines.contamination.planting import (
+    edited,
+    fitting,
+    plants,
+    read_documents,
+    read_index,
+    results,
+)
+
+
+def test_as_many_edited_copies_are_seen_as_is_said(shared_data):
+    index, documents = read_index(shared_data), fitting(read_documents(shared_data))
+    for one_in, said in EDITED_FRAC.items():
+        name = f"one word in {one_in}"
+        planted = plants(index, documents, DISGUISES[name], 60, name)
+        found = [np.mean([r.found for r in seen(index, planted)]) for seen in (results, edited)]
+        assert found == pytest.approx(said, abs=0.03)

@@ -1,0 +1,85 @@
+"""A piece and its document, looked at when the run has ended and its intermediates are gone."""
+
+import json
+
+import pytest
+import yaml
+from datasets import load_from_disk
+
+from flows.cli import main
+from pipelines.drive import one_by_one
+from pipelines.inspect import documents, pieces, removals
+from pipelines.prepare import prepare
+from pipelines.recipe import load_recipe
+from tests.pipelines.conftest import train
+
+LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
+
+
+def words(of):
+    return " ".join(f"{of}{i}" for i in range(120))
+
+
+# line ends and a decomposed letter: what is cut has other bytes than what was read
+WHOLE = f"e\u0301 {words('a')}\r\n{LEAK}\r\nshort {LEAK} {words('b')}\r\n"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pieces")
+    docs = [{"id": "other", "text": words("c")}, {"id": "whole", "text": WHOLE}]
+    docs.append({"id": "copy", "text": f"{LEAK} {words('b')}"})
+    (folder / "docs.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in docs))
+    (folder / "items.json").write_text(json.dumps([{"q": LEAK}]))
+    benchmark = {"name": "items", "path": str(folder / "items.json")}
+    recipe = {
+        "inputs": [{"path": str(folder / "docs.jsonl")}],
+        "steps": ["normalize", {"decontaminate": {"benchmarks": [benchmark]}}, "near"],
+        "tokenizer": {"path": str(train(folder))},
+    }
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    prepare(load_recipe(folder / "recipe.yaml"), folder / "run", one_by_one)
+    return folder / "run"
+
+
+PIECE = 1 | 1 << 28
+COPY = 2 | 1 << 28
+
+
+def test_a_piece_is_shown_as_it_was_cut(out):
+    ids = {row["id"]: row["doc_id"] for row in load_from_disk(str(out / "dataset"))}
+    assert ids == {"other": 0, "whole#piece-1": PIECE, "whole#piece-2": 1 | 2 << 28}
+    shown = documents(out, [0, 1, *ids.values()])
+    normal = WHOLE.replace("\r\n", "\n").replace("e\u0301", "é")
+    assert shown[1]["text"] == WHOLE
+    assert shown[PIECE]["text"] == f"é {words('a')}\n"[:-200]
+    assert shown[1 | 2 << 28]["text"] == f" {words('b')}\n"[200:]
+    assert all(shown[d]["text"] in normal for d in (PIECE, 1 | 2 << 28))
+
+
+def test_links_are_found_from_both_ends(out):
+    both = pieces(out, [1])
+    assert [row["id"] for row in both] == ["whole#piece-1", "whole#piece-2"]
+    assert pieces(out, [PIECE]) == both[:1]
+    assert pieces(out, [0]) == []
+
+
+def test_a_piece_that_duplicates_another_is_shown_beside_it(out, capsys):
+    (receipt,) = removals(out, reason="near_duplicate").to_pylist()
+    assert (receipt["doc_id"], receipt["duplicate_of"]) == (COPY, 1 | 2 << 28)
+    assert main(["inspect", str(out), "--doc", str(COPY), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["kept"]["id"] == "whole#piece-2"
+    assert [link["parent_id"] for link in shown["pieces"]] == ["copy"]
+
+
+def test_the_command_tells_what_a_document_was_cut_into(out, capsys):
+    assert main(["inspect", str(out), "--doc", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("cut into pieces: whole (docs)\n")
+    assert f"{PIECE} is piece 1 of 2 of whole (1): bytes 0 to" in shown
+    assert main(["inspect", str(out), "--doc", str(PIECE)]) == 0
+    assert capsys.readouterr().out.startswith("kept: whole#piece-1 (docs)\n")
+    assert main(["inspect", str(out), "--doc", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["receipt"], shown["cut"]["text"], len(shown["pieces"])) == (None, WHOLE, 2)
