@@ -1,0 +1,49 @@
+"""A smaller `python -m tests.bench.coverage`: intervals hold the truth as often as they say."""
+
+import pytest
+
+from tests.bench import coverage, intervals
+
+LEAST = 0.93  # of 95 % intervals
+
+
+@pytest.mark.parametrize("truth", coverage.TRUTHS)
+def test_probes_cover(truth):
+    rows = list(coverage.unique_rows(500, {"ours": intervals.ours}, (truth,), (20, 100, 1_000)))
+    assert len(rows) == 3
+    for _, _, n, hit, half in rows:
+        assert hit >= LEAST, n
+        assert half <= 1.1 * 2.2 / int(n) ** 0.5
+
+
+def test_the_normal_interval_does_not_cover_which_is_why_it_is_not_used():
+    ((_, _, _, hit, _),) = coverage.unique_rows(500, {"normal": intervals.normal}, (0.05,), (20,))
+    assert hit < 0.85
+
+
+@pytest.mark.parametrize("truth", coverage.TRUTHS)
+def test_probes_weighted_by_tokens_cover(truth):
+    for row in coverage.token_rows(500, (truth,), (100, 1_000)):
+        assert row[3] >= LEAST, row
+
+
+def test_hash_samples_cover_where_ratios_do_not():
+    rows = list(coverage.hash_rows(1_000, (0.05, 0.3)))
+    hits = {(name, truth, p): hit for name, truth, p, hit, _ in rows}
+    ours = [hit for (name, *_), hit in hits.items() if name == "hash space, count"]
+    others = [hit for (name, *_), hit in hits.items() if name != "hash space, count"]
+    assert min(ours) >= LEAST
+    assert min(others) < 0.7
+
+
+@pytest.mark.parametrize("files", [5, 30])
+def test_local_quantities_cover(files):
+    rows = list(coverage.local_rows(500, (files,)))
+    assert len(rows) == 10
+    for row in rows:
+        assert row[3] >= LEAST, row
+
+
+def test_growth_covers():
+    for row in coverage.growth_rows(20):
+        assert row[3] >= LEAST, row

@@ -1,0 +1,81 @@
+"""Estimates from samples with Python's numbers, and limits by counting outcomes."""
+
+from fractions import Fraction
+from math import comb, log
+
+
+def unique_frac(copies, weights=None, kept=None):
+    weights = weights or [1] * len(copies)
+    kept = kept or [1] * len(copies)
+    part = sum(Fraction(w) * k / m for m, w, k in zip(copies, weights, kept, strict=True))
+    return part / sum(Fraction(w) for w in weights)
+
+
+def at_least(k, n, p):
+    """The chance of k successes or more in n trials."""
+    return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+
+def clopper_pearson(k, n, tail):
+    low = 0.0 if k == 0 else bisected(lambda p: at_least(k, n, p) - tail)
+    high = 1.0 if k == n else bisected(lambda p: at_least(k + 1, n, p) - (1 - tail))
+    return low, high
+
+
+def fewest_trials(kept, share, tail):
+    """The least n of which `kept` or more succeed with a chance of `tail`."""
+    n = kept
+    while at_least(kept, n, share) < tail:
+        n += 1
+    return n
+
+
+def most_trials(kept, share, tail):
+    """The largest n of which `kept` or fewer succeed with a chance of `tail`."""
+    n = kept
+    while 1 - at_least(kept + 1, n + 1, share) >= tail:
+        n += 1
+    return n
+
+
+def bisected(function):
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < 0 else (low, middle)
+    return low
+
+
+def total_and_variance(strata, strata_bytes, cluster_bytes, sums, pps=False):
+    """Separate ratio estimate of a total, of clusters that were read whole, each stratum twice."""
+    total, variance = 0, 0
+    for h, all_bytes in enumerate(strata_bytes):
+        at = [i for i, s in enumerate(strata) if s == h]
+        chance = [cluster_bytes[i] if pps else 1 for i in at]
+        y = [Fraction(sums[i]) / c for i, c in zip(at, chance, strict=True)]
+        x = [Fraction(cluster_bytes[i]) / c for i, c in zip(at, chance, strict=True)]
+        ratio = sum(y) / sum(x)
+        unread = 1 if pps else 1 - Fraction(sum(cluster_bytes[i] for i in at), all_bytes)
+        n = len(at)
+        square = sum((a - ratio * b) ** 2 for a, b in zip(y, x, strict=True)) / (n - 1)
+        total += all_bytes * ratio
+        variance += unread * n * square * Fraction(all_bytes) ** 2 / sum(x) ** 2
+    return total, variance
+
+
+def heaps(docs, unique):
+    """Slope and intercept of the least-squares line through the logs."""
+    x, y = [log(d) for d in docs], [log(u) for u in unique]
+    n = len(x)
+    slope = (n * sum(a * b for a, b in zip(x, y, strict=True)) - sum(x) * sum(y)) / (
+        n * sum(a * a for a in x) - sum(x) ** 2
+    )
+    return slope, (sum(y) - slope * sum(x)) / n
+
+
+def makespan(seconds, cores):
+    """Each to the core with the least to do so far, looked for among all of them."""
+    busy = [0.0] * cores
+    for s in seconds:
+        busy[busy.index(min(busy))] += s
+    return max(busy)
