@@ -1,6 +1,7 @@
 """Measure speed against the field's tools. Run: make bench, or python -m tests.bench [STEP …]
 
-All steps together write results.json and the README's table; chosen ones are only shown.
+All steps together write results.json and the README's table; chosen ones are only shown, or put
+in place of what the table has of them (--save).
 """
 
 import argparse
@@ -46,10 +47,18 @@ def main() -> None:
         sys.exit(f"no step matches {args.steps}; steps are {', '.join(c.name for c in CASES)}")
     steps = [measured(bench, case, say) for case in chosen]
     results = described(bench, args, steps)
+    if args.steps and args.save:
+        results["steps"] = merged(json.loads(RESULTS.read_text("utf-8"))["steps"], steps)
     print(render(results))
     if not args.steps or args.save:
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
         put_in(README, results)
+
+
+def merged(before: list[dict[str, Any]], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps in the order of `CASES`: those measured now, the others as they were."""
+    by_name = {step["name"]: step for step in (*before, *steps)}
+    return [by_name[case.name] for case in CASES if case.name in by_name]
 
 
 def arguments() -> argparse.Namespace:
