@@ -1,0 +1,113 @@
+"""The page cache: emptied between runs, and its share in what was read made known.
+
+    /proc/self/io  read_bytes   what a process had fetched from a disk
+    logical bytes               what its loader asked for
+
+Storage that the counter cannot see (a network's, another program's, memory) is told apart.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+LEAST_DEVICE_FRAC = 0.95
+RAM_TIMES = 5  # that a dataset is larger than the host's memory: MLPerf Storage
+_DISKS = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs"})
+_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+_FAR = frozenset(
+    {"nfs", "nfs4", "lustre", "cifs", "smb3", "ceph", "9p", "virtiofs", "beegfs", "gpfs", "wekafs"}
+)
+_SPOTS, _SPOT_BYTES = 16, 256 * 1024
+
+
+class Mount(NamedTuple):
+    """fstype: of the file system.  at: where it is mounted."""
+
+    fstype: str
+    at: str
+
+
+class Sight(NamedTuple):
+    """Whether the counter sees the storage; if not, why, in words."""
+
+    seen: bool
+    why: str
+
+
+def evict(files: Iterable[Path]) -> None:
+    """Drop the pages of the files from this host's cache, those that no process has mapped."""
+    for path in files:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            with contextlib.suppress(OSError):
+                os.fsync(descriptor)  # what is not yet on the device stays in the cache
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+
+def device_bytes() -> int | None:
+    """Bytes that this process had fetched from disks; None where the kernel does not tell."""
+    try:
+        with open("/proc/self/io", encoding="ascii") as f:
+            found = [line for line in f if line.startswith("read_bytes:")]
+        return int(found[0].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def host_memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def mount_of(path: Path, mountinfo: str | None = None) -> Mount:
+    """The file system a path lies on; "unknown" where the kernel does not tell.
+
+    mountinfo: text as in /proc/self/mountinfo, of this process without it.
+
+    >>> mount_of(Path("/data/x"), "36 35 8:1 / /data rw - nfs4 server:/a rw")
+    Mount(fstype='nfs4', at='/data')
+    """
+    if mountinfo is None:
+        try:
+            mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            mountinfo = ""
+    best = Mount("unknown", "")
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        if len(left.split()) < 5 or not right:
+            continue
+        at = left.split()[4].replace("\\040", " ")
+        if path.is_relative_to(at) and len(at) >= len(best.at):
+            best = Mount(right.split()[0], at)
+    return best
+
+
+def sight(files: Sequence[Path], mount: Mount) -> Sight:
+    """Whether device bytes count what is read of these files: by the mount, and by trying."""
+    if mount.fstype in _MEMORY:
+        return Sight(False, f"{mount.at} is {mount.fstype}: the dataset lies in this host's memory")
+    if mount.fstype in _FAR or mount.fstype.startswith("fuse"):
+        return Sight(
+            False, f"{mount.at} is {mount.fstype}: what servers and clients cache is not told"
+        )
+    if device_bytes() is None:
+        return Sight(False, "this kernel has no /proc/self/io")
+    if mount.fstype in _DISKS or _counted(files):
+        return Sight(True, "")
+    return Sight(False, f"reads from {mount.at} ({mount.fstype}) move no counter of this process")
+
+
+def _counted(files: Sequence[Path]) -> bool:
+    """Whether reading what was just evicted moves the counter."""
+    evict(files)
+    before = device_bytes()
+    for path in files[:_SPOTS]:
+        with path.open("rb", buffering=0) as f:
+            f.seek(path.stat().st_size // 2)
+            f.read(_SPOT_BYTES)
+    after = device_bytes()
+    return before is not None and after is not None and after > before

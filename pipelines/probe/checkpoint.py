@@ -1,0 +1,93 @@
+"""One rank's checkpoint file: written with fsync, evicted, read back, verified."""
+
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+from pipelines.probe.cache import device_bytes, evict
+
+BLOCK_BYTES = 4 * 1024**2
+PREFIX = ".tokenmill-probe-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """verified: what was read back is what was written.  device_bytes: of reading it back."""
+
+    n_bytes: int
+    write_s: float
+    read_s: float
+    device_bytes: int | None
+    verified: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointFile:
+    """n_bytes: of one rank.  repeats: written so often; read back once, at the end.
+
+    until: a file whose presence ends the repeats after the first.
+    """
+
+    folder: Path
+    n_bytes: int
+    rank: int
+    seed: int
+    until: Path | None = None
+
+    def run(self) -> Written:
+        """Write, evict, read back and verify; the file is deleted whatever happens.
+
+        Raises:
+            OSError: the folder cannot be written, or is full.
+        """
+        path = self.folder / f"{PREFIX}{self.rank}-{uuid.uuid4().hex}"
+        blocks = _blocks(self.seed + self.rank)
+        try:
+            begun, written, times = time.perf_counter(), 0, 0
+            while times == 0 or (self.until is not None and not self.until.exists()):
+                digest = self._write(path, blocks)
+                written, times = written + self.n_bytes, times + 1
+            write_s = time.perf_counter() - begun
+            evict([path])
+            before, begun = device_bytes(), time.perf_counter()
+            found = self._read(path)
+            read_s, after = time.perf_counter() - begun, device_bytes()
+        finally:
+            path.unlink(missing_ok=True)
+        fetched = None if before is None or after is None else after - before
+        return Written(
+            n_bytes=written,
+            write_s=write_s,
+            read_s=read_s,
+            device_bytes=fetched,
+            verified=found == digest,
+        )
+
+    def _write(self, path: Path, blocks: list[bytes]) -> int:
+        digest, left, i = xxhash.xxh3_64(), self.n_bytes, 0
+        with path.open("wb", buffering=0) as f:
+            while left:
+                block = memoryview(blocks[i % len(blocks)])[:left]
+                done = f.write(block)
+                digest.update(block[:done])
+                left, i = left - done, i + 1
+            os.fsync(f.fileno())
+        return digest.intdigest()
+
+    def _read(self, path: Path) -> int:
+        digest, held = xxhash.xxh3_64(), bytearray(BLOCK_BYTES)
+        with path.open("rb", buffering=0) as f:
+            while n := f.readinto(held):
+                digest.update(memoryview(held)[:n])
+        return digest.intdigest()
+
+
+def _blocks(seed: int) -> list[bytes]:
+    """Random blocks of sizes that never line up, so that storage finds no two alike."""
+    rng = np.random.default_rng(seed)
+    return [rng.bytes(BLOCK_BYTES - 4096 * i - 1) for i in range(5)]

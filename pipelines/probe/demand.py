@@ -1,0 +1,74 @@
+"""What the plan asks of the storage behind one host, and the step that emulates it."""
+
+import math
+from dataclasses import dataclass
+
+from sizing.sections.layout import node_accelerators
+from sizing.sheet import Sheet
+
+LEAST_AU = 0.90  # of MLPerf Storage; its thresholds for models read in small samples
+MOST_STEP_S = 0.25  # a shorter step than the plan's is the stricter test, and takes less time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """tokens_per_s: of one accelerator.  step_s: of the plan.  accelerators: of the job.
+
+    per_node: accelerators of a node.
+    checkpoint_bytes: of one node.  write_bytes_per_s, restart_bytes_per_s: of one node.
+    """
+
+    tokens_per_s: float
+    step_s: float
+    seq_len: int
+    accelerators: int
+    per_node: int
+    checkpoint_bytes: float
+    write_bytes_per_s: float
+    restart_bytes_per_s: float
+
+    def bytes_per_s(self, accelerators: int, width: int) -> float:
+        """Bytes of ids that so many accelerators use each second."""
+        return accelerators * self.tokens_per_s * width
+
+    def least_accelerators(self, need: int) -> int:
+        """So many, `need` at least, that together they take a sequence in a step."""
+        step_s = min(self.step_s, MOST_STEP_S)
+        return max(need, math.ceil(self.seq_len / (self.tokens_per_s * step_s)))
+
+    def step(self, accelerators: int, processes: int) -> "Step":
+        """The step of so many accelerators, emulated by at most so many processes.
+
+        Each process reads whole sequences for its share of the accelerators. Its step is so
+        long that they take exactly the tokens a second that the plan implies.
+        """
+        rate = accelerators * self.tokens_per_s / self.seq_len  # sequences/s of all
+        in_a_step = rate * min(self.step_s, MOST_STEP_S)
+        ranks = max(1, min(processes, accelerators, int(in_a_step)))
+        sequences = max(1, round(in_a_step / ranks))
+        return Step(ranks=ranks, sequences=sequences, compute_s=ranks * sequences / rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """ranks: processes.  sequences: of one rank's batch.  compute_s: of the sleep."""
+
+    ranks: int
+    sequences: int
+    compute_s: float
+
+
+def demand(sheet: Sheet) -> Demand:
+    """What the sheet of a plan says; tokens a second follow from P x MFU / 6N."""
+    per_node = sheet.input("per_node", node_accelerators(sheet)).value
+    rate = sheet["training rate"].value
+    return Demand(
+        tokens_per_s=sheet["training rate, one accelerator"].value,
+        step_s=sheet.plan.training.batch_tokens / rate,
+        seq_len=sheet.plan.model.seq_len,
+        accelerators=sheet.plan.cluster.count,
+        per_node=int(per_node),
+        checkpoint_bytes=sheet["checkpoint of one node"].value,
+        write_bytes_per_s=sheet["checkpoint write bandwidth, one node"].value,
+        restart_bytes_per_s=sheet["restart read bandwidth, one node"].value,
+    )

@@ -1,0 +1,134 @@
+"""A dataset of random token ids, so large that no cache holds it and no array compresses it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow as pa
+
+from pipelines.arrow_files import arrow_stream
+from pipelines.atomic import write_json
+from pipelines.dataset import dataset_schema, file_name
+from pipelines.errors import ConfigError
+from pipelines.probe.shards import read_json
+from sizing.units import format_bytes
+
+MARK = "tokenmill probe: random token ids, no text"
+SHARD_BYTES = 512_000_000
+BATCH_TOKENS = 1 << 20
+ROOM = 1.02  # of the size: other columns and headers, and what a file system keeps for itself
+
+
+def fill(folder: Path, n_bytes: int, *, width: int, seq_len: int, seed: int = 0) -> Path:
+    """Write a packed dataset of about `n_bytes`; it can be opened when all of it is written.
+
+    width: bytes of a token id, 2 or 4.
+
+    Raises:
+        ConfigError: something else is in the folder, there is no room, or it cannot be written.
+    """
+    _check(folder, n_bytes)
+    dtype = np.uint16 if width == 2 else np.int32
+    rows = max(1, n_bytes // (width * seq_len))
+    shard_rows = max(1, SHARD_BYTES // (width * seq_len))
+    files = -(-rows // shard_rows)
+    schema = dataset_schema(pa.from_numpy_dtype(dtype), seq_len)
+    rng = np.random.default_rng(seed)
+    try:
+        for number in range(files):
+            some = min(shard_rows, rows - number * shard_rows)
+            with arrow_stream(folder / file_name(number, files), schema) as writer:
+                for batch in _batches(rng, some, dtype, seq_len, schema):
+                    writer.write_batch(batch)
+        _describe(folder, files, schema)
+    except OSError as e:
+        _delete(folder)
+        raise ConfigError(f"{folder}: cannot be filled ({e.strerror or e})") from e
+    except BaseException:
+        _delete(folder)
+        raise
+    return folder
+
+
+def remove_filler(folder: Path) -> None:
+    """Delete what `fill` wrote, and the folder if nothing else is in it.
+
+    Raises:
+        ConfigError: the folder holds another dataset, or cannot be written.
+    """
+    if not is_filler(folder):
+        raise ConfigError(f"{folder}: was not written by --fill; delete it yourself")
+    try:
+        _delete(folder)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    except OSError as e:
+        raise ConfigError(f"{folder}: cannot be removed ({e.strerror})") from e
+
+
+def is_filler(folder: Path) -> bool:
+    """Whether `fill` wrote the dataset here."""
+    info = folder / "dataset_info.json"
+    return info.is_file() and read_json(info).get("description") == MARK
+
+
+def _check(folder: Path, n_bytes: int) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: something is there; --fill needs a new or an empty folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        trial = folder / ".trial"
+        trial.touch()
+        trial.unlink()
+    except OSError as e:
+        raise ConfigError(f"{folder}: cannot be written ({e.strerror}); choose another") from e
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes * ROOM:
+        raise ConfigError(
+            f"{folder}: {format_bytes(free)} are free, {format_bytes(n_bytes)} were asked for; give"
+            " a smaller --fill"
+        )
+
+
+def _batches(
+    rng: np.random.Generator, rows: int, dtype: type[np.generic], seq_len: int, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Record batches of random ids as large as those that `prepare` writes."""
+    step = max(1, BATCH_TOKENS // seq_len)
+    for first in range(0, rows, step):
+        some = min(step, rows - first)
+        ids = np.frombuffer(rng.bytes(some * seq_len * np.dtype(dtype).itemsize), dtype)
+        if ids.dtype == np.int32:
+            ids = ids & np.int32(2**31 - 1)  # an id is not negative
+        columns = [
+            pa.FixedSizeListArray.from_arrays(pa.array(ids), seq_len),
+            pa.array(np.arange(first, first + some, dtype=np.uint64)),
+            pa.array(np.zeros(some, np.int64)),
+        ]
+        yield pa.record_batch(columns, schema=schema)
+
+
+def _describe(folder: Path, files: int, schema: pa.Schema) -> None:
+    features = datasets.Features.from_arrow_schema(schema).to_dict()
+    info = {"citation": "", "description": MARK, "features": features, "homepage": ""}
+    state: dict[str, object] = {
+        "_data_files": [{"filename": file_name(i, files)} for i in range(files)],
+        "_fingerprint": "0" * 16,
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": "train",
+    }
+    write_json(folder / "dataset_info.json", {**info, "license": ""})
+    write_json(folder / "state.json", state)
+
+
+def _delete(folder: Path) -> None:
+    """What is a dataset no more first, so that nobody opens half of it."""
+    for name in ("state.json", "dataset_info.json"):
+        (folder / name).unlink(missing_ok=True)
+    for path in folder.glob("data-*-of-*.arrow"):
+        path.unlink()

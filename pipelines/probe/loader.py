@@ -1,0 +1,196 @@
+"""A rank's loader: rows in training order, from files to batches of [sequences, seq_len].
+
+raw      the bytes of the ids are read (pread), nothing more
+arrow    record batches are decoded from memory maps and the ids copied into memory
+full     and cut into sequences, through a shuffle buffer if the order is chunked
+"""
+
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipelines.errors import ConfigError
+from pipelines.probe.cache import evict
+from pipelines.probe.order import Order, Read, epoch, pieces
+from pipelines.probe.shards import BatchIds, Shards, batch_ids, read_schema
+
+Depth: TypeAlias = Literal["raw", "arrow", "full"]
+DEPTHS: tuple[Depth, ...] = get_args(Depth)
+EPOCH_SEEDS = 1_000_003  # from one run's seed to the next: epochs of a run have seeds of their own
+
+
+@dataclass
+class Counters:
+    """logical_bytes: asked for.  useful_bytes: of ids that reached a batch, or wait to.
+
+    reads: runs of rows that were fetched.
+    """
+
+    logical_bytes: int = 0
+    useful_bytes: int = 0
+    reads: int = 0
+    epochs: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a rank reads.
+
+    sequences, seq_len: of a batch.  chunk_rows: read at once in the chunked order.
+    buffer: sequences that are held to be shuffled in the chunked order.
+    """
+
+    shards: Shards
+    order: Order
+    depth: Depth
+    rank: int
+    ranks: int
+    seed: int
+    sequences: int
+    seq_len: int
+    chunk_rows: int = 1
+    buffer: int = 0
+
+
+@dataclass
+class _Open:
+    path: Path
+    descriptor: int
+    mapped: mmap.mmap
+    schema: pa.Schema
+    ids: dict[int, BatchIds] = field(default_factory=dict)
+
+
+class StoppedError(Exception):
+    """Reading was told to stop in the middle of a batch."""
+
+
+class Loader:
+    """Endless batches, epoch after epoch; `counters` say what they took.
+
+    A file is mapped when it is first needed, and let go with its pages at the end of an epoch.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.counters = Counters()
+        self.stopped = False  # set by another thread, heard between two reads
+        self._open: dict[int, _Open] = {}
+
+    def batches(self) -> Iterator[npt.NDArray[np.int64] | None]:
+        """(sequences, seq_len) int64 a batch; None in its place where ids are only read.
+
+        Raises:
+            ConfigError: a file is damaged, or the dataset holds no tokens.
+            StoppedError: `stopped` was set.
+        """
+        if self.reading.depth == "full":
+            yield from self._collated()
+            return
+        wanted = self.reading.sequences * self.reading.seq_len
+        held = 0
+        for ids in self._ids():
+            held += len(ids)
+            while held >= wanted:
+                held -= wanted
+                yield None
+
+    def fetch(self, read: Read) -> npt.NDArray[Any]:
+        """(tokens,) the ids of some rows, in memory of their own."""
+        r = self.reading
+        opened = self._file(r.shards.batches[read.batch].file)
+        ids = self._batch(opened, read.batch)
+        begin, end = ids.span(read.first, read.last, r.shards.seq_len)
+        n_bytes = (end - begin) * r.shards.width
+        self.counters.reads += 1
+        self.counters.logical_bytes += n_bytes
+        if r.depth == "raw":
+            held = os.pread(opened.descriptor, n_bytes, ids.at + begin * r.shards.width)
+            return np.frombuffer(held, r.shards.dtype)
+        return ids.values[begin:end].copy()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for opened in self._open.values():
+            opened.ids.clear()
+            os.close(opened.descriptor)
+        self._open.clear()  # a map goes with the last array that lies in it
+
+    def _ids(self) -> Iterator[npt.NDArray[Any]]:
+        """The ids of read after read; what is counted as useful is what arrives here."""
+        r = self.reading
+        cut = pieces(r.shards.batches, r.order, ranks=r.ranks, chunk_rows=r.chunk_rows)
+        while True:
+            seed, before = r.seed * EPOCH_SEEDS + self.counters.epochs, self.counters.useful_bytes
+            for read in epoch(cut, r.order, rank=r.rank, ranks=r.ranks, seed=seed):
+                if self.stopped:
+                    raise StoppedError
+                ids = self.fetch(read)
+                self.counters.useful_bytes += ids.nbytes
+                yield ids
+            if self.counters.useful_bytes == before:
+                raise ConfigError(f"{r.shards.folder}: its rows hold no tokens; nothing to read")
+            self.counters.epochs += 1
+            self.close()
+            evict(r.shards.files)
+
+    def _collated(self) -> Iterator[npt.NDArray[np.int64]]:
+        r = self.reading
+        rng = np.random.default_rng([r.seed, r.rank, 1])
+        pool = np.empty((r.buffer if r.order == "chunked" else 0, r.seq_len), np.int64)
+        sequences = self._sequences()
+        for row in pool:
+            row[:] = next(sequences)
+        while True:
+            batch = np.empty((r.sequences, r.seq_len), np.int64)
+            for row in batch:
+                row[:] = next(sequences)
+                if len(pool):
+                    at = int(rng.integers(len(pool)))
+                    row[:], pool[at] = pool[at].copy(), row.copy()
+            yield batch
+
+    def _sequences(self) -> Iterator[npt.NDArray[Any]]:
+        """(seq_len,) views of ids; documents follow one another as if they were one."""
+        length = self.reading.seq_len
+        rest: list[npt.NDArray[Any]] = []
+        held = 0
+        for ids in self._ids():
+            at = 0
+            if held + len(ids) >= length and held:
+                at = length - held
+                yield np.concatenate([*rest, ids[:at]])
+                rest, held = [], 0
+            if held == 0:
+                whole = at + (len(ids) - at) // length * length
+                yield from ids[at:whole].reshape(-1, length)
+                at = whole
+            if at < len(ids):
+                rest.append(ids[at:])
+                held += len(ids) - at
+
+    def _batch(self, opened: _Open, number: int) -> BatchIds:
+        if number not in opened.ids:
+            place = self.reading.shards.batches[number]
+            opened.ids[number] = batch_ids(opened.mapped, place, opened.schema, opened.path)
+        return opened.ids[number]
+
+    def _file(self, number: int) -> _Open:
+        if number not in self._open:
+            path = self.reading.shards.files[number]
+            schema = read_schema(path)
+            descriptor = os.open(path, os.O_RDONLY)
+            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            if self.reading.order == "random" or self.reading.depth == "raw":
+                mapped.madvise(mmap.MADV_RANDOM)  # raw reads take only headers from the map
+            if self.reading.order == "random":
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+            self._open[number] = _Open(path, descriptor, mapped, schema)
+        return self._open[number]

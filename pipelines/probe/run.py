@@ -1,0 +1,219 @@
+"""A whole probe: search, repeats, what limits, checkpoints; its report is plain data."""
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.probe.cache import evict, host_memory_bytes, mount_of, sight
+from pipelines.probe.checkpoint import CheckpointFile
+from pipelines.probe.checkpoints import CheckpointRates, node_files, rates, while_training
+from pipelines.probe.demand import LEAST_AU, Demand, Step, demand
+from pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
+from pipelines.probe.order import ORDERS, Order
+from pipelines.probe.report import Checkpoints, Probed, probe_json
+from pipelines.probe.search import Clock, Found, search
+from pipelines.probe.shards import Shards, open_dataset
+from pipelines.probe.team import Run, Team, together
+from pipelines.probe.verdict import RUNS, mean_kept
+from pipelines.probe.worker import Train
+from sizing.sheet import Sheet
+
+LEAST_STEPS = 5
+SEARCH, REPEATS, DEPTHS_SHARE = 0.45, 0.35, 0.12  # of the time
+LEAST_FETCHES = 4  # of record batches by a process in a run
+SEARCH_RUNS = 16  # that the search is given time for
+LOWERED = 0.9  # the count that the repeats are tried with next, where they did not keep up
+POOL_BYTES = 64 * 1024**2  # of a rank's shuffle buffer, at most
+DEPTH_BATCH_BYTES = 1024**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """order: in which training reads; None as the plan says.  split: of the dataset.
+
+    accelerators: that this host must feed; None is a node's.  most: to be tried; None is the job's.
+    processes: that stand for them; None is twice the cores.  seconds: for reading, in all.
+    chunk_rows: read at once in the chunked order; None as the plan says.
+    checkpoint: folder to write checkpoints to, if any.  checkpoint_bytes: of a node.
+    """
+
+    order: Order | None = None
+    split: str | None = None
+    accelerators: int | None = None
+    most: int | None = None
+    processes: int | None = None
+    seconds: float = 120.0
+    chunk_rows: int | None = None
+    checkpoint: Path | None = None
+    checkpoint_bytes: int | None = None
+    seed: int = 0
+    loader: type[Loader] = Loader
+
+
+def probe(folder: Path, sheet: Sheet, settings: Settings, *, plan: str = "plan") -> dict[str, Any]:
+    """Read a dataset as training would; whether its storage keeps up, as `report` documents.
+
+    Raises:
+        ConfigError: no dataset is there, or a folder cannot be written.
+        OSError: the storage failed.
+    """
+    shards, wanted = open_dataset(folder, settings.split), demand(sheet)
+    with Team() as team:
+        made = _Probe(team, shards, wanted, sheet, settings)
+        return probe_json(made.run(), wanted, plan)
+
+
+class _Probe:
+    def __init__(
+        self, team: Team, shards: Shards, wanted: Demand, sheet: Sheet, settings: Settings
+    ) -> None:
+        self._team, self._shards, self._wanted = team, shards, wanted
+        self._settings = settings
+        self.order: Order = settings.order or _order(sheet.plan.training.access)
+        self.need = settings.accelerators or wanted.per_node
+        self.most = max(self.need, settings.most or wanted.accelerators)
+        self.processes = settings.processes or min(8, 2 * (os.cpu_count() or 1))
+        runs = sheet.plan.training.sequences_per_read
+        self.chunk_rows = settings.chunk_rows or (runs if runs > 1 else 64)
+        pool = POOL_BYTES // (8 * wanted.seq_len)
+        self.buffer = min(sheet.plan.loaders.buffer_sequences, pool)
+        self._seed = settings.seed
+        self._is_async = sheet.plan.checkpoints.mode == "async"
+
+    def run(self) -> Probed:
+        """All phases, one after another."""
+        own = self._settings
+        files = [] if own.checkpoint is None else self._node_files(own.checkpoint)
+        self._team.started(self.processes)
+        begun = time.perf_counter()
+        mount = mount_of(self._shards.folder.resolve())
+        seen = sight(self._shards.files, mount)
+        found = self._search(Clock(begun + SEARCH * own.seconds))
+        found, runs = self._repeat(found, Clock(begun + (SEARCH + REPEATS) * own.seconds))
+        return Probed(
+            shards=self._shards,
+            mount=mount,
+            sight=seen,
+            memory=host_memory_bytes(),
+            order=self.order,
+            need=self.need,
+            most=self.most,
+            processes=self.processes,
+            seconds=own.seconds,
+            found=found,
+            step=self._wanted.step(max(found.supported, 1), self.processes),
+            runs=tuple(runs),
+            depths=self._depths(),
+            checkpoints=self._checkpoints(files, found) if files else None,
+            is_async=self._is_async,
+        )
+
+    def _search(self, clock: Clock) -> Found:
+        run_s = SEARCH * self._settings.seconds / SEARCH_RUNS
+        first = min(self._first(run_s), self.most)
+        return search(
+            lambda n: self._kept(n, run_s),
+            need=self.need,
+            first=first,
+            most=self.most,
+            clock=clock,
+        )
+
+    def _kept(self, accelerators: int, run_s: float) -> float:
+        """Utilisation, of the better of two runs where the first is too low: one may be chance."""
+        kept = self._run(accelerators, run_s).kept
+        return kept if kept >= LEAST_AU else max(kept, self._run(accelerators, run_s).kept)
+
+    def _first(self, run_s: float) -> int:
+        """So many accelerators that in a run each process comes back for more from storage."""
+        a_read = self._shards.bytes / len(self._shards.batches) if self.order == "sequential" else 0
+        one = self._wanted.bytes_per_s(1, self._shards.width)
+        busy = math.ceil(LEAST_FETCHES * a_read * self.processes / (one * run_s))
+        return max(self._wanted.least_accelerators(self.need), busy)
+
+    def _repeat(self, found: Found, clock: Clock) -> tuple[Found, list[Run]]:
+        """Runs with as many as were found, or with fewer where these do not keep up after all."""
+        run_s = REPEATS * self._settings.seconds / (RUNS + 2)
+        supported, runs = found.supported, list[Run]()
+        while supported and len(runs) < RUNS and clock.left_s:
+            runs.append(self._run(supported, run_s))
+            if len(runs) == RUNS and mean_kept(runs) < LEAST_AU:
+                found = Found(
+                    supported=int(LOWERED * supported),
+                    failing=supported,
+                    ended="found",
+                    tried=found.tried,
+                )
+                supported, runs = found.supported, []
+        return found, runs
+
+    def _run(self, accelerators: int, run_s: float) -> Run:
+        """One run, with another seed than any before, on an emptied page cache."""
+        step = self._wanted.step(accelerators, self.processes)
+        steps = max(LEAST_STEPS, round(run_s / step.compute_s))
+        orders = self._orders(step, "full")
+        return self._team.train(orders, steps=steps, most_s=3 * (steps + 1) * step.compute_s)
+
+    def _depths(self) -> dict[Depth, Run]:
+        """To each depth, there and back again: storage that warms up favours none."""
+        runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
+        for depth in (*DEPTHS, *reversed(DEPTHS)):
+            runs[depth].append(self._depth(depth))
+        return {depth: together(of) for depth, of in runs.items()}
+
+    def _depth(self, depth: Depth) -> Run:
+        """Reading as fast as it goes, to one depth."""
+        each = max(1, DEPTH_BATCH_BYTES // (self._wanted.seq_len * self._shards.width))
+        step = Step(ranks=self.processes, sequences=each, compute_s=0.0)
+        seconds = DEPTHS_SHARE * self._settings.seconds / (2 * len(DEPTHS))
+        return self._team.train(self._orders(step, depth), steps=10**9, most_s=seconds)
+
+    def _orders(self, step: Step, depth: Depth) -> list[Train]:
+        self._seed += 1
+        evict(self._shards.files)
+
+        readings = [
+            Reading(
+                shards=self._shards,
+                order=self.order,
+                depth=depth,
+                rank=rank,
+                ranks=step.ranks,
+                seed=self._seed,
+                sequences=step.sequences,
+                seq_len=self._wanted.seq_len,
+                chunk_rows=self.chunk_rows,
+                buffer=self.buffer,
+            )
+            for rank in range(step.ranks)
+        ]
+        loader = self._settings.loader
+        return [Train(reading=r, compute_s=step.compute_s, loader=loader) for r in readings]
+
+    def _node_files(self, folder: Path) -> list[CheckpointFile]:
+        own, ranks = self._settings, min(self._wanted.per_node, self.processes)
+        return node_files(
+            folder, self._wanted, ranks=ranks, n_bytes=own.checkpoint_bytes, seed=own.seed
+        )
+
+    def _checkpoints(self, files: Sequence[CheckpointFile], found: Found) -> Checkpoints:
+        """Alone, then while as many accelerators train as this host must feed, or can."""
+        alone = rates(self._team.write(files), files[0].n_bytes)
+        both: tuple[Run, CheckpointRates] | None = None
+        accelerators = min(self.need, found.supported)
+        if accelerators:
+            step = self._wanted.step(accelerators, self.processes)
+            steps = max(LEAST_STEPS, round(0.04 * self._settings.seconds / step.compute_s))
+            most_s = 3 * (steps + 1) * step.compute_s
+            orders = self._orders(step, "full")
+            both = while_training(self._team, orders, files, steps=steps, most_s=most_s)
+        return Checkpoints(alone=alone, both=both, accelerators=accelerators)
+
+
+def _order(access: str) -> Order:
+    """The order that an access pattern of the plan means."""
+    return next((order for order in ORDERS if order == access), "sequential")

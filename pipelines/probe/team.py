@@ -1,0 +1,261 @@
+"""The workers of a probe: started once, then run together, a barrier at every step."""
+
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple
+
+from pipelines.errors import ConfigError
+from pipelines.probe.checkpoint import CheckpointFile, Written
+from pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
+
+GRACE_S = 20.0  # for a read that is under way when a run ends
+_DIED = "a worker of the probe died; see the system's log"
+
+
+class ProbeError(OSError):
+    """The storage failed under the probe, or a worker did not come back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run of all ranks.
+
+    steps: after the first, which is not counted.  elapsed_s: of these.  compute_s: in all of them.
+    step_s, step_bytes: compute of one step, and ids that all ranks use in it.
+    read_s: from the first read to the end of the last step.
+    whole_s: to the last worker's end; all counters are of this time.
+    device_bytes: None where the kernel does not tell.
+    complete: no step was cut off by the time limit.
+    """
+
+    steps: int
+    elapsed_s: float
+    compute_s: float
+    step_s: float
+    step_bytes: int
+    read_s: float
+    whole_s: float
+    logical_bytes: int
+    useful_bytes: int
+    device_bytes: int | None
+    reads: int
+    cpu_s: float
+    complete: bool
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Of ids that were used; where no step was counted, of those that were fetched."""
+        if self.steps and self.elapsed_s:
+            return self.steps * self.step_bytes / self.elapsed_s
+        return self.useful_bytes / self.whole_s
+
+    @property
+    def au(self) -> float:
+        """Accelerator utilisation: compute / total time, the first step excluded."""
+        return min(1.0, self.compute_s / self.elapsed_s) if self.elapsed_s else 0.0
+
+    @property
+    def fed(self) -> float:
+        """Share of the compute that what was fetched allows, the first step's time included.
+
+        A short run could else live on what its first step has fetched, a whole record batch.
+        """
+        if not self.steps:
+            return 0.0
+        asked = self.step_bytes * self.read_s / self.step_s if self.step_s else 0.0
+        return min(1.0, self.useful_bytes / asked) if asked else 1.0
+
+    @property
+    def kept(self) -> float:
+        """Utilisation that lasts: the lower of both."""
+        return min(self.au, self.fed)
+
+
+class Team:
+    """Workers by number; those that a run does not need wait."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("spawn")  # a fork would take threads' locks
+        self._workers: list[tuple[BaseProcess, Connection]] = []
+
+    def train(self, orders: Sequence[Train], *, steps: int, most_s: float) -> Run:
+        """Run ranks together for so many steps after the first, or until the time is up.
+
+        Raises:
+            ConfigError: a file of the dataset is damaged.
+            ProbeError: reading failed.
+        """
+        connections = self.started(len(orders))
+        with self._ended_if_it_fails():
+            begun = time.perf_counter()
+            for connection, order in zip(connections, orders, strict=True):
+                connection.send(order)
+            taken = _take_steps(connections, steps, begun, begun + most_s)
+            for connection in connections:
+                connection.send(STOP)
+            ended = [self._finished(connection) for connection in connections]
+        return _measured(orders[0], taken, ended, whole_s=time.perf_counter() - begun)
+
+    @contextlib.contextmanager
+    def writing(self, files: Sequence[CheckpointFile], *, after: int) -> Iterator[list[Written]]:
+        """Write checkpoints while the block runs; the list is filled when it has ended.
+
+        after: workers that the block itself needs.
+
+        Raises:
+            ProbeError: writing failed.
+        """
+        connections = self.started(after + len(files))[after:]
+        written: list[Written] = []
+        with self._ended_if_it_fails():
+            for connection, file in zip(connections, files, strict=True):
+                connection.send(file)
+            yield written
+            written += [_answer(connection) for connection in connections]
+
+    def write(self, files: Sequence[CheckpointFile]) -> list[Written]:
+        """Write, read back and verify checkpoints, all ranks at once."""
+        with self.writing(files, after=0) as written:
+            pass
+        return written
+
+    def close(self) -> None:
+        """End all workers, those first that end by themselves."""
+        for _, connection in self._workers:
+            with contextlib.suppress(OSError):
+                connection.send(None)
+        for process, connection in self._workers:
+            process.join(1.0)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            connection.close()
+        self._workers.clear()
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def started(self, count: int) -> list[Connection]:
+        """The first workers, started where they were not."""
+        started: list[Connection] = []
+        while len(self._workers) < count:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=serve, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()
+            self._workers.append((process, ours))
+            started.append(ours)
+        for ours in started:
+            _answer(ours)  # it has imported what it needs: no run waits for that
+        return [connection for _, connection in self._workers[:count]]
+
+    @contextlib.contextmanager
+    def _ended_if_it_fails(self) -> Iterator[None]:
+        """Workers that may still have something to say are of no further use."""
+        try:
+            yield
+        except ConnectionError as e:
+            self.close()
+            raise ProbeError(_DIED) from e
+        except (ConfigError, ProbeError):
+            self.close()
+            raise
+
+    def _finished(self, connection: Connection) -> Finished:
+        """What a worker counted; batches it had ready before it heard of the end are passed by."""
+        until = time.perf_counter() + GRACE_S
+        while connection.poll(max(0.0, until - time.perf_counter())):
+            answer = _answer(connection)
+            if isinstance(answer, Finished):
+                return answer
+        raise ProbeError(f"a read did not return within {GRACE_S:g} s after the end of a run")
+
+
+class _Steps(NamedTuple):
+    """marks: when all ranks had their batch, step by step.  end: of the last, or of the time."""
+
+    begun: float
+    marks: tuple[float, ...]
+    end: float
+    complete: bool
+
+
+def _take_steps(
+    connections: Sequence[Connection], steps: int, begun: float, until: float
+) -> _Steps:
+    marks: list[float] = []
+    while _all_ready(connections, until):
+        marks.append(time.perf_counter())
+        if len(marks) > steps:
+            return _Steps(begun, tuple(marks), marks[-1], complete=True)
+        for connection in connections:
+            connection.send(GO)
+    return _Steps(begun, tuple(marks), time.perf_counter(), complete=False)
+
+
+def _measured(order: Train, taken: _Steps, ended: Sequence[Finished], *, whole_s: float) -> Run:
+    """order: of any rank."""
+    r, marks, step_s = order.reading, taken.marks, order.compute_s
+    devices = [e.device_bytes for e in ended if e.device_bytes is not None]
+    done = max(len(marks) - 1, 0)
+    first = marks[0] if marks else taken.begun
+    cut_s = taken.end - marks[-1] if marks else 0.0  # what a step cut off has taken
+    return Run(
+        steps=done,
+        elapsed_s=taken.end - first,
+        compute_s=done * step_s + min(step_s, cut_s),
+        step_s=step_s,
+        step_bytes=r.ranks * r.sequences * r.seq_len * r.shards.width,
+        read_s=taken.end - taken.begun,
+        whole_s=whole_s,
+        logical_bytes=sum(e.counters.logical_bytes for e in ended),
+        useful_bytes=sum(e.counters.useful_bytes for e in ended),
+        device_bytes=sum(devices) if len(devices) == len(ended) else None,
+        reads=sum(e.counters.reads for e in ended),
+        cpu_s=sum(e.cpu_s for e in ended),
+        complete=taken.complete,
+    )
+
+
+def together(runs: Sequence[Run]) -> Run:
+    """Several runs of the same steps as one."""
+    sums: dict[str, Any] = {
+        f.name: sum(getattr(run, f.name) or 0 for run in runs) for f in fields(Run)
+    }
+    sums |= {"step_s": runs[0].step_s, "step_bytes": runs[0].step_bytes}
+    if any(run.device_bytes is None for run in runs):
+        sums["device_bytes"] = None
+    return Run(**{**sums, "complete": all(run.complete for run in runs)})
+
+
+def _all_ready(connections: Sequence[Connection], until: float) -> bool:
+    """Wait until every worker has its batch; False where the time is up before."""
+    waiting = set(connections)
+    while waiting:
+        left = until - time.perf_counter()
+        if left <= 0:
+            return False
+        for ready in wait(waiting, timeout=left):
+            if isinstance(ready, Connection):
+                _answer(ready)
+                waiting.discard(ready)
+    return True
+
+
+def _answer(connection: Connection) -> Any:
+    """What a worker sends, unless it failed."""
+    try:
+        answer = connection.recv()
+    except (EOFError, ConnectionError):
+        raise ProbeError(_DIED) from None
+    if isinstance(answer, Failed):
+        raise ConfigError(answer.told) if answer.mistake else ProbeError(answer.told)
+    return answer

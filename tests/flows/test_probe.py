@@ -1,0 +1,97 @@
+"""`tokenmill probe` as a user types it, and the flow with its artifacts."""
+
+import json
+import urllib.request
+
+import pytest
+import yaml
+
+from flows.cli import main
+from tests.pipelines.probe.corpora import SEQ_LEN, packed
+
+PLAN = {"model": {"params": "8B", "seq_len": SEQ_LEN}, "cluster": {"count": 1}}
+QUICK = ["--seconds", "2", "--processes", "1"]
+
+
+@pytest.fixture
+def plan(tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_text(yaml.safe_dump(PLAN))
+    return str(path)
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    return str(packed(tmp_path / "d"))
+
+
+def test_the_exit_code_is_the_verdict(plan, dataset, tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main(["probe", dataset, "--plan", plan, *QUICK, "--json", "--out", str(out)])
+    captured = capsys.readouterr()
+    data = json.loads(captured.out)
+    assert captured.err == ""
+    assert code == (0 if data["verdict"]["outcome"] == "PASS" else 1)
+    assert json.loads((out / "probe.json").read_text()) == data
+    assert (out / "probe.md").read_text().startswith("# Storage probe")
+    assert (out / "probe.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_filled_folder_is_probed_and_removed(plan, tmp_path, capsys):
+    folder = tmp_path / "fill"
+    command = ["probe", str(folder), "--plan", plan, *QUICK, "--fill", "1MB", "--remove"]
+    assert main(
+        [
+            *command,
+            "--order",
+            "random",
+            "--checkpoint",
+            str(tmp_path / "ck"),
+            "--checkpoint-bytes",
+            "100kB",
+        ]
+    ) in (0, 1)
+    shown = capsys.readouterr().out
+    for word in ("accelerators fed", "read amplification", "checkpoint writes", "order random"):
+        assert word in shown
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["{empty}"], "not a dataset: no state.json and no .arrow files"),
+        (["{none}"], "no such folder"),
+        (["{dataset}", "--split", "test"], "has no splits; leave --split out"),
+        (["{dataset}", "--seconds", "0"], "--seconds 0.0: must be over 0"),
+        (["{dataset}", "--accelerators", "-1"], "--accelerators -1: must be over 0"),
+        (["{dataset}", "--remove"], "--remove deletes what --fill wrote; give both"),
+        (["{dataset}", "--fill", "1GB"], "something is there; --fill needs a new or an empty"),
+        (["{empty}", "--fill", "1 GX"], "--fill: '1 GX'"),
+        (["{dataset}", "--checkpoint", "{file}"], "checkpoints cannot be written there"),
+        (["{dataset}", "--plan", "{none}"], "no such plan file"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments, told, dataset, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    places = {"dataset": dataset, **{n: str(tmp_path / n) for n in ("empty", "none", "file")}}
+    assert main(["probe", *(a.format(**places) for a in arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert told in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server):
+    from flows.probe import probe_storage  # once the server's address is set
+
+    data = probe_storage(dataset, plan, seconds=1)
+
+    def artifact(key):
+        with urllib.request.urlopen(f"{server}/artifacts/{key}/latest") as answer:
+            return json.load(answer)["data"]
+
+    rows = json.loads(artifact("storage-probe"))
+    assert [row["outcome"] for row in rows] == [v["outcome"] for v in data["verdicts"]]
+    assert artifact("storage-probe-report").startswith("# Storage probe")

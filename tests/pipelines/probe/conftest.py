@@ -1,0 +1,13 @@
+"""A folder on a disk whose reads this process can count."""
+
+import pytest
+
+from pipelines.probe.cache import mount_of, sight
+
+
+@pytest.fixture
+def disk(tmp_path):
+    (tmp_path / "trial").write_bytes(bytes(4096))
+    if not sight([tmp_path / "trial"], mount_of(tmp_path.resolve())).seen:
+        pytest.skip("the temporary folder is on no disk whose reads can be counted")
+    return tmp_path
