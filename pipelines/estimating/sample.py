@@ -6,6 +6,7 @@ A part is a shard like any other, only smaller: a byte range of JSON Lines, row 
 record batches of Arrow, a few text files.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from pipelines.recipe import Recipe
 from pipelines.shard import Plan, SourceShard
 
 PARTS = 200  # a fifth of them are enough clusters for an interval
-LEAST_PART_BYTES = 1 << 16  # of smaller ones, opening the file is most of the work
+LEAST_PART_BYTES = 1 << 17  # of smaller ones, opening the file is most of the work
 LEAST_OF_FILE = 5  # parts of a file that is a stratum of its own
 DEFAULT_BUDGET = 0.2
 
@@ -74,14 +75,14 @@ def budget_bytes(budget: float, total: float) -> float:
     (200.0, 300.0)
     """
     if not budget > 0:
-        raise ConfigError(f"--budget {budget:g}: write bytes, or a share of them over 0 and up to 1")
+        raise ConfigError(f"--budget {budget:g}: write bytes, or a share of them, over 0 and to 1")
     return budget * total if budget <= 1 else budget
 
 
 def strata_of(parts: Sequence[SourceShard]) -> npt.NDArray[np.int64]:
     """(n_parts,) stratum of each: its file, or its input where files have few parts."""
     files = [(part.input, part.paths[0]) for part in parts]
-    counts = {file: files.count(file) for file in dict.fromkeys(files)}
+    counts = Counter(files)
     names = [
         file if counts[file] >= LEAST_OF_FILE and part.format != "text" else (part.input, "")
         for file, part in zip(files, parts, strict=True)
@@ -108,4 +109,6 @@ def draw(
         rng = np.random.default_rng([seed, stratum])
         more = int(max(share, 0.0) * (len(mine) - 1) + 1e-9)
         drawn[rng.choice(mine, min(1 + more, len(mine)), replace=False)] = True
+    if len(strata) > 1 and drawn.sum() == 1:  # one part says nothing of how parts differ
+        drawn[np.flatnonzero(~drawn)[0]] = True
     return drawn

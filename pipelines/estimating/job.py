@@ -1,0 +1,117 @@
+"""The job of predicting a run, and where its scratch lies until the estimate is written.
+
+OUT.scratch/manifest.json     what this prediction is
+OUT.scratch/11-keys/…         keys of all documents, as the run itself would write them
+OUT.scratch/ends/…            what becomes of the same documents, row by row
+OUT.scratch/local/…           tokens of the documents of sampled parts
+OUT.scratch/probes.arrow      the documents drawn, and how many are like each
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pipelines.config import Config
+from pipelines.errors import ConfigError
+from pipelines.estimating.sample import DEFAULT_BUDGET
+from pipelines.identity import run_identity
+from pipelines.manifest import open_run
+from pipelines.passes import Pass, duplicate_finders, passes
+from pipelines.prepare_job import PrepareJob
+from pipelines.recipe import Recipe, step_name
+from pipelines.shard import Plan
+
+MEASURE_VERSION = "1"  # raise it when the same settings and inputs make another estimate
+DEFAULT_PROBES = 10_000
+
+
+class Measuring(Config):
+    """How a run is predicted.
+
+    probes: documents drawn, of which all duplicates are counted.
+    budget: of the inputs, what is tokenized: a share of their bytes, or over 1 bytes.
+    seed: of what is drawn.  cores: of the run that is predicted.
+    """
+
+    recipe: Recipe
+    probes: Annotated[int, Field(ge=1)] = DEFAULT_PROBES
+    budget: Annotated[float, Field(gt=0)] = DEFAULT_BUDGET
+    seed: Annotated[int, Field(ge=0)] = 0
+    cores: Annotated[int, Field(ge=1)] = 1
+
+    def identity(self) -> dict[str, Any]:
+        """What decides what is read and counted, as JSON."""
+        return {"probes": self.probes, "budget": self.budget, "seed": self.seed}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureJob(PrepareJob):
+    """The job of a prediction."""
+
+    measuring: Measuring
+
+    def ends(self, key: str) -> Path:
+        return self.out / "ends" / f"part-{key}.arrow"
+
+    def local(self, key: str) -> Path:
+        return self.out / "local" / f"part-{key}.arrow"
+
+    @property
+    def probes(self) -> Path:
+        return self.out / "probes.arrow"
+
+    @property
+    def first_pass(self) -> Pass:
+        return passes(self.recipe.steps)[0]
+
+    @property
+    def dedup(self) -> tuple[Config, ...]:
+        """The steps that find duplicates, in order."""
+        return duplicate_finders(self.first_pass.after)
+
+    @property
+    def later_stages(self) -> tuple[Config, ...]:
+        """What documents go through when duplicates are gone."""
+        return tuple(stage for part in passes(self.recipe.steps)[1:] for stage in part.stages)
+
+
+def scratch_of(out: Path) -> Path:
+    """The folder beside an estimate that its work is done in."""
+    return out.with_name(f"{out.name}.scratch").absolute()
+
+
+def open_measuring(out: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
+    """Begin a prediction that will be written to `out`, or continue it.
+
+    plan: of the parts of the inputs.
+
+    Raises:
+        ConfigError: the recipe looks for duplicates more than once; or see `open_run`.
+    """
+    recipe = measuring.recipe
+    check_one_pass(recipe)
+    identity = {
+        **run_identity(recipe, plan),
+        "measuring": measuring.identity(),
+        "measure_version": MEASURE_VERSION,
+    }
+    folder = scratch_of(out)
+    digest = open_run(folder, identity)
+    return MeasureJob(out=folder, recipe=recipe, identity=digest, measuring=measuring)
+
+
+def check_one_pass(recipe: Recipe) -> None:
+    """Refuse a recipe whose duplicates are looked for in two places.
+
+    Raises:
+        ConfigError: names the second step.
+    """
+    parts = [p for p in passes(recipe.steps) if duplicate_finders(p.after)]
+    if len(parts) > 1 or (parts and parts[0].index):
+        late = step_name(duplicate_finders(parts[-1].after)[0])
+        raise ConfigError(
+            f"step {late!r} stands behind a corpus-wide step and others; a run is predicted where"
+            " exact and near stand together, before decontaminate"
+        )

@@ -1,0 +1,136 @@
+"""What the sampled parts say of tokens, of bytes as compressed, and of the time these take.
+
+    drawn parts (clusters) ── documents of them that were probed ── weight 1 / copies ── sums
+
+A document with copies counts for one of them, so what is told of tokens is told of the documents
+that are left. Where the recipe looks for no duplicates, each document counts as one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.errors import ConfigError
+from pipelines.estimate.local import LocalSample
+from pipelines.estimating.copies import Probed
+from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.sample import Sample
+from pipelines.estimating.scan import DOCUMENTS, TOKENIZE, TOKENS
+from pipelines.receipt import Receipt
+from pipelines.sidecar import open_arrow
+
+F64 = npt.NDArray[np.float64]
+ROW_BITS = np.uint64(32)
+
+
+class Parts:
+    """The parts of the inputs, the strata they are of, and what was counted of each.
+
+    receipts: None for a part that could not be read.
+    """
+
+    def __init__(self, job: MeasureJob, sample: Sample, receipts: Sequence[Receipt | None]) -> None:
+        self._job, self._sample, self._receipts = job, sample, receipts
+        last = len(job.first_pass.stages)  # behind reading
+        self._text_bytes = self._of(lambda r: r.stats[last][1].bytes_out)
+
+    def compressed(self) -> LocalSample:
+        """Documents as they are set down between passes: bytes, text_bytes, seconds."""
+        sums = {
+            "bytes": self._sum(DOCUMENTS),
+            "seconds": self._seconds(DOCUMENTS),
+            "text_bytes": self._text_bytes,
+        }
+        return self._sampled(self._text_bytes, self._text_bytes, sums)
+
+    def encoded(self) -> LocalSample:
+        """All documents at the end, copies too: text_bytes, seconds."""
+        text_bytes = self._sum("end_bytes")
+        sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": text_bytes}
+        return self._sampled(text_bytes, text_bytes, sums)
+
+    def tokens(self, probed: Probed | None) -> LocalSample:
+        """What is left of documents at the end: text_bytes, tokens."""
+        if probed is None:
+            text_bytes = self._sum("end_bytes")
+            sums = {"text_bytes": text_bytes, "tokens": self._sum(TOKENS)}
+            return self._sampled(text_bytes, text_bytes, sums)
+        n = len(self._receipts)
+        share = probed.scale / probed.last.copies
+        part = (probed.doc_id >> ROW_BITS).astype(np.int64)
+        text_bytes = _by_part(part, share * probed.ends["end_bytes"], n)
+        tokens = _by_part(part, share * self._tokens_of(probed, part), n)
+        looked_at = text_bytes * (len(part) / max(probed.corpus_docs, 1))
+        return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
+
+    def _tokens_of(self, probed: Probed, part: npt.NDArray[np.int64]) -> F64:
+        """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
+        made = np.zeros(len(part))
+        for ordinal in np.flatnonzero(self._sample.drawn).tolist():
+            low, high = np.searchsorted(part, [ordinal, ordinal + 1])
+            if low == high:
+                continue
+            key = self._sample.plan.shards[ordinal].key
+            for batch in open_arrow(self._job.local(key))[0]:
+                ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
+                at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+                here = np.flatnonzero(ids[at] == wanted)
+                made[low + here] = np.asarray(batch["tokens"])[at[here]]
+        return made
+
+    def _sampled(self, sizes: F64, looked_at: F64, sums: Mapping[str, F64]) -> LocalSample:
+        """The statistics of sums over the drawn parts.
+
+        sizes: (n_parts,) bytes of each, drawn or not.  looked_at: (n_parts,) of them.
+
+        Raises:
+            ConfigError: nothing was left of the parts drawn.
+        """
+        used = self._sample.drawn & (looked_at > 0)
+        if not used.any():
+            raise ConfigError(
+                "no text is left of the parts that were sampled; sample more (--budget, now"
+                f" {self._sample.drawn_frac:.2g} of the bytes) or loosen the filters"
+            )
+        strata = self._collapsed(used)
+        return LocalSample(
+            strata=strata[used],
+            strata_bytes=np.bincount(strata, sizes).astype(np.float64),
+            cluster_bytes=sizes[used],
+            read_bytes=looked_at[used],
+            docs=np.ones(int(used.sum()), np.int64),
+            sums={name: values[used] for name, values in sums.items()},
+            seed=self._job.measuring.seed,
+        )
+
+    def _collapsed(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Strata of the parts; those of which nothing was looked at join one of their source, or
+        the first of all.
+        """
+        strata = self._sample.strata
+        sources = [part.input for part in self._sample.plan.shards]
+        seen = dict.fromkeys(strata[used].tolist())
+        home: dict[int, int] = {}
+        for stratum in seen:
+            home.setdefault(sources[int(np.flatnonzero(strata == stratum)[0])], stratum)
+        elsewhere = next(iter(seen))
+        moved = [
+            s if s in seen else home.get(source, elsewhere)
+            for s, source in zip(strata.tolist(), sources, strict=True)
+        ]
+        return np.unique(moved, return_inverse=True)[1].astype(np.int64)
+
+    def _sum(self, name: str) -> F64:
+        return self._of(lambda r: r.facts["sums"].get(name, 0))
+
+    def _seconds(self, name: str) -> F64:
+        return self._of(lambda r: r.facts["seconds"].get(name, 0.0))
+
+    def _of(self, told: Callable[[Receipt], float]) -> F64:
+        """(n_parts,) what is told of each part; 0 of one that could not be read."""
+        return np.array([0.0 if r is None else told(r) for r in self._receipts], np.float64)
+
+
+def _by_part(part: npt.NDArray[np.int64], values: F64, n_parts: int) -> F64:
+    return np.bincount(part, values, n_parts).astype(np.float64)

@@ -1,0 +1,49 @@
+"""The phases of predicting a run.
+
+scan     every part of the inputs, once; sampled ones to the end of the recipe
+probe    documents drawn, and what is like them, from keys alone; where duplicates are looked for
+"""
+
+from dataclasses import dataclass, field
+
+from pipelines.drive import Finished, Phases, do_phase
+from pipelines.estimating.copies import count_copies
+from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.sample import Sample
+from pipelines.estimating.scan import scan_part
+from pipelines.job import Phase, Work
+from pipelines.receipt import Receipt, digest_of
+
+SCAN, PROBE = "scan", "probe"
+
+
+@dataclass(kw_only=True)
+class Measured(Finished):
+    """What was counted: the receipts of the parts by key, and of the probes."""
+
+    parts: dict[str, Receipt] = field(default_factory=dict)
+    probed: Receipt | None = None
+
+
+def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
+    """Yield the phases of the job in order."""
+    finished = Measured(shards=sample.plan.shards)
+    works = tuple(
+        Work(
+            step=SCAN,
+            key=part.key,
+            inputs=digest_of([job.identity, repr(part.to_json())]),
+            call=scan_part,
+            args=(part, bool(drawn)),
+            chain=part.chain,
+        )
+        for part, drawn in zip(sample.plan.shards, sample.drawn, strict=True)
+    )
+    finished.parts = yield from do_phase(Phase(name=SCAN, works=works), finished)
+    keys = tuple(part.key for part in sample.plan.shards if part.key in finished.parts)
+    if job.dedup and keys:
+        inputs = digest_of([job.identity, *(finished.parts[key].digest for key in keys)])
+        probe = Work(step=PROBE, key="all", inputs=inputs, call=count_copies, args=(keys,))
+        made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
+        finished.probed = made["all"]
+    return finished

@@ -1,0 +1,144 @@
+"""Predict a run of a recipe: plan, sample, scan, probe, put together; the caller executes."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.apart import check_apart
+from pipelines.atomic import write_json
+from pipelines.drive import Execute, drive
+from pipelines.errors import ConfigError
+from pipelines.estimating.copies import read_copies
+from pipelines.estimating.job import (
+    MeasureJob,
+    Measuring,
+    check_one_pass,
+    open_measuring,
+    scratch_of,
+)
+from pipelines.estimating.phases import Measured, phases
+from pipelines.estimating.predict import Glue, Predicted
+from pipelines.estimating.sample import Sample, draw_sample
+from pipelines.manifest import held
+from pipelines.prepare import plan_run
+from pipelines.read.parked import parking
+from pipelines.receipt import digest_of
+from pipelines.recipe import Recipe
+from pipelines.shard import Plan
+from sizing.corpus import Estimate
+
+
+class Outcome(NamedTuple):
+    """An estimate, what it was made from, and the parts of the inputs that could not be read."""
+
+    estimate: Estimate
+    predicted: Predicted
+    sample: Sample
+    finished: Measured
+
+
+def measure_corpus(measuring: Measuring, out: Path, execute: Execute) -> Outcome:
+    """Predict a run, and write the estimate to `out`.
+
+    Stopped, the same command continues from the folder beside `out`, which goes at the end.
+
+    Raises:
+        ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
+        LedgerError: documents or bytes do not add up.
+    """
+    plan = plan_run(measuring.recipe)
+    sample = draw_sample(measuring.recipe, plan, budget=measuring.budget, seed=measuring.seed)
+    with opened(measuring, out, sample.plan) as job:
+        finished = drive(job, phases(job, sample), execute)
+        try:
+            predicted = predict_from(job, plan, sample, finished)
+        except ConfigError:  # what was counted will not say more another time
+            shutil.rmtree(job.out)
+            raise
+        estimate = estimate_of(job, sample, finished, predicted)
+        write_json(out, to_json(estimate))
+    shutil.rmtree(job.out)
+    return Outcome(estimate, predicted, sample, finished)
+
+
+@contextlib.contextmanager
+def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
+    """Hold the scratch of an estimate.
+
+    Raises:
+        ConfigError: see `measure_corpus`; or `out` is a folder, or lies in the inputs.
+    """
+    if out.is_dir():
+        raise ConfigError(f"{out}: is a folder; name the file, as --out estimate.json")
+    check_apart(measuring.recipe.inputs, out)
+    check_one_pass(measuring.recipe)
+    with held(scratch_of(out)):
+        job = open_measuring(out, measuring, plan)
+        with parking(job.identity):
+            yield job
+
+
+def predict_from(job: MeasureJob, plan: Plan, sample: Sample, finished: Measured) -> Predicted:
+    """The prediction from what was counted."""
+    receipt = finished.probed
+    probed = None if receipt is None else read_copies(job, receipt.facts["corpus_docs"])
+    receipts = [finished.parts.get(part.key) for part in sample.plan.shards]
+    glue = Glue(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
+    return glue.predicted()
+
+
+def estimate_of(
+    job: MeasureJob, sample: Sample, finished: Measured, predicted: Predicted
+) -> Estimate:
+    """As estimate.json has it."""
+    return predicted.prediction.estimate(
+        name=job.recipe.name,
+        recipe=recipe_digest(job.recipe),
+        sample=sample_in_words(job, sample, finished),
+        token_width_bytes=predicted.token_width_bytes,
+        unique_frac=predicted.unique_frac,
+        clustering_memory_bytes=predicted.memory_bytes,
+        files=predicted.files,
+    )
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """By which a run knows the estimate that was made for it."""
+    return digest_of([json.dumps(recipe.identity(), sort_keys=True)])
+
+
+def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
+    """What was read."""
+    tokenized = f"{sample.drawn_frac:.1%} of the bytes tokenized"
+    if finished.probed is None:
+        return f"{tokenized}, all read once"
+    docs = finished.probed.facts["corpus_docs"]
+    return f"{min(job.measuring.probes, docs):,} of {docs:,} documents probed, {tokenized}"
+
+
+def to_json(estimate: Estimate) -> dict[str, object]:
+    """Plain data that `sizing.corpus` reads back; an exact figure is a number."""
+    data = estimate.model_dump(exclude={"corpus"}, exclude_none=True, exclude_defaults=False)
+    return {**_plain(data), "corpus": estimate.corpus.to_json()}
+
+
+def _plain(data: dict[str, object]) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for name, value in data.items():
+        if isinstance(value, dict) and "value" in value:
+            is_exact = not value.get("draws") and value.get("low") is None
+            made[name] = value["value"] if is_exact else value
+        elif isinstance(value, dict):
+            made[name] = _plain(value)
+        else:
+            made[name] = value
+    return made
+
+
+def n_cores(recipe: Recipe) -> int:
+    """Cores of the run, unless told: as many as it would use here."""
+    return recipe.run.workers or os.cpu_count() or 1

@@ -1,0 +1,239 @@
+"""One part of the inputs, read once: counts of each stage, keys of documents; tokens if sampled.
+
+every part       read ── stages ──┬── keys
+                                  └── stages behind duplicates ──┬── ends
+a sampled one                                                    └── tokens
+
+Stages behind duplicates see all documents here, so that what they make of the one document that
+is left of a cluster is known whichever it is.
+"""
+
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.arrow_text import text_buffers
+from pipelines.arrow_files import arrow_file
+from pipelines.config import Config
+from pipelines.estimating.job import MeasureJob
+from pipelines.job import Done
+from pipelines.keys import document_keys, key_schema
+from pipelines.ledger import StageStats
+from pipelines.read.account import damages, read_stats
+from pipelines.read.parked import BLOCK_BYTES
+from pipelines.read.readers import read_shard
+from pipelines.recipe import step_name
+from pipelines.schema import DOCUMENT
+from pipelines.shard import SourceShard
+from pipelines.stage import Stage
+from pipelines.tokenize import MismatchError, Tokens, load_engine
+
+# Of each document that duplicates are looked for among, row for row with its keys.
+# left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.
+# row_bytes: in the dataset, besides its ids.  Both are 0 where it did not come so far.
+ENDS = pa.schema(
+    [pa.field(name, pa.int64()) for name in ("text_bytes", "left_at", "end_bytes", "row_bytes")]
+)
+# Of each document of a sampled part that came to the end.
+LOCAL = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64()),
+        pa.field("end_bytes", pa.int64()),
+        pa.field("tokens", pa.int64()),
+    ]
+)
+LZ4_WINDOW_BYTES = 1 << 16
+KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
+TOKENS = "tokens"
+ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
+T = TypeVar("T")
+
+
+_warm: set[str] = set()  # names of what this process has run before
+
+
+class _Tally:
+    """What a part has come to: the account of each stage, CPU seconds, bytes as stored."""
+
+    def __init__(self, job: MeasureJob) -> None:
+        stages = (*job.first_pass.stages, *job.later_stages)
+        self.stats = {name: StageStats() for name in (READ, *map(step_name, stages))}
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.sums: Counter[str] = Counter()
+        self.damage: list[str] = []
+
+    def timed(self, name: str, work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> T:
+        if name not in _warm:  # what is compiled or loaded once is no time of the documents
+            work(batch)
+            _warm.add(name)
+        started = time.thread_time()
+        done = work(batch)
+        self.seconds[name] += time.thread_time() - started
+        return done
+
+
+def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
+    """Read a part of the inputs, to the end of the recipe but for duplicates and, mostly, tokens.
+
+    Facts: seconds of one core by what took them; sums of the documents at the end (end_docs,
+    end_bytes, row_bytes) and, of a sampled part, tokens and bytes as compressed (documents).
+    """
+    tally = _Tally(job)
+    paths: list[Path] = []
+    with contextlib.ExitStack() as files:
+        keys = _keys(job, part, files, tally) if job.dedup else None
+        tokens = _tokens(job, part, files, tally) if sampled else None
+        if keys:
+            paths += [job.keys(0, part.key), job.ends(part.key)]
+        if tokens:
+            paths.append(job.local(part.key))
+        for batch in _read(job, part, tally):
+            left = _through(job.first_pass.stages, batch, tally)[-1]
+            if left.num_rows == 0:
+                continue
+            later = _through(job.later_stages, left, tally)
+            ends = _ends(left, later, part.source)
+            tally.sums.update({name: int(ends[name].sum()) for name in ("end_bytes", "row_bytes")})
+            tally.sums["end_docs"] += later[-1].num_rows
+            if keys:
+                keys(left, ends)
+            if tokens:
+                tokens(left, later[-1])
+    facts = {
+        "source": part.source,
+        "seconds": dict(tally.seconds),
+        "sums": dict(tally.sums),
+        "damage": tally.damage,
+    }
+    return Done(files=paths, stats=list(tally.stats.items()), facts=facts)
+
+
+def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.RecordBatch]:
+    batches = read_shard(part, limits=job.recipe.limits, run=job.identity)
+    while True:
+        started = time.thread_time()
+        read = next(batches, None)
+        tally.seconds[READ] += time.thread_time() - started
+        if read is None:
+            return
+        tally.stats[READ] += read_stats(read)
+        tally.damage += damages(read)
+        if read.documents.num_rows:
+            yield read.documents
+
+
+def _through(
+    stages: tuple[Config, ...], batch: pa.RecordBatch, tally: _Tally
+) -> list[pa.RecordBatch]:
+    """The documents, and what each stage in turn leaves of them."""
+    left = [batch]
+    for step in stages:
+        if left[-1].num_rows:
+            name = step_name(step)
+            result = tally.timed(name, cast(Stage, step), left[-1])
+            tally.stats[name] += result.stats
+            left.append(result.kept)
+        else:
+            left.append(left[-1])
+    return left
+
+
+def _ends(
+    batch: pa.RecordBatch, later: list[pa.RecordBatch], source: str
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Columns of ENDS.
+
+    later: the batch, and what each stage in turn leaves of it.
+    """
+    ids = np.asarray(batch["doc_id"])
+    made = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
+    made["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
+    for left in later[1:]:
+        made["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
+    end = later[-1]
+    at = np.searchsorted(ids, np.asarray(end["doc_id"]))
+    made["end_bytes"][at] = text_buffers(end["text"]).lengths
+    made["row_bytes"][at] = ROW_BYTES + len(source.encode()) + text_buffers(end["id"]).lengths
+    return made
+
+
+def _keys(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[pa.RecordBatch, dict[str, npt.NDArray[np.int64]]], None]:
+    """What writes keys and ends, row for row."""
+    schema = key_schema(job.dedup)
+    keys = files.enter_context(arrow_file(job.keys(0, part.key), schema))
+    sidecar = files.enter_context(arrow_file(job.ends(part.key), ENDS))
+
+    def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return document_keys(batch, job.dedup, schema, source=part.source)
+
+    def write(batch: pa.RecordBatch, ends: dict[str, npt.NDArray[np.int64]]) -> None:
+        keys.write_batch(tally.timed(KEYS, keys_of, batch))
+        columns = [pa.array(ends[name]) for name in ENDS.names]
+        sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
+
+    return write
+
+
+def _tokens(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
+    """What tokenizes, and sees what documents take between passes."""
+    local = files.enter_context(arrow_file(job.local(part.key), LOCAL))
+    is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
+    compressed = compressed_bytes if is_piece else plainly_compressed_bytes
+
+    def encode(batch: pa.RecordBatch) -> Tokens:
+        return _encode(job, batch["text"])
+
+    def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
+        if job.first_pass.after:  # then the run sets documents down between two passes
+            tally.sums[DOCUMENTS] += tally.timed(DOCUMENTS, compressed, batch)
+        if end.num_rows:
+            counts = np.diff(tally.timed(TOKENIZE, encode, end).offsets)
+            tally.sums[TOKENS] += int(counts.sum())
+            lengths = pa.array(text_buffers(end["text"]).lengths, pa.int64())
+            columns = [end["doc_id"], lengths, pa.array(counts)]
+            local.write_batch(pa.record_batch(columns, schema=LOCAL))
+
+    return write
+
+
+def _encode(job: MeasureJob, text: pa.Array) -> Tokens:
+    """As the run would: should the fast engine ever differ, by the reference."""
+    try:
+        return load_engine(job.recipe.tokenizer, job.recipe.output.dtype).encode(text)
+    except MismatchError:
+        return load_engine(job.exactly().recipe.tokenizer, job.recipe.output.dtype).encode(text)
+
+
+def compressed_bytes(batch: pa.RecordBatch) -> int:
+    """What documents take within a larger batch, without the head and end of their file.
+
+    A piece of what a run compresses at once lacks the text before it; its own end is given it for
+    that, as long as all of it is out of the reach of lz4.
+    """
+    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
+        return plainly_compressed_bytes(batch)
+    return _lz4_bytes(pa.concat_batches([batch, batch])) - _lz4_bytes(batch)
+
+
+def plainly_compressed_bytes(batch: pa.RecordBatch) -> int:
+    """What documents take as a batch of their own."""
+    return _lz4_bytes(batch) - _lz4_bytes(batch.slice(0, 0))
+
+
+def _lz4_bytes(batch: pa.RecordBatch) -> int:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, DOCUMENT, options=options) as writer:
+        writer.write_batch(batch)
+    return int(sink.tell())

@@ -1,0 +1,111 @@
+"""The command as a user types it, and the flow's artifact, against the tests' own server."""
+
+import json
+import urllib.request
+
+import pytest
+import yaml
+
+from flows.cli import main
+from tests.e2e.corpus import write_corpus
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def measured(recipe, tmp_path_factory, server):
+    """An estimate, and what the command printed."""
+    out = tmp_path_factory.mktemp("measured") / "estimate.json"
+    command = ["measure", str(recipe), "--out", str(out), "--probes", "200", "--budget", "40%"]
+    with pytest.MonkeyPatch.context() as patch:
+        lines = []
+        patch.setattr("sys.stdout.write", lines.append)
+        assert main([*command, "--cores", "8", "--workers", "2"]) == 0
+    return out, "".join(lines)
+
+
+def test_the_table_says_what_each_figure_rests_on(measured):
+    _, shown = measured
+    rows = {line[:30].strip(): line for line in shown.splitlines()}
+    assert "counted" in rows["documents in"]
+    assert " to " in rows["tokens"]
+    assert rows["tokens"].rstrip().endswith("counted, probes, sampled parts")
+    assert "seconds on this machine" in rows["wall time, 8 cores"]
+    assert "200 of" in shown
+    assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_nothing_but_the_estimate_stays(measured):
+    out, _ = measured
+    assert [path.name for path in out.parent.iterdir()] == ["estimate.json"]
+
+
+def test_the_estimate_is_a_corpus_of_tokenmill_size(measured, capsys):
+    out, _ = measured
+    assert main(["size", "--corpus", str(out), "--json"]) == 0
+    sheet = json.loads(capsys.readouterr().out)
+    assert "estimated: corpus stdlib, from 200 of" in json.dumps(sheet)
+
+
+def test_json_is_the_estimate_and_all_of_stdout(recipe, tmp_path, capsys, server):
+    out = tmp_path / "estimate.json"
+    assert main(["measure", str(recipe), "--out", str(out), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == json.loads(out.read_text())
+    assert captured.err == ""
+
+
+def test_the_figures_are_published_as_a_table(measured, server):
+    with urllib.request.urlopen(f"{server}/artifacts/estimate/latest") as answer:
+        table = json.loads(json.load(answer)["data"])
+    assert {"figure", "value", "interval", "rests_on"} == set(table[0])
+    assert "tokens" in [row["figure"] for row in table]
+
+
+def test_what_could_not_be_read_is_told_by_the_exit_code(recipe, tmp_path, capsys, server):
+    (tmp_path / "broken.jsonl").write_text("no json at all\n")
+    data = yaml.safe_load(recipe.read_text())
+    data["inputs"].append({"path": str(tmp_path / "broken.jsonl")})
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
+    command = ["measure", str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "e.json")]
+    assert main(command) == 3
+    assert "no line is a JSON object" in " ".join(capsys.readouterr().out.split())
+
+
+def test_prepare_holds_a_prediction_against_the_run(measured, recipe, tmp_path, capsys, server):
+    out, _ = measured
+    command = ["prepare", str(recipe), "--out", str(tmp_path / "run"), "--estimate", str(out)]
+    assert main(command) == 0
+    shown = capsys.readouterr().out.partition("predicted and actual")[2]
+    (tokens,) = [line for line in shown.splitlines() if line.startswith("tokens ")]
+    assert " to " in tokens
+    assert main([*command, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["predicted"]
+    (tokens,) = [row for row in rows if row["figure"] == "tokens"]
+    assert tokens["held"] == (tokens["low"] <= tokens["actual"] <= tokens["high"])
+    assert main([*command, "--set", "output.seq_len=64"]) == 2
+    assert "made for another recipe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--budget", "some", "--budget 'some': write a share of the bytes (20%), or bytes (5GB)"),
+        ("--budget", "0", "--budget '0': write a share"),
+        ("--budget", "120%", "--budget '120%': write a share"),
+        ("--probes", "0", "--probes 0: must be 1 at least"),
+        ("--cores", "0", "--cores 0: must be 1 at least"),
+        ("--seed", "-1", "--seed -1: must be 0 at least"),
+        ("--set", "steps", "--set 'steps': write KEY=VALUE"),
+        ("--out", ".", "is a folder; name the file, as --out estimate.json"),
+    ],
+)
+def test_mistakes_are_one_line(recipe, tmp_path, capsys, option, value, said):
+    command = ["measure", str(recipe), "--out", str(tmp_path / "estimate.json"), option, value]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

@@ -1,0 +1,64 @@
+"""What was predicted beside what a run made of it."""
+
+import pytest
+
+from pipelines.drive import one_by_one
+from pipelines.errors import ConfigError
+from pipelines.estimating.compare import compare, load_estimate
+from pipelines.estimating.job import Measuring
+from pipelines.estimating.run import measure_corpus
+from pipelines.prepare import prepare
+from pipelines.recipe import load_recipe
+from sizing.figure import Figure
+from tests.e2e.corpus import write_corpus
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A recipe, where its estimate is, and the report of its run."""
+    folder = tmp_path_factory.mktemp("corpus")
+    recipe, out = load_recipe(write_corpus(folder)), folder / "estimate.json"
+    measure_corpus(Measuring(recipe=recipe, budget=0.5), out, one_by_one)
+    return recipe, out, prepare(recipe, folder / "run", one_by_one)
+
+
+def test_each_figure_stands_beside_what_the_run_made(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    rows = {row.name: row for row in compare(estimate, report)}
+    total = report["measurement"]["total"]
+    assert rows["tokens"].actual == total["tokens"]
+    assert rows["documents"].held
+    assert rows["unique fraction"].held
+    assert rows["unique fraction"].actual == pytest.approx(total["docs"] / 924)
+    names = ("documents in", "kept by near", "stored in 11-keys", "stored in dataset", "CPU hours")
+    assert set(names) <= set(rows)
+    assert rows["tokens"].to_json()["low"] < total["tokens"]
+
+
+def test_what_falls_outside_its_interval_is_flagged(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    actual = report["measurement"]["total"]["tokens"]
+    for figure, held in (
+        (Figure(value=actual), True),
+        (Figure(value=actual + 1), False),
+        (Figure(value=actual * 2, low=actual * 0.9, high=actual * 3), True),
+        (Figure(value=actual * 2, low=actual * 1.1, high=actual * 3), False),
+    ):
+        corpus = estimate.corpus.model_copy(update={"tokens": figure})
+        changed = estimate.model_copy(update={"corpus": corpus})
+        rows = {row.name: row for row in compare(changed, report)}
+        assert rows["tokens"].held is held
+
+
+def test_an_estimate_of_another_recipe_is_refused(run, tmp_path):
+    recipe, path, _ = run
+    other = recipe.model_copy(update={"steps": ()})
+    with pytest.raises(ConfigError, match="made for another recipe or other inputs than 'stdlib'"):
+        load_estimate(path, other)
+    (tmp_path / "no.json").write_text("[]")
+    with pytest.raises(ConfigError, match="not an estimate; tokenmill measure writes one"):
+        load_estimate(tmp_path / "no.json", recipe)
+    with pytest.raises(ConfigError, match="cannot read the estimate"):
+        load_estimate(tmp_path / "none.json", recipe)

@@ -1,0 +1,141 @@
+"""Copies of documents drawn are those that the corpus-wide steps of a run find."""
+
+import mmap
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pipelines.arrow_files import arrow_file
+from pipelines.estimating import closure
+from pipelines.estimating.closure import idents
+from pipelines.estimating.copies import (
+    Probed,
+    count_copies,
+    draw_rows,
+    longest_rows,
+    read_copies,
+)
+from pipelines.estimating.scan import ENDS
+from pipelines.sidecar import Rows
+from tests.pipelines.test_duplicates import (
+    NEAR,
+    SHARD_DOCS,
+    STEPS,
+    documents,
+    find,
+    labels,
+    write_keys,
+)
+
+N = sum(SHARD_DOCS)
+KEYS = tuple(str(shard) for shard in range(len(SHARD_DOCS)))
+
+
+def texts(**how):
+    """Signatures, and digests that are equal only where signatures are, as those of real text."""
+    signed, digests = documents(N, **how)
+    digests[:, 0] = idents(np.ascontiguousarray(signed).view(np.uint64))
+    return signed, digests
+
+
+def text_bytes(rows):
+    return rows * 7 % 1_000
+
+
+def probed(folder, steps, probes) -> Probed:
+    """What is found of documents drawn, all of them if there are as many probes."""
+    ends = folder / "ends"
+    at = 0
+    for key, n in zip(KEYS, SHARD_DOCS, strict=True):
+        with arrow_file(ends / key, ENDS) as writer:
+            for start in range(0, n, 1_000):
+                rows = at + np.arange(start, min(start + 1_000, n))
+                columns = [pa.array(text_bytes(rows))] * len(ENDS.names)
+                writer.write_batch(pa.record_batch(columns, schema=ENDS))
+        at += n
+    job = SimpleNamespace(
+        keys=lambda _pass, key: folder / "11-keys" / f"part-{key}.arrow",
+        ends=lambda key: ends / key,
+        probes=folder / "probes.arrow",
+        dedup=steps,
+        measuring=SimpleNamespace(probes=probes, seed=3),
+    )
+    return read_copies(job, count_copies(job, KEYS).facts["corpus_docs"])
+
+
+def kept_by_run(folder, steps):
+    """(n,) documents that a run keeps."""
+    find(folder, folder / "run", steps, "4GiB")
+    kept = np.ones(N, np.bool_)
+    for number in ("13-exact", "14-near"):
+        if (folder / "run" / number).is_dir():
+            kept &= np.array([of is None for of in labels(folder / "run", number)[0]])
+    return kept
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, steps):
+    write_keys(tmp_path, steps, *texts(families=4_000))
+    kept = kept_by_run(tmp_path, steps)
+    found = list(probed(tmp_path, steps, N).steps.values())[-1]
+    assert found.whole.all()
+    assert (1 / found.copies).sum() == pytest.approx(kept.sum())
+    left_bytes = (found.first["text_bytes"] / found.copies).sum()
+    assert left_bytes == pytest.approx(text_bytes(np.flatnonzero(kept)).sum())
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
+    write_keys(tmp_path, steps, *texts(families=9_000))
+    every, few = probed(tmp_path, steps, N), probed(tmp_path, steps, 40)
+    at = np.searchsorted(every.doc_id, few.doc_id)
+    assert (every.doc_id[at] == few.doc_id).all()
+    for name, found in few.steps.items():
+        assert found.whole.all()
+        assert (found.copies == every.steps[name].copies[at]).all()
+        assert (found.first["end_bytes"] == every.steps[name].first["end_bytes"][at]).all()
+        assert (found.alike <= found.copies).all()
+
+
+def test_a_million_equal_documents_are_one_node(tmp_path, monkeypatch):
+    """Clusters of equal documents are counted whole, however few nodes there is room for."""
+    monkeypatch.setattr(closure, "MOST_NODES", 1)
+    write_keys(tmp_path, (NEAR,), *texts(families=N, same=20_000))
+    found = probed(tmp_path, (NEAR,), 10).steps["near"]
+    assert (found.copies >= 19_000).any()
+
+
+def test_clusters_that_outgrow_the_memory_are_said_not_to_be_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(closure, "MOST_NODES", 50)
+    write_keys(tmp_path, (NEAR,), *texts(families=20))
+    found = probed(tmp_path, (NEAR,), 40).steps["near"]
+    assert not found.whole.all()
+    assert (found.copies[found.whole] >= 1).all()
+
+
+def test_rows_are_drawn_alike_without_replacement_beside_the_certain_ones():
+    hits, certain = np.zeros(50), np.array([0, 3, 4, 49])
+    for seed in range(2_000):
+        drawn = draw_rows(50, 10, certain=certain, seed=seed)
+        assert len(drawn) == 10
+        assert (np.diff(drawn) > 0).all()
+        hits[drawn] += 1
+    assert (hits[certain] == 2_000).all()
+    others = np.delete(hits, certain)
+    expected = 2_000 * 6 / 46
+    assert np.abs(others - expected).max() < 5 * np.sqrt(expected)
+    assert (draw_rows(7, 10, certain=certain[:0], seed=0) == np.arange(7)).all()
+
+
+def test_the_longest_documents_are_certain():
+    lengths = np.array([1, 500, 1, 1, 300, 1, 1, 1, 1, 1])
+    batches = [
+        pa.record_batch({"text_bytes": lengths[:5]}),
+        pa.record_batch({"text_bytes": lengths[5:]}),
+    ]
+    rows = Rows(batches, np.array([0, 5, 10]), np.array([0, 2]), [mmap.mmap(-1, 1)])
+    assert longest_rows(rows, 4).tolist() == [1, 4]
+    assert longest_rows(rows, 2).tolist() == [1]
+    assert longest_rows(rows, 10).tolist() == []
