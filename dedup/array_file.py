@@ -14,19 +14,15 @@ def save_arrays(
     *,
     kind: str,
     parameters: Mapping[str, str],
-    extra: Mapping[str, str] | None = None,
 ) -> None:
     """Write arrays of one dimension, each as the only row of a column.
 
     kind: what the file is, in messages.
     parameters: with which they were made.
-    extra: what else the caller wants to find in the file (`saved_extra`).
     """
     columns = {name: _one_row(array) for name, array in arrays.items()}
     metadata = {_prefix(kind) + key: value for key, value in parameters.items()}
-    schema = pa.schema(
-        [(name, column.type) for name, column in columns.items()], metadata | dict(extra or {})
-    )
+    schema = pa.schema([(name, column.type) for name, column in columns.items()], metadata)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_batch(pa.record_batch(list(columns.values()), schema=schema))
 
@@ -41,7 +37,7 @@ def load_arrays(
         OSError: it cannot be read.
     """
     batch = _read(path, kind)
-    stored = _decoded(batch.schema)
+    stored = {k.decode(): v.decode() for k, v in (batch.schema.metadata or {}).items()}
     for key, expected in parameters.items():
         found = stored.get(_prefix(kind) + key)
         if found != expected:
@@ -50,17 +46,6 @@ def load_arrays(
                 " delete it and build it again"
             )
     return {name: batch[name].values.to_numpy() for name in batch.schema.names}
-
-
-def saved_extra(path: Path, *, kind: str) -> dict[str, str]:
-    """What the caller of `save_arrays` put beside the arrays.
-
-    Raises:
-        ValueError: the file holds no arrays.
-        OSError: it cannot be read.
-    """
-    stored = _decoded(_read(path, kind).schema)
-    return {key: value for key, value in stored.items() if not key.startswith(_prefix(kind))}
 
 
 def _prefix(kind: str) -> str:
@@ -78,7 +63,3 @@ def _read(path: Path, kind: str) -> pa.RecordBatch:
         raise ValueError(
             f"{path}: not a saved {kind} ({e}); delete it and build it again"
         ) from None
-
-
-def _decoded(schema: pa.Schema) -> dict[str, str]:
-    return {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}

@@ -1,6 +1,8 @@
-"""How arrays are handed to kernels."""
+"""How arrays are handed to kernels, and worked on part by part."""
 
-from typing import TypeVar
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +19,21 @@ def read_only(array: npt.NDArray[T]) -> npt.NDArray[T]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def power_of_two(least: int) -> int:
+    """The least power of two that is at least `least` and 2."""
+    return 1 << (max(least, 2) - 1).bit_length()
+
+
+def shift_of(array: npt.NDArray[Any]) -> np.uint64:
+    """By how much to shift a hash right to number the elements of a power-of-two array."""
+    return np.uint64(65 - len(array).bit_length())
+
+
+def parts(sizes: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut rows of such sizes into parts of about `most` in all; a row may have more by itself."""
+    begun = (np.cumsum(sizes) - sizes) // most
+    starts = np.flatnonzero(np.diff(begun, prepend=-1)).tolist()
+    for start, stop in pairwise([*starts, len(sizes)]):
+        yield slice(start, stop)

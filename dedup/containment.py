@@ -7,8 +7,9 @@ the resemblance and containment of documents"). Here
 - A is an item's text, B a *stretch* of the document: words in a row, at most 5/4 as many as A has;
 - a gram is 2 gram words in a row (`dedup.gram_words`), counted once however often it stands;
 - a *seed* is 4 to 7 of them, more of longer texts (`SEED_LENGTHS`). Windows of as many words that
-  many items of a benchmark share (`dedup.gram_counts.MOST_ITEMS`), or that have no letter, are no
-  seeds, and grams within them do not count if 12 others do: a prompt is not found for its items;
+  many items of a benchmark share (`dedup.gram_counts.MOST_ITEMS`), or more than 64 texts of all
+  (`dedup.seeds.MOST_TEXTS`), or that have no letter, are no seeds, and grams within them do not
+  count if 12 others do: a prompt is not found for its items;
 - the document's containment of the text is the greatest of all stretches each word of which is
   near a seed of the text: in some stretch that holds a whole one.
 Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A

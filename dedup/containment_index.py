@@ -5,7 +5,6 @@
 Two seeds are taken as equal if their 64-bit hashes are, two grams of a text if 32 bits of theirs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup import array_file
-from dedup.arrays import read_only
+from dedup.array_file import load_arrays, save_arrays
+from dedup.arrays import read_only, shift_of
 from dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
 from dedup.gram_words import count_words
 from dedup.kernels.containment_args import Probe, Seeds, Texts
@@ -24,13 +23,13 @@ from dedup.seeds import (
     GRAM_WORDS,
     LONG_GRAMS,
     MIN_GRAMS,
+    MOST_TEXTS,
     SEED_LENGTHS,
     Postings,
     bitmap_of,
     gram_tables,
     postings_of,
     seed_lengths,
-    shift_of,
     slots_of,
 )
 from dedup.unicode import UNICODE_VERSION
@@ -111,18 +110,10 @@ class ContainmentIndex:
             table_offsets=tables.offsets,
         )
 
-    @property
-    def untestable(self) -> npt.NDArray[np.int64]:
-        """(n,) int64, ids of items all of whose texts are left out."""
-        return np.setdiff1d(self.items, self.items[self.grams > 0])
-
-    def save(self, path: Path, extra: Mapping[str, str] | None = None) -> None:
-        """Write the index as an Arrow IPC file, which `load` maps into memory.
-
-        extra: what else the caller wants to find in the file (`saved_extra`).
-        """
+    def save(self, path: Path) -> None:
+        """Write the index as an Arrow IPC file, which `load` maps into memory."""
         arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        array_file.save_arrays(path, arrays, kind=KIND, parameters=_parameters(), extra=extra)
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters())
 
     @classmethod
     def load(cls, path: Path) -> "ContainmentIndex":
@@ -132,7 +123,7 @@ class ContainmentIndex:
             ValueError: the file is not an index, or was made with other parameters.
             OSError: it cannot be read.
         """
-        return cls(**array_file.load_arrays(path, kind=KIND, parameters=_parameters()))
+        return cls(**load_arrays(path, kind=KIND, parameters=_parameters()))
 
     def kernel_seeds(self) -> Seeds:
         nothing = np.empty(0, np.uint64)
@@ -164,16 +155,6 @@ class ContainmentIndex:
         ]
 
 
-def saved_extra(path: Path) -> dict[str, str]:
-    """What the caller of `ContainmentIndex.save` put beside the index.
-
-    Raises:
-        ValueError: the file is not an index.
-        OSError: it cannot be read.
-    """
-    return array_file.saved_extra(path, kind=KIND)
-
-
 def _kernel_seeds(postings: Postings, slots: npt.NDArray[np.int32]) -> Seeds:
     return Seeds(
         read_only(postings.seeds),
@@ -190,6 +171,6 @@ def _parameters() -> dict[str, str]:
         "format": FORMAT,
         "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
         "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
-        "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}",
+        "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
         "unicode": UNICODE_VERSION,
     }

@@ -9,7 +9,7 @@ contaminated and removed entirely." What the text leaves open is decided here:
 - a cut is a maximal union of n-grams and their windows: where windows overlap or touch there is
   one cut, however many n-grams lie in it. A leak of 23 words in a row is one cut, not eleven;
 - a document falls into the pieces between its cuts, empty ones apart; pieces of every length
-  count towards the 10, and those under 200 characters are discarded then;
+  count towards the 10, so that those under 200 characters are for the caller to discard;
 - a document without a cut is kept whole, whatever its length.
 """
 
@@ -30,12 +30,10 @@ class Cutting:
     """How to cut; the defaults are GPT-3's.
 
     window_chars: removed on each side of an n-gram.
-    least_chars: shorter pieces are dropped.
     most_pieces: a document that falls into more is dropped.
     """
 
     window_chars: int = 200
-    least_chars: int = 200
     most_pieces: int = 10
 
 
@@ -44,8 +42,8 @@ class Pieces(NamedTuple):
 
     docs: (n_kept,) int64, the document that each piece was part of.
     starts, ends: (n_kept,) int64, UTF-8 bytes from the beginning of that document.
-    n_pieces: (n_docs,) int64, pieces each document fell into, before any was dropped: 0 if it
-        was cut away whole, 1 if it was not cut or only at an end.
+    n_pieces: (n_docs,) int64, pieces each document fell into, dropped or not: 0 if it was cut
+        away whole, 1 if it was not cut or only at an end.
     """
 
     docs: npt.NDArray[np.int64]
@@ -78,7 +76,6 @@ def cut(
         read_only(offsets),
         read_only(spans),
         rules.window_chars,
-        rules.least_chars,
         rules.most_pieces,
         pieces,
         n_pieces,
@@ -90,7 +87,14 @@ def cut(
 def piece_texts(text: pa.Array, pieces: Pieces) -> pa.Array:
     """(n_kept,) large_string: the text of each piece."""
     data, offsets = text_buffers(text)
-    starts, ends = (offsets[pieces.docs] + place for place in (pieces.starts, pieces.ends))
+    begins = offsets[pieces.docs]
+    return copy_spans(data, begins + pieces.starts, begins + pieces.ends)
+
+
+def copy_spans(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> pa.Array:
+    """(n_spans,) large_string: `data[starts[i]:ends[i]]` of each."""
     out = np.empty(int((ends - starts).sum()), np.uint8)
     out_offsets = np.empty(len(starts) + 1, np.int64)
     copy_ranges(read_only(data), read_only(starts), read_only(ends), out, out_offsets)

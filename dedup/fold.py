@@ -46,7 +46,6 @@ from dedup.kernels.fold_entities import Entities, find_entities, mark_documents
 from dedup.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
 from dedup.unicode import tables as unicode_tables
 
-MAX_GROWTH = 11  # bytes of folded text for a byte of source: U+FDFA becomes 18 letters
 HYPHENS = "-\u2010\u00ad"
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from dedup.unicode import N_CODE_POINTS, PUNCT, SPACE, UNICODE_VERSION, flags_of, lower_of
 
+FOLD_VERSION = "2"  # of runs; raise it with any change of what a text is folded to
 FILE = Path(__file__).with_name("fold_tables.npz")
 
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt: soft hyphen, joiners, bidi

@@ -67,14 +67,16 @@ def document_counts(hits: Hits) -> GramCounts:
     return GramCounts(*np.unique(pairs // n_docs, return_counts=True))
 
 
-def total(counts: Iterable[GramCounts]) -> GramCounts:
-    """Add up counts of different documents."""
-    empty = np.empty(0, np.int64)
-    grams, docs = map(np.concatenate, zip((empty, empty), *counts, strict=True))
-    order = np.argsort(grams, kind="stable")
-    grams, docs = grams[order], docs[order]
-    starts = np.flatnonzero(np.append(True, grams[1:] != grams[:-1])[: len(grams)])
-    return GramCounts(grams[starts], np.add.reduceat(docs, starts) if len(docs) else docs)
+def total(counts: Iterable[GramCounts], n_grams: int) -> GramCounts:
+    """Add up counts of different documents, in place: they may be those of many shards.
+
+    n_grams: of the index.
+    """
+    docs = np.zeros(n_grams, np.int64)
+    for some in counts:
+        docs[some.grams] += some.docs
+    met = np.flatnonzero(docs)
+    return GramCounts(met, docs[met])
 
 
 def frequent(
@@ -155,20 +157,6 @@ class Places(NamedTuple):
     ends: npt.NDArray[np.int64]
 
 
-def gram_texts(
-    grams: npt.NDArray[np.int64],
-    index: NgramIndex,
-    texts: pa.Array,
-    item_ids: npt.NDArray[np.integer],
-) -> list[str]:
-    """The words of each n-gram as the first of its items has them, with single spaces.
-
-    texts, item_ids: those the index was built from.
-    """
-    places = _places(grams, index, texts, item_ids)
-    return _words_of(places.texts, places.docs, places.starts, places.ends)
-
-
 def ignored_passages(
     reasons: Mapping[str, npt.NDArray[np.bool_]],
     counts: GramCounts,
@@ -185,7 +173,7 @@ def ignored_passages(
     Args:
         reasons: (n_grams,) bool for each name, such as {"frequent": mask, "shared": mask}.
         counts: documents of each n-gram.
-        index, texts, item_ids: as for `gram_texts`.
+        texts, item_ids: those the index was built from.
         most: passages; they are made of the first `16 * most` n-grams.
 
     Returns:

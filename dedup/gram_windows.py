@@ -3,13 +3,13 @@
 texts --> gram words --> windows --> hashes (to know them by), minimizers (to pass by others)
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
+from dedup.arrays import power_of_two, read_only, shift_of
 from dedup.gram_words import blocks
 from dedup.kernels import overlap as kernels
 
@@ -93,7 +93,7 @@ def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray
     """
     runs = family.least - family.run + 1
     bits = len(minimizers) * 2 // (runs + 1) * BITS_PER_MINIMIZER
-    bitmap = np.zeros(_power_of_two(bits // 64), np.uint64)
+    bitmap = np.zeros(power_of_two(bits // 64), np.uint64)
     kernels.mark(read_only(minimizers), bitmap, shift_of(bitmap))
     n_set = int(np.bitwise_count(bitmap).sum())
     while len(bitmap) > 2 and n_set < LEAST_SET * 64 * len(bitmap):
@@ -106,17 +106,7 @@ def starts_of(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
 
     hashes: (n_grams,) distinct, ascending.
     """
-    n_buckets = _power_of_two(-(-len(hashes) // GRAMS_PER_BUCKET))
+    n_buckets = power_of_two(-(-len(hashes) // GRAMS_PER_BUCKET))
     buckets = hashes >> np.uint64(65 - n_buckets.bit_length())
     counts = np.bincount(buckets.astype(np.int64), minlength=n_buckets)
     return np.append(0, np.cumsum(counts[:-1])).astype(np.int32)
-
-
-def _power_of_two(least: int) -> int:
-    """The least power of two that is at least `least` and 2."""
-    return 1 << (max(least, 2) - 1).bit_length()
-
-
-def shift_of(array: npt.NDArray[Any]) -> np.uint64:
-    """By how much to shift a hash right to number the elements of a power-of-two array."""
-    return np.uint64(65 - len(array).bit_length())

@@ -7,22 +7,20 @@ are taken as equal if their hashes are. Of D n-grams of documents and I of items
 D * I / 2**64 match falsely: of 1e12 (some 6 TB of English) and 1e6, 0.05.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
+from dedup.array_file import load_arrays, save_arrays
+from dedup.arrays import read_only, shift_of
 from dedup.gram_windows import (
     FAMILIES,
     MAX_WORDS,
     bitmap_of,
     family_of,
-    shift_of,
     starts_of,
     windows_of,
 )
@@ -30,14 +28,13 @@ from dedup.gram_words import count_words
 from dedup.kernels import overlap as kernels
 from dedup.unicode import UNICODE_VERSION
 
-FORMAT = "4"  # of the saved index; raise it with any change of hash, gram words or layout
+FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
+KIND = "n-gram index"
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 MAX_NGRAM = MAX_WORDS
 
-_PREFIX = "tokenmill.ngram_index."
-_COLUMNS = (
-    "hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items", "untestable",
-)  # fmt: skip
+_SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
+_COLUMNS = ("hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +50,6 @@ class NgramIndex:
         and (n_families,) int64, where they end.
     item_offsets: (n_grams + 1,) int64; `hashes[g]` stands in items
         `items[item_offsets[g]:item_offsets[g + 1]]`, ascending.
-    untestable: (n,) int64, ids of items none of whose texts is long enough to match.
     """
 
     ngrams: tuple[int, ...]
@@ -64,7 +60,6 @@ class NgramIndex:
     bitmap_ends: npt.NDArray[np.int64]
     item_offsets: npt.NDArray[np.int64]
     items: npt.NDArray[np.int64]
-    untestable: npt.NDArray[np.int64]
 
     @classmethod
     def build(
@@ -108,27 +103,12 @@ class NgramIndex:
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
             item_offsets=item_offsets,
             items=items,
-            untestable=np.setdiff1d(ids, ids[tested]),
         )
 
-    @property
-    def ngram(self) -> int:
-        """Words in an n-gram; in the longest, if benchmarks differ."""
-        return self.ngrams[-1]
-
-    def save(self, path: Path, extra: Mapping[str, str] | None = None) -> None:
-        """Write the index as an Arrow IPC file, which `load` maps into memory.
-
-        extra: what else the caller wants to find in the file (`saved_extra`).
-        """
-        arrays = [_one_row(getattr(self, name)) for name in _COLUMNS]
-        metadata = {_PREFIX + key: value for key, value in _parameters(self.ngrams).items()}
-        schema = pa.schema(
-            [pa.field(name, a.type) for name, a in zip(_COLUMNS, arrays, strict=True)],
-            metadata=metadata | dict(extra or {}),
-        )
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+    def save(self, path: Path) -> None:
+        """Write the index as an Arrow IPC file, which `load` maps into memory."""
+        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams))
 
     @classmethod
     def load(cls, path: Path, *, ngram: int | tuple[int, ...]) -> "NgramIndex":
@@ -140,27 +120,39 @@ class NgramIndex:
             ValueError: the file is not an index, or was made with other parameters.
             OSError: it cannot be read.
         """
-        batch = _read(path)
-        stored = _decoded(batch.schema)
         ngrams = tuple(np.unique(ngram).tolist())
-        for key, expected in _parameters(ngrams).items():
-            found = stored.get(_PREFIX + key)
-            if found != expected:
-                raise ValueError(
-                    f"{path}: n-gram index of {key} {found!r}, this run needs {expected!r};"
-                    " delete it and build it again"
-                )
-        return cls(ngrams=ngrams, **{name: batch[name].values.to_numpy() for name in _COLUMNS})
+        return cls(ngrams=ngrams, **load_arrays(path, kind=KIND, parameters=_parameters(ngrams)))
 
     def items_of(
         self, grams: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Every item of each of some n-grams: places in `grams`, ascending, and the items."""
         starts = self.item_offsets[grams]
-        sizes = self.item_offsets[grams + 1] - starts
+        sizes = self.n_items_of(grams)
         at = np.repeat(np.arange(len(grams)), sizes)
         within = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return at, self.items[starts[at] + within]
+
+    def alike(self, grams: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of each n-gram the first of them that just the same items have.
+
+        A passage that many items share has many n-grams and few such: what is the same for all
+        of its n-grams need be done once. Sets of items are told apart by 64-bit sums of hashes.
+        """
+        distinct, which = np.unique(grams, return_inverse=True)
+        if len(distinct) == 0:
+            return grams
+        sizes, (_, items) = self.n_items_of(distinct), self.items_of(distinct)
+        hashes = (items.astype(np.uint64) + np.uint64(1)) * _SPREAD
+        hashes = (hashes ^ (hashes >> np.uint64(29))) * _SPREAD
+        sums = np.add.reduceat(hashes ^ (hashes >> np.uint64(32)), np.cumsum(sizes) - sizes)
+        _, first, of = np.unique(sums, return_index=True, return_inverse=True)
+        representatives: npt.NDArray[np.int64] = distinct[first[of[which]]]
+        return representatives
+
+    def n_items_of(self, grams: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How many items have each of some n-grams."""
+        return self.item_offsets[grams + 1] - self.item_offsets[grams]
 
     def table(self) -> kernels.Table:
         return kernels.Table(read_only(self.hashes), read_only(self.starts), shift_of(self.starts))
@@ -179,17 +171,6 @@ class NgramIndex:
             )
             for family in np.unique(families)
         ]
-
-
-def saved_extra(path: Path) -> dict[str, str]:
-    """What the caller of `NgramIndex.save` put beside the index.
-
-    Raises:
-        ValueError: the file is not an index.
-        OSError: it cannot be read.
-    """
-    stored = _decoded(_read(path).schema)
-    return {key: value for key, value in stored.items() if not key.startswith(_PREFIX)}
 
 
 def _check(
@@ -226,20 +207,3 @@ def _parameters(ngrams: tuple[int, ...]) -> dict[str, str]:
         "ngram": ",".join(map(str, ngrams)),
         "unicode": UNICODE_VERSION,
     }
-
-
-def _one_row(column: npt.NDArray[Any]) -> pa.Array:
-    return pa.LargeListArray.from_arrays(pa.array([0, len(column)], pa.int64()), pa.array(column))
-
-
-def _read(path: Path) -> pa.RecordBatch:
-    try:
-        return pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-    except (pa.ArrowInvalid, IndexError) as e:
-        raise ValueError(
-            f"{path}: not a saved n-gram index ({e}); delete it and build it again"
-        ) from None
-
-
-def _decoded(schema: pa.Schema) -> dict[str, str]:
-    return {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}

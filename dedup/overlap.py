@@ -7,13 +7,13 @@ the whole corpus has been searched (`dedup.gram_counts`).
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
+from dedup.arrays import parts, read_only
 from dedup.arrow_text import text_buffers
 from dedup.gram_windows import scratch
 from dedup.gram_words import Block, blocks, chars
@@ -23,6 +23,10 @@ from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import NgramIndex
 
 FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
+MOST_PAIRS = 1 << 20  # of spans and items that have them, joined at once
+
+_Column: TypeAlias = npt.NDArray[Any]
+_Columns: TypeAlias = tuple[_Column, _Column, _Column, _Column, _Column, _Column]  # of `Overlaps`
 
 
 class Hits(NamedTuple):
@@ -57,7 +61,7 @@ class Overlaps(NamedTuple):
     starts, ends: (n_spans,) int64, bytes of the document, as those of `Hits`.
     ngrams: (n_spans,) int64, windows of the span that the item has; spans of one document
         and item have no word in common.
-    doc_ngrams: (n_docs,) int64, windows of each document that any item has.
+    marks: (n_spans,) uint8, the marks of the windows, or-ed; 0 where there are none.
     """
 
     docs: npt.NDArray[np.int64]
@@ -65,15 +69,7 @@ class Overlaps(NamedTuple):
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     ngrams: npt.NDArray[np.int64]
-    doc_ngrams: npt.NDArray[np.int64]
-
-
-def scan(text: pa.Array, index: NgramIndex) -> Overlaps:
-    """Find what documents have in common with items.
-
-    text: (n_docs,) string column, no nulls.
-    """
-    return overlaps(find(text, index), index)
+    marks: npt.NDArray[np.uint8]
 
 
 def find(text: pa.Array, index: NgramIndex) -> Hits:
@@ -126,19 +122,55 @@ def _find(
 
 
 def overlaps(
-    hits: Hits, index: NgramIndex, ignored: npt.NDArray[np.bool_] | None = None
+    hits: Hits,
+    index: NgramIndex,
+    ignored: npt.NDArray[np.bool_] | None = None,
+    marks: npt.NDArray[np.uint8] | None = None,
 ) -> Overlaps:
     """Join hits to maximal spans of each item.
 
+    Hits that just the same items have are joined first, so that memory and work are those of the
+    spans, not of the hits times the items of each.
+
     ignored: (n_grams,) bool, n-grams of the index that count for nothing.
+    marks: (n_hits,) uint8, bits to be or-ed over the hits of a span.
     """
+    marks = np.zeros(len(hits.docs), np.uint8) if marks is None else marks
     if ignored is not None:
-        hits = hits.only(~ignored[hits.grams])
-    at, items = index.items_of(hits.grams)
-    named = np.column_stack((hits.docs[at], items, hits.starts[at], hits.ends[at]))
-    named = named[np.lexsort(named.T[::-1])]
+        counted = ~ignored[hits.grams]
+        hits, marks = hits.only(counted), marks[counted]
+    once = np.ones(len(hits.docs), np.int64)
+    runs = _joined(hits.docs, index.alike(hits.grams), hits.starts, hits.ends, once, marks)
+    # in order of place, so that the spans of an item are in one part, or at the ends of two
+    docs, grams, *columns = (column[np.lexsort((runs[2], runs[0]))] for column in runs)
+    spans = [_joined(*(column[:0] for column in runs))]
+    for part in parts(index.n_items_of(grams), MOST_PAIRS):
+        at, items = index.items_of(grams[part])
+        spans.append(_joined(docs[part][at], items, *(column[part][at] for column in columns)))
+    if len(spans) > 2:
+        spans.append(_joined(*map(np.concatenate, zip(*spans, strict=True))))
+    return Overlaps(*spans[-1])
+
+
+def _joined(
+    docs: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    ngrams: npt.NDArray[np.int64],
+    marks: npt.NDArray[np.uint8],
+) -> _Columns:
+    """Join spans of one document and item that have a word in common: the same columns.
+
+    items: numbers of items, or of sets of them.
+    """
+    order = np.lexsort((ends, starts, items, docs))
+    named = np.column_stack([column[order] for column in (docs, items, starts, ends)])
     spans = np.empty((len(named), 5), np.int64)
-    spans = spans[: merge_spans(named, spans)]
-    docs, of_items, starts, ends, ngrams = np.ascontiguousarray(spans.T)
-    doc_ngrams = np.bincount(hits.docs, minlength=hits.n_docs)
-    return Overlaps(docs, of_items, starts, ends, ngrams, doc_ngrams)
+    spans = spans[: merge_spans(read_only(named), spans)]
+    docs, items, starts, ends, joined = np.ascontiguousarray(spans.T)
+    if len(joined) == 0:
+        return docs, items, starts, ends, joined, marks[:0]
+    firsts = np.cumsum(joined) - joined
+    sums = np.add.reduceat(ngrams[order], firsts)
+    return docs, items, starts, ends, sums, np.bitwise_or.reduceat(marks[order], firsts)

@@ -1,8 +1,10 @@
 """Paragraphs that repeat benchmark items, dropped; the others stay together as one document.
 
-A paragraph is what stands between two blank lines ("\\n\\n"). It is dropped if it has at least 13
+A paragraph is what stands between two blank lines: line feeds with nothing but white space
+between, if anything ("\\n\\n", "\\r\\n\\r\\n", "\\n \\n"). It is dropped if it has at least 13
 words, and at least half of its windows are n-grams of the index: marin's rule, where Dolma drops
-any paragraph of 13 words with a hit. Windows across paragraphs do not count.
+any paragraph of 13 words with a hit. Windows across paragraphs do not count. The blank line behind
+a paragraph goes with it, or the one before if none is left behind; all else stays byte by byte.
 """
 
 from dataclasses import dataclass
@@ -11,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
+from dedup.arrays import read_only
+from dedup.arrow_text import TextBuffers, text_buffers
+from dedup.cut import copy_spans
 from dedup.fold import Folding, fold
-from dedup.gram_words import count_words
+from dedup.gram_words import chars, count_words
+from dedup.kernels.gram_words import LINE_FEED, blank_lines
 from dedup.ngram_index import NgramIndex
 from dedup.overlap import find
-
-BLANK_LINE = "\n\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,24 +63,46 @@ def drop_paragraphs(
     ignored: (n_grams,) bool, n-grams of the index that count for nothing.
     folding: disguises that paragraphs are freed from before they are looked at, each by itself.
     """
-    split = pc.split_pattern(text.cast(pa.large_string()), BLANK_LINE)
-    paragraphs, ends = split.flatten(), np.cumsum(pc.list_value_length(split).to_numpy())
+    buffers = text_buffers(text)
+    docs, starts, ends = _paragraphs(buffers)
+    begins = buffers.offsets[docs]
+    paragraphs = copy_spans(buffers.data, begins + starts, begins + ends)
     seen = paragraphs if folding is None else fold(paragraphs, folding).text
     dropped = _dropped(seen, index, ignored, rule or ParagraphRule())
-    docs = np.repeat(np.arange(len(text)), np.diff(ends, prepend=0))
-    kept = pa.ListArray.from_arrays(
-        pa.array(np.append(0, np.cumsum(~dropped)[ends - 1]), pa.int32()),
-        paragraphs.filter(pa.array(~dropped)),
+    kept = np.flatnonzero(~dropped)
+    # up to the next paragraph, if another one of the document is kept
+    is_last = np.diff(docs[kept], append=len(text)) > 0
+    stops = np.where(is_last, ends[kept], np.append(starts[1:], 0)[kept])
+    parts = copy_spans(buffers.data, begins[kept] + starts[kept], begins[kept] + stops)
+    lengths = np.zeros(len(text), np.int64)
+    np.add.at(lengths, docs[kept], stops - starts[kept])
+    left = pa.LargeStringArray.from_buffers(
+        len(text), pa.py_buffer(np.append(0, np.cumsum(lengths))), parts.buffers()[2]
     )
-    lengths = text_buffers(paragraphs).lengths
-    place = np.cumsum(lengths + len(BLANK_LINE)) - lengths - len(BLANK_LINE)
-    starts = place - place[np.append(0, ends[:-1])][docs] if len(docs) else place
-    return Remaining(
-        pc.binary_join(kept, pa.scalar(BLANK_LINE, pa.large_string())),
-        docs[dropped],
-        starts[dropped],
-        (starts + lengths)[dropped],
-    )
+    return Remaining(left, docs[dropped], starts[dropped], ends[dropped])
+
+
+def _paragraphs(
+    text: TextBuffers,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(n_paragraphs,) each: document, first byte in it, byte after the last; in order.
+
+    Every document has one at least; paragraphs may be empty.
+    """
+    data, offsets = text
+    n_feeds = np.count_nonzero(data[offsets[0] : offsets[-1]] == LINE_FEED)
+    blanks = np.empty((n_feeds // 2, 3), np.int64)
+    blanks = blanks[: blank_lines(read_only(data), read_only(offsets), chars(), blanks)]
+    whole = np.arange(len(offsets) - 1)
+    first = np.column_stack((whole, np.zeros_like(whole)))
+    last = np.column_stack((whole, np.diff(offsets)))
+    docs, starts = _in_order(np.concatenate((first, blanks[:, ::2])))
+    return docs, starts, _in_order(np.concatenate((blanks[:, :2], last)))[1]
+
+
+def _in_order(places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(2, n) of (n, 2) documents and places: by document, and as given within."""
+    return np.ascontiguousarray(places[np.argsort(places[:, 0], kind="stable")].T)
 
 
 def _dropped(

@@ -5,19 +5,20 @@ texts --> gram words --> windows of 4 to 7 words: seeds --> which texts have eac
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
+from dedup.arrays import power_of_two, read_only, shift_of
 from dedup.arrow_text import text_buffers
 from dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
-from dedup.gram_words import Block, blocks
+from dedup.gram_words import Block, blocks, chars
 from dedup.kernels import containment as kernels
 from dedup.kernels import seeds as windows
 from dedup.kernels.containment_args import Seeds
+from dedup.kernels.gram_words import mark_letters
 from dedup.unicode import ALPHA, tables
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
@@ -28,6 +29,11 @@ GRAM_WORDS = 2
 MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
 # If as many grams of a text stand outside windows that are no seeds, they alone count.
 LONG_GRAMS = 12
+
+# A seed of more texts than this is none, whatever share of a benchmark they are: each document
+# that has it is compared with all of them, and a phrase that begins thousands of questions stands
+# in every other document. It spares a passage of 32 questions, by itself and with each of them.
+MOST_TEXTS = 64
 
 
 class Family(NamedTuple):
@@ -115,16 +121,15 @@ def _windows(
     block: Block, texts: pa.Array, lengths: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
-    data, chars = read_only(text_buffers(texts).data), tables()
     n = len(block.hashes)
     doc_words, lettered = read_only(block.doc_words), np.empty(n, np.uint8)
-    windows.mark_letters(
-        data,
+    mark_letters(
+        read_only(text_buffers(texts).data),
         read_only(block.begins),
         read_only(block.stops),
         doc_words,
-        read_only(chars.pages),
-        read_only(((chars.flags & ALPHA) != 0).astype(np.uint8)),
+        chars(),
+        read_only(((tables().flags & ALPHA) != 0).astype(np.uint8)),
         lettered,
     )
     of_block = lengths[block.doc : block.doc + len(block.begins)]
@@ -147,7 +152,7 @@ def _windows(
 def _shared(
     postings: Postings, items: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """(n_seeds,) bool: those that many items of one benchmark share (`dedup.gram_counts`)."""
+    """(n_seeds,) bool: those that many texts share, or many items of one benchmark."""
     is_shared = np.diff(postings.offsets) > MOST_ITEMS
     often = postings.only(is_shared)
     seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
@@ -157,7 +162,7 @@ def _shared(
     allowed = np.maximum(MOST_ITEMS, MOST_ITEMS_FRAC * np.diff(starts))
     is_shared[:] = False
     is_shared[counted[0, counts > allowed[counted[1]]]] = True
-    return is_shared
+    return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
 
 
 def gram_tables(
@@ -215,22 +220,12 @@ def _joined(parts: list[Block]) -> Block:
 
 
 def bitmap_of(tails: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    bitmap = np.zeros(_power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
+    bitmap = np.zeros(power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
     kernels.mark(read_only(tails), bitmap, shift_of(bitmap))
     return bitmap
 
 
 def slots_of(seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-    slots = np.full(_power_of_two(len(seeds) * SLOTS_PER_SEED + 1), -1, np.int32)
+    slots = np.full(power_of_two(len(seeds) * SLOTS_PER_SEED + 1), -1, np.int32)
     kernels.enter_seeds(read_only(seeds), slots, shift_of(slots))
     return slots
-
-
-def _power_of_two(least: int) -> int:
-    """The least power of two that is at least `least` and 2."""
-    return 1 << (max(least, 2) - 1).bit_length()
-
-
-def shift_of(array: npt.NDArray[Any]) -> np.uint64:
-    """By how much to shift a hash right to number the elements of a power-of-two array."""
-    return np.uint64(65 - len(array).bit_length())

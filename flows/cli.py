@@ -4,15 +4,17 @@ Each command's module is imported when it is called, so that `--help` and the co
 that need neither Prefect nor Arrow start at once.
 
 Exit codes: 0 done; 1 the answer is "no"; 2 the user's mistake, in one line; 3 some
-inputs or shards failed, the rest is complete.
+inputs or shards failed, the rest is complete; 70 a bug of ours, with its traceback, which
+must not look like an answer.
 """
 
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 
-OK, NO, MISTAKE, PARTIAL = 0, 1, 2, 3
+OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,10 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
         return OK
-    except Exception as e:
+    except Exception as e:  # noqa: BLE001 - told, and by an exit code of its own
         code = exit_code_of(e)
         if code is None:
-            raise
+            traceback.print_exc()
+            return BUG
         sys.stderr.write(f"tokenmill {args.command}: {e}\n")
         return code
 
@@ -56,10 +59,12 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _demo(commands)
     _prepare(commands)
+    _measure(commands)
     _contamination(commands)
     _inspect(commands)
     _size(commands)
     _claims(commands)
+    _probe(commands)
     return top
 
 
@@ -93,8 +98,46 @@ def _prepare(commands) -> None:
     )
     prepare.add_argument("--workers", type=int, help="shards worked on at a time")
     prepare.add_argument(
+        "--estimate",
+        metavar="PATH",
+        help="what tokenmill measure predicted for this recipe, to be held against the run",
+    )
+    prepare.add_argument(
         "--dry-run", action="store_true", help="show inputs, shards, steps and disk; write nothing"
     )
+
+
+def _measure(commands) -> None:
+    measure = _command(commands, "measure", "predict a run of a recipe before it is made")
+    measure.add_argument(
+        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+    )
+    measure.add_argument(
+        "--out", required=True, help="estimate.json, for tokenmill size --corpus; a file"
+    )
+    measure.add_argument(
+        "--probes",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="documents drawn, of which all duplicates are counted (%(default)s)",
+    )
+    measure.add_argument(
+        "--budget",
+        default="20%",
+        metavar="BYTES|FRACTION",
+        help="what is tokenized of the inputs, all of which are read once (20%%)",
+    )
+    measure.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
+    measure.add_argument("--cores", type=int, help="of the run that is predicted; those it has")
+    measure.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a setting of the recipe, as output.seq_len=2048; may be given again",
+    )
+    measure.add_argument("--workers", type=int, help="parts of the inputs read at a time")
 
 
 def _contamination(commands) -> None:
@@ -130,8 +173,9 @@ def _contamination(commands) -> None:
     contamination.add_argument(
         "--folding",
         metavar="LIST",
-        help="disguises to see through: all, none, or some, as entities,compat; without it all"
-        " but accents",
+        help="disguises to see through: all, none, or some of entities, line_breaks, compat,"
+        " invisible, signs, marks (accents), confusables, with commas between them; without it all"
+        " but marks",
     )
     contamination.add_argument(
         "--containment",
@@ -152,7 +196,10 @@ def _contamination(commands) -> None:
 def _inspect(commands) -> None:
     inspect = _command(commands, "inspect", "look at documents, removals, duplicates side by side")
     inspect.add_argument("run", help="run directory")
-    inspect.add_argument("--reason", help="list the documents removed or failed for this reason")
+    inspect.add_argument(
+        "--reason",
+        help="list the documents removed or failed for this reason, or cut into pieces: cut",
+    )
     inspect.add_argument(
         "--doc", type=_doc_id, metavar="DOC_ID", help="show one document and its fate"
     )
@@ -197,6 +244,44 @@ def _size(commands) -> None:
 def _claims(commands) -> None:
     claims = _command(commands, "claims", "published sizing figures, recomputed or explained")
     claims.add_argument("--id", metavar="CLAIM", help="show one claim in full")
+
+
+def _probe(commands) -> None:
+    probe = _command(commands, "probe", "does this storage feed the planned cluster")
+    probe.add_argument("dataset", help="a saved dataset, or a run directory, on the storage")
+    probe.add_argument("--plan", help="plan file, or the name of an example that ships")
+    probe.add_argument("--split", help="of the dataset (train)")
+    probe.add_argument(
+        "--order",
+        choices=("sequential", "chunked", "random", "mmap"),
+        help="in which training reads: record batches, runs of rows at random, single rows at"
+        " random, or these through a plain memory map (as the plan says)",
+    )
+    probe.add_argument("--chunk-rows", type=int, metavar="N", help="read at once in order chunked")
+    probe.add_argument(
+        "--accelerators", type=int, metavar="N", help="that this host must feed (those of a node)"
+    )
+    probe.add_argument("--most", type=int, metavar="N", help="to be tried (those of the job)")
+    probe.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="that stand for them (twice the cores, 8 at most)",
+    )
+    probe.add_argument(
+        "--seconds", type=float, default=120.0, help="for reading, in all (%(default)g)"
+    )
+    probe.add_argument(
+        "--checkpoint", metavar="FOLDER", help="write checkpoints here too, and read them back"
+    )
+    probe.add_argument(
+        "--checkpoint-bytes", metavar="SIZE", help="of a node's checkpoint, at most (1GB)"
+    )
+    probe.add_argument(
+        "--fill", metavar="SIZE", help="first write a dataset of random token ids, as 150GB"
+    )
+    probe.add_argument("--remove", action="store_true", help="delete it when all is read")
+    probe.add_argument("--out", metavar="FOLDER", help="write probe.md, .html and .json")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def contamination_flow(check: Check, out: Path) -> dict[str, Any]:
     report = check_contamination(check, out, as_tasks)
     names = [benchmark["name"] for benchmark in report["benchmarks"]]
     for benchmark, key in zip(report["benchmarks"], artifact_keys(names), strict=True):
-        rows = found_items(out / report["files"]["items"], benchmark["name"])
+        rows = item_rows(out / report["files"]["items"], benchmark["name"])
         create_table_artifact(table=rows, key=key, description=in_a_sentence(benchmark))
     markdown = (out / DOCUMENT).read_text(encoding="utf-8")
     create_markdown_artifact(markdown, key=KEY)
@@ -54,12 +54,13 @@ def artifact_keys(names: Iterable[str]) -> list[str]:
     return keys
 
 
-def found_items(path: Path, benchmark: str) -> list[dict[str, Any]]:
+def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
     """The items of a benchmark that stand in the corpus, those first of which most does.
 
     path: items.parquet.
     """
-    is_found = (pc.field("docs") > 0) | (pc.field("copy_docs") > 0)
+    columns = [pc.field(name) > 0 for name in ("docs", "widespread_docs", "copy_docs")]
+    is_found = columns[0] | columns[1] | columns[2]
     wanted = (pc.field("benchmark") == benchmark) & is_found
     order = [(name, "descending") for name in ("found_frac", "containment", "docs")]
     found = pq.read_table(path, filters=wanted).sort_by(order)
@@ -76,5 +77,6 @@ def in_a_sentence(benchmark: dict[str, Any]) -> str:
         f"{benchmark['dirty']:,} of {tested:,} items that n-grams of {benchmark['ngram']} words can"
         f" test are dirty, {benchmark['found_whole']:,} of {benchmark['untestable']:,} others were"
         f" found whole, in {benchmark['docs']:,} documents; of the rest {benchmark['edited']:,}"
-        " stand in the corpus as edited copies"
+        " stand in the corpus as edited copies, and"
+        f" {benchmark['widespread']:,} in too many documents to be dirty"
     )

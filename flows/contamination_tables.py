@@ -13,10 +13,19 @@ from rich.text import Text
 
 from flows.show import console, printable, table
 from flows.troubles import bounded, failures
+from pipelines.contamination.counted import (
+    counted,
+    edited_documents,
+    found_in_short,
+    total,
+    warnings,
+)
 from pipelines.contamination.run import DOCUMENT
+from sizing.document.section import count
 from sizing.units import format_bytes
 
-MOST_WORST, MOST_SOURCES, MOST_EXAMPLES, MOST_EDITED, MOST_IGNORED = 5, 5, 3, 2, 3
+MOST_WORST, MOST_SOURCES = 5, 5
+MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of examples
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
 MATCH = "bold black on yellow"
 
@@ -27,21 +36,24 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     """Print what was found, in the order a reader asks."""
     show = console()
     documents = report["documents"]
+    read = count(documents["read"], "document")
     show.print(
-        f"{documents['read']:,} documents, {format_bytes(documents['text_bytes'])} of text,"
-        f" searched for {sum(b['items'] for b in report['benchmarks']):,} items"
+        f"{read}, {format_bytes(documents['text_bytes'])} of text,"
+        f" searched for {count(total(report['benchmarks'], 'items'), 'item')}"
     )
+    for sentence in found_in_short(report, read):
+        show.print(Text(printable(sentence)))
     show.print()
-    show.print(_benchmarks(report["benchmarks"], with_edited=bool(report["settings"]["copies"])))
+    show.print(benchmarks_table(report["benchmarks"], "items of benchmarks"))
     for made in (_foldings(report["benchmarks"]), _worst(report), _sources(report)):
         if made.row_count:
             show.print()
             show.print(made)
     _ignored(show, report)
-    examples = one_a_benchmark(report["examples"])[:MOST_EXAMPLES]
-    for example in (*examples, *one_a_benchmark(report["edited"])[:MOST_EDITED]):
-        show.print()
-        show.print(_example(example))
+    for kind, most in MOST_SHOWN.items():
+        for example in one_a_benchmark(report[kind])[:most]:
+            show.print()
+            show.print(_example(example))
     show.print()
     for line in _troubles(report):
         show.print(Text(printable(line)))
@@ -50,28 +62,28 @@ def show_report(report: dict[str, Any], out: Path) -> None:
         show.print(Text(f"{name:<9} {folder / report['files'][name]}"))
 
 
-def _benchmarks(benchmarks: Sequence[Row], *, with_edited: bool) -> Table:
-    """Columns of numbers of items, but for the share and the last one."""
-    edited = ("edited",) if with_edited else ()
-    columns = (
-        *("benchmark", ">N", ">items", ">clean", ">dirty", ">dirty\n%"),
-        *(">not\ntestable", ">found\nwhole", *(f">{name}" for name in edited), ">docs"),
-    )
+def benchmarks_table(benchmarks: Sequence[Row], title: str) -> Table:
+    """Numbers of items, but for the share, the documents and N; only columns that tell something.
+
+    benchmarks: as of `pipelines.contamination.summary.summarize`.
+    """
+    columns = counted(benchmarks)
     rows = [
-        (
-            *(b[name] for name in ("name", "ngram", "items", "clean", "dirty")),
-            percent(b["dirty_frac"]),
-            *(b[name] for name in ("untestable", "found_whole", *edited, "docs")),
-        )
+        (b["name"], *(_share(b[k]) if k == "dirty_frac" else b.get(k) for k in columns))
         for b in benchmarks
     ]
-    return table("items of benchmarks that stand in the corpus", columns, rows)
+    labels = (f">{label}".replace(" ", "\n") for label in columns.values())
+    return table(title, ("benchmark", *labels), rows)
 
 
-def percent(frac: float | None) -> str:
+def _share(frac: float | None) -> str:
+    return "-" if frac is None else f"{hundredths(frac)} %"
+
+
+def hundredths(frac: float | None) -> str:
     """A share as it is read: "-" if there is none to tell.
 
-    >>> percent(4 / 3270), percent(0.0), percent(None)
+    >>> hundredths(4 / 3270), hundredths(0.0), hundredths(None)
     ('0.122', '0', '-')
     """
     return "-" if frac is None else f"{100 * frac:.3g}"
@@ -95,7 +107,7 @@ def _worst(report: Row) -> Table:
             f"{w['source']}: {w['id']}",
             w["items"],
             format_bytes(w["overlap_bytes"]),
-            percent(w["overlap_bytes"] / w["text_bytes"]),
+            hundredths(w["overlap_bytes"] / w["text_bytes"]),
         )
         for w in report["worst"][:MOST_WORST]
     ]
@@ -105,8 +117,10 @@ def _worst(report: Row) -> Table:
 
 def _sources(report: Row) -> Table:
     found = report["sources"] if len(report["sources"]) > 1 else ()
-    rows = [(s["source"], s["docs"], s["pairs"]) for s in found[:MOST_SOURCES]]
-    return table("sources", ("source", ">documents", ">items in them"), rows)
+    names = ["docs", "pairs", *(["edited_docs"] if edited_documents(report) else [])]
+    rows = [(s["source"], *(s[name] for name in names)) for s in found[:MOST_SOURCES]]
+    labels = {"docs": ">documents", "pairs": ">items in them", "edited_docs": ">with edited copies"}
+    return table("sources", ("source", *(labels[name] for name in names)), rows)
 
 
 def _ignored(show: Console, report: Row) -> None:
@@ -115,8 +129,20 @@ def _ignored(show: Console, report: Row) -> None:
         reasons = ", ".join(f"{k:,} {name}" for name, k in report["n_ignored"].items() if k)
         show.print()
         show.print(f"{n:,} n-grams stand in the corpus but count for nothing ({reasons}), as")
-        for row in report["ignored"][:MOST_IGNORED]:
-            show.print(Text(f"  {row['documents']:,} documents: {printable(row['passage'])}"))
+        for row in one_a_reason(report["ignored"]):
+            documents = count(row["documents"], "document")
+            show.print(Text(f"  {documents}: {printable(row['passage'])}"))
+
+
+def one_a_reason(ignored: Sequence[Row]) -> list[Row]:
+    """The first passage of each reason; those in too many documents first, which may be items.
+
+    >>> rows = [{"reason": reason} for reason in ("letterless", "frequent", "frequent")]
+    >>> one_a_reason(rows)
+    [{'reason': 'frequent'}, {'reason': 'letterless'}]
+    """
+    first = {row["reason"]: row for row in reversed(ignored)}
+    return [first[reason] for reason in sorted(first, key=lambda r: ("frequent" not in r, r))]
 
 
 def one_a_benchmark(examples: Sequence[Row]) -> list[Row]:
@@ -143,21 +169,24 @@ def _example(example: Row) -> Group:
     made = Table(box=None, pad_edge=False, show_header=True, expand=True)
     for head in heads:
         made.add_column(Text(printable(head), style="bold"), ratio=1, overflow="fold")
-    made.add_row(_item(example["item_text"]), _document(example))
+    made.add_row(_item(example["item_text"], copied="containment" in example), _document(example))
     return Group(made, Padding(Text(_how(example), style="dim"), (0, 0)))
 
 
 def _how(example: Row) -> str:
     seen = f", seen through {', '.join(example['foldings'])}" if example["foldings"] else ""
     if "containment" in example:
-        return f"a copy with {percent(example['containment'])} % of the item's word pairs{seen}"
-    places = f"{example['spans']} place{'s' if example['spans'] > 1 else ''}"
-    return f"{percent(example['found_frac'])} % of the item's n-grams in {places}{seen}"
+        return f"a copy with {hundredths(example['containment'])} % of the item's word pairs{seen}"
+    places = count(example["spans"], "place")
+    return f"{hundredths(example['found_frac'])} % of the item's n-grams in {places}{seen}"
 
 
-def _item(item: Row) -> Text:
+def _item(item: Row, *, copied: bool) -> Text:
+    """The longest stretch of it marked; of a copy that was edited all from its first word on."""
     text, spans = item["text"], [tuple(span) for span in item["spans"]]
     start, end = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
+    if copied and spans:
+        start, end = spans[0][0], spans[-1][1]
     return highlighted(text[:start], text[start:end], text[end:])
 
 
@@ -184,7 +213,7 @@ def _middle_out(text: str) -> str:
 
 
 def _troubles(report: Row) -> list[str]:
-    lines = failures(report)
+    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report)]
     failed = report["documents"]["failed"]
     if failed:
         causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())

@@ -22,6 +22,8 @@ class Watcher(Protocol):
 
     def end(self, phase: str) -> None: ...
 
+    def tell(self, line: str) -> None: ...
+
 
 class Silent:
     def start(self, phase: str, works: int) -> None:
@@ -31,6 +33,9 @@ class Silent:
         pass
 
     def end(self, phase: str) -> None:
+        pass
+
+    def tell(self, line: str) -> None:
         pass
 
 
@@ -49,13 +54,13 @@ class Lines:
         self._done += 1
         if time.monotonic() - self._told >= LINE_EVERY_S:
             self._told = time.monotonic()
-            self._say(f"{phase}: {self._done} of {self._works}")
+            self.tell(f"{phase}: {self._done} of {self._works}")
 
     def end(self, phase: str) -> None:
         took = time.monotonic() - self._started
-        self._say(f"{phase}: {self._done} of {self._works} in {took:.1f} s")
+        self.tell(f"{phase}: {self._done} of {self._works} in {took:.1f} s")
 
-    def _say(self, line: str) -> None:
+    def tell(self, line: str) -> None:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
@@ -75,6 +80,9 @@ class Bars:
 
     def end(self, phase: str) -> None:
         self._progress.stop_task(self._task)
+
+    def tell(self, line: str) -> None:
+        self._progress.console.print(line, markup=False, highlight=False)
 
 
 NOTHING = Silent()

@@ -21,9 +21,12 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from flows.progress import watcher
+
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
 POLL_S = 0.1
+STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
 CLIENT = ("prefect", "flows.tasks")  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
@@ -65,6 +68,7 @@ def embedded_server() -> Iterator[str | None]:
     if user_has_server():
         yield None
         return
+    watcher.get().tell(STARTING)
     with contextlib.ExitStack() as stack:
         home = os.environ.get("PREFECT_HOME") or stack.enter_context(_home())
         settings = {"PREFECT_HOME": home, **EMBEDDED_SETTINGS}

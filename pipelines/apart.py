@@ -1,11 +1,14 @@
-"""What a run writes must not lie where it reads: the next run would take it for input."""
+"""What a run writes must not lie where one reads: it would be taken for input."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from pipelines.errors import ConfigError
+from pipelines.manifest import read_manifest
 from pipelines.shard import Input
+
+MOST_PATHS = 3  # named in a message
 
 
 def check_apart(inputs: Iterable[Input], out: Path) -> None:
@@ -19,5 +22,39 @@ def check_apart(inputs: Iterable[Input], out: Path) -> None:
         folder = Path(fixed if fixed.endswith("/") else os.path.dirname(fixed))
         root = Path(given.path) if os.path.isdir(given.path) else folder
         deep = os.path.isdir(given.path) or "**" in given.path
-        if "://" not in given.path and deep and out.absolute().is_relative_to(root.absolute()):
+        # links and ".." resolved: what lies inside is read, whatever it is called
+        if "://" not in given.path and deep and out.resolve().is_relative_to(root.resolve()):
             raise ConfigError(f"{out}: lies inside the input {given.path}; choose another --out")
+
+
+def refuse_runs(inputs: Iterable[Input]) -> None:
+    """Refuse a run directory, or a folder of one, as input.
+
+    Raises:
+        ConfigError: names the inputs that the run was made from, or the way out.
+    """
+    for given in inputs:
+        path = Path(given.path)
+        made = next((r for folder in (path, path.parent) if (r := _run_in(folder))), None)
+        if path.is_dir() and made is not None:
+            raise ConfigError(f"{given.path}: {made}")
+
+
+def _run_in(folder: Path) -> str | None:
+    """What a folder holds that is a run's; None if it is none's."""
+    try:
+        identity = (read_manifest(folder) or {}).get("identity")
+    except ConfigError:  # a manifest of somebody else's
+        return None
+    if not isinstance(identity, dict):
+        return None
+    if "check" in identity:
+        return "made by contamination, holds reports, not text; name the corpus"
+    if "recipe" not in identity:
+        return None
+    paths = [i["path"] for i in identity["recipe"]["inputs"]]
+    more = f" and {len(paths) - MOST_PATHS} more" if len(paths) > MOST_PATHS else ""
+    return (
+        "a run of prepare, holds tokens, not text; name the inputs it was made from:"
+        f" {', '.join(paths[:MOST_PATHS])}{more}"
+    )

@@ -52,6 +52,5 @@ class Decontaminate(Matching):
     def name(self) -> str:
         return NAME
 
-    def every_piece(self) -> Cutting:
-        """How to cut, the short pieces not yet dropped."""
-        return Cutting(window_chars=self.window_chars, least_chars=0, most_pieces=self.most_pieces)
+    def cutting(self) -> Cutting:
+        return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)

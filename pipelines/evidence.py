@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from dedup.overlap import Hits
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.found import hits_of
-from pipelines.contamination.overlap_rows import overlap_rows
+from pipelines.contamination.overlap_rows import OVERLAP, overlap_rows
 
 
 class Evidence(NamedTuple):
@@ -46,7 +46,8 @@ def evidence(
     hits = hits_of(found)
     hits = hits.only(~ignored[hits.grams])._replace(n_docs=batch.num_rows)
     hits = hits._replace(docs=docs[hits.docs])
-    spans = overlap_rows(found, index, ignored)
+    none = pa.RecordBatch.from_pylist([], schema=OVERLAP)
+    spans = pa.concat_batches([none, *overlap_rows(found, index, ignored)])
     ngrams = np.bincount(hits.docs, minlength=batch.num_rows)
     return Evidence(hits, spans, ngrams, _details(batch, spans))
 

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import tokenizers
 
+from dedup import ngram_index
+from dedup.fold_tables import FOLD_VERSION
 from pipelines.benchmark.files import files_of
 from pipelines.manifest import open_run
 from pipelines.normalize import NORMALIZE_VERSION
@@ -35,6 +37,8 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
             "output": OUTPUT_VERSION,
             "schema": SCHEMA_VERSION,
             "normalize": str(NORMALIZE_VERSION),
+            "fold": FOLD_VERSION,
+            "index": ngram_index.FORMAT,
             "tokenizers": tokenizers.__version__,
             "pyarrow": pa.__version__,  # normalizes text
         },

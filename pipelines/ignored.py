@@ -4,22 +4,20 @@ found of every shard, less duplicates ─┬─ documents of each n-gram ── 
                                        └─ analysis ── what is in the corpus, as data
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.gram_counts import GramCounts, document_counts
 from dedup.ngram_index import MIN_WORDS
 from pipelines.arrow_files import arrow_file
 from pipelines.atomic import write_json
 from pipelines.config import Config
 from pipelines.contamination.analysis import Analysis
 from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.counts import ignored_grams
-from pipelines.contamination.found import hits_of
+from pipelines.contamination.counts import count_corpus, ignored_grams
 from pipelines.contamination.summary import summarize
 from pipelines.decontaminate import Decontaminate
 from pipelines.duplicates import read_duplicates
@@ -41,11 +39,10 @@ def find_ignored(
     step = steps[-1]
     assert isinstance(step, Decontaminate)
     index = BenchmarkIndex.load(job.index, step)
-    counts = _counts(
-        (found for key in shards for found in surviving(job, pass_index, steps, key)), index
-    )
+    founds = (found for key in shards for found in surviving(job, pass_index, steps, key))
+    counts = count_corpus(founds, len(index.ngrams.hashes))
     ignored = ignored_grams(index, counts)
-    analysis = Analysis(index.texts, index.ngrams, ignored)
+    analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
     for key in shards:
         for found in surviving(job, pass_index, steps, key):
             analysis.add(found)
@@ -53,16 +50,6 @@ def find_ignored(
     write_ignored(paths[0], ignored | of_short_items(index))
     write_json(paths[1], summarize(index, analysis, counts))
     return Done(files=paths)
-
-
-def _counts(founds: Iterable[pa.RecordBatch], index: BenchmarkIndex) -> GramCounts:
-    """In how many documents each n-gram stands; added up in place, shards may be many."""
-    docs = np.zeros(len(index.ngrams.hashes), np.int64)
-    for found in founds:
-        counts = document_counts(hits_of(found))
-        docs[counts.grams] += counts.docs
-    met = np.flatnonzero(docs)
-    return GramCounts(met, docs[met])
 
 
 def surviving(

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipelines.cut_out import CutOut, cut_out, overlaps_of
 from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.manifest import read_manifest
@@ -34,13 +35,20 @@ def open_run(out: Path) -> dict[str, Any]:
     """The manifest of a run directory.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or not one that prepare made.
     """
     found = read_manifest(out)
     if found is None:
         raise ConfigError(
             f"{out}: no run here (no manifest.json); name a directory that prepare made"
         )
+    if "check" in found["identity"]:
+        raise ConfigError(
+            f"{out}: made by contamination; inspect shows runs of prepare; see"
+            f" {out / 'contamination.html'}"
+        )
+    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
+        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
     return found
 
 
@@ -112,6 +120,20 @@ def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
             batch = step(batch).kept
     text: str = batch["text"][0].as_py()
     return text.encode()
+
+
+def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
+    """The text of a document as it came to the step that cut it, and what was cut out of it.
+
+    Of a document that was not cut, what repeats benchmark items.
+
+    document: of `documents`, whole.
+    """
+    doc_id = document["doc_id"]
+    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    text = as_decontaminated(recipe, document)
+    links = [p for p in pieces(out, [doc_id]) if p["parent_doc_id"] == doc_id]
+    return text, cut_out(text, links, overlaps_of(out, [doc_id]))
 
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:

@@ -11,9 +11,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pipelines.atomic import PARTIAL, sweep_partials, write_json
+from pipelines.differences import differences
 from pipelines.errors import ConfigError
 from pipelines.receipt import digest_of
 
@@ -24,10 +26,13 @@ SHOWN = 3  # differences listed in a refusal
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
-def open_run(out: Path, identity: dict[str, Any]) -> str:
+def open_run(
+    out: Path, identity: dict[str, Any], words: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Begin a run in `out`, or continue the one that is there; return its identity's digest.
 
     identity: all that decides the output, as JSON.
+    words: what the command line calls its settings; see `differences`.
 
     Raises:
         ConfigError: `out` holds a run of other settings or inputs, or other files,
@@ -37,11 +42,11 @@ def open_run(out: Path, identity: dict[str, Any]) -> str:
     if found is None:
         write_json(out / "manifest.json", {"status": RUNNING, "identity": identity})
     else:
-        differences = list(_differences(found["identity"], identity))
-        if differences:
+        told = differences(found["identity"], identity, words)
+        if told:
             raise ConfigError(
-                f"{out}: made by another run: {'; '.join(differences[:SHOWN])}"
-                f"{f' and {len(differences) - SHOWN} more' if len(differences) > SHOWN else ''};"
+                f"{out}: made by another run: {'; '.join(told[:SHOWN])}"
+                f"{f' and {len(told) - SHOWN} more' if len(told) > SHOWN else ''};"
                 " choose another --out, or delete this one"
             )
     return digest_of([json.dumps(identity, sort_keys=True)])
@@ -130,20 +135,3 @@ def _usable(out: Path) -> None:
             f"{out}: not a run directory, but holds {', '.join(others[:SHOWN])};"
             " choose an empty or new one"
         )
-
-
-def _differences(there: Any, here: Any, at: str = "") -> Iterator[str]:
-    if isinstance(there, Mapping) and isinstance(here, Mapping):
-        for key in sorted(there.keys() | here.keys()):
-            place = f"{at}.{key}" if at else key
-            yield from _differences(there.get(key), here.get(key), place)
-    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        for i, (a, b) in enumerate(zip(there, here, strict=True)):
-            yield from _differences(a, b, f"{at}.{i}")
-    elif there != here:
-        yield f"{at} is {_short(there)} there, {_short(here)} here"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -33,10 +33,16 @@ LOOKERS = 16  # files looked into at a time: on an object store each look waits 
 class _Source(NamedTuple):
     number: int
     wanted: Input
+    in_recipe: bool
+
+    @property
+    def place(self) -> str:
+        """What messages begin with: where in a recipe it stands, if it stands in one."""
+        return f"inputs.{self.number}: " if self.in_recipe else ""
 
     @property
     def where(self) -> str:
-        return f"inputs.{self.number}: {self.wanted.path}"
+        return f"{self.place}{self.wanted.path}"
 
 
 class _Found(NamedTuple):
@@ -55,10 +61,18 @@ class _Selection:
     missing: list[str]
 
 
-def plan_inputs(inputs: Sequence[Input], shard_bytes: int, *, limits: Limits | None = None) -> Plan:
+def plan_inputs(
+    inputs: Sequence[Input],
+    shard_bytes: int,
+    *,
+    limits: Limits | None = None,
+    in_recipe: bool = True,
+) -> Plan:
     """Find, inspect and cut all inputs.
 
     A file that cannot be cut goes to `failed`, and the rest goes on.
+
+    in_recipe: whether whoever named the inputs wrote a recipe, or paths on a command line.
 
     Raises:
         ConfigError: an input is not there, may not be read, or its format cannot be told.
@@ -69,7 +83,7 @@ def plan_inputs(inputs: Sequence[Input], shard_bytes: int, *, limits: Limits | N
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
-        source = _Source(index, wanted)
+        source = _Source(index, wanted, in_recipe)
         mine = _expanded(source)
         selection = _selected(source, mine)
         files += mine
@@ -90,7 +104,7 @@ def _expanded(source: _Source) -> list[InputFile]:
     try:
         return expand(source.wanted.path)
     except (InputError, OSError) as e:
-        raise ConfigError(f"inputs.{source.number}: {e}") from None
+        raise ConfigError(f"{source.place}{e}") from None
 
 
 def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
@@ -107,10 +121,10 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
         alike = [f for f in others if every or format_of(f.name) == wanted.format]
         found = [_Found(f, wanted.format) for f in alike or others]
     if files and not found and not datasets:
-        raise ConfigError(
-            f"{source.where}: {_names(others)} tell no format;"
-            " say which in the recipe, as {path: …, format: text}"
-        )
+        way = "say which in the recipe, as {path: …, format: text}"
+        if not source.in_recipe:
+            way = "rename them, as NAME.txt for text; see README for the others"
+        raise ConfigError(f"{source.where}: {_names(others)} tell no format; {way}")
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in found]
     placed += [(posixpath.dirname(f.path), _Found(f, "arrow")) for d in chosen for f in d.files]
@@ -128,7 +142,7 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
     try:
         datasets = find_saved(files)
     except InputError as e:
-        raise ConfigError(f"inputs.{source.number}: {e}") from None
+        raise ConfigError(f"{source.place}{e}") from None
     splits = sorted({d.split or "" for d in datasets})
     if wanted.format == "dataset" and not datasets:
         raise ConfigError(f"{source.where}: no saved dataset, it would have a state.json")

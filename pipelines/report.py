@@ -12,17 +12,27 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipelines.atomic import write_json, write_text
+from pipelines.contamination.counted import warnings
 from pipelines.contamination.report_found import found_sections
 from pipelines.ratios import fixed, with_error
 from pipelines.report_failures import failed_in_short, failure_blocks
 from pipelines.report_html import report_page
+from pipelines.report_requirements import requirement_blocks
 from pipelines.summary import removed_by_reason
 from sizing.document.markdown import markdown
 from sizing.document.section import NONE, Section, Table, count, table
-from sizing.units import format_bytes, format_quantity
+from sizing.units import format_bytes
 
 Report: TypeAlias = Mapping[str, Any]
 
+RULES = {  # of actions whose name does not say all
+    "paragraph": " Dropped are paragraphs of at least 13 words with at least half of their n-grams"
+    " from benchmarks."
+}
+LEFT = (
+    "Only n-gram overlaps count here: edited copies of items stay. Search the dataset with"
+    " tokenmill contamination to see them, and with --containment none to see what else is left."
+)
 CORPUS_WIDE = ("exact", "near", "decontaminate")
 
 
@@ -48,7 +58,7 @@ def sections(report: Report) -> list[Section]:
         _section("duplicates", "Duplicates", _duplicates(report)),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(found) if found else []),
-        _section("requirements", "Storage requirements", _requirements(report)),
+        _section("requirements", "Storage requirements", requirement_blocks(report)),
         _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
         _section("origin", "How it was made", _origin(report)),
@@ -178,27 +188,8 @@ def _decontaminate(report: Report) -> list[str | Table]:
         f" Of {bytes_in} of text {edited} was cut out and {gone} dropped."
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
-    ]
-
-
-def _requirements(report: Report) -> list[str | Table]:
-    wanted = report.get("requirements") or []
-    if not wanted:
-        return []
-    rows = [(r["name"], _shown(r), _interval(r), r.get("rests_on") or _basis(r)) for r in wanted]
-    formulas = [(r["name"], r["formula"], r["source"]) for r in wanted]
-    given = [(r["name"], i) for r in wanted for i in r["inputs"]]
-    inputs = [(name, i["name"], _shown(i), _basis(i), i["source"]) for name, i in given]
-    of_input = ("requirement", "`input", ">value", "*basis", "source")
-    assumed = [(a["name"], _shown(a), a["source"]) for a in report.get("sizing_assumptions") or []]
-    return [
-        "For this corpus as measured, and a training cluster as assumed below: tokenmill size"
-        " takes a plan with your own figures. Storage is in SI units: 1 TB is 10^12 bytes. An"
-        " interval covers the spread of bytes per token over shards, and nothing else.",
-        table("Required", ("requirement", ">value", "95 % interval", "*rests on"), rows),
-        table("Assumed", ("input", ">value", "source"), assumed, folded=True),
-        table("Formulas", ("requirement", "`formula", "source"), formulas, folded=True),
-        table("Inputs of each formula", of_input, inputs, folded=True),
+        f"{RULES.get(action, '')}",
+        " ".join([LEFT, *warnings(report["contamination"])]),
     ]
 
 
@@ -286,20 +277,3 @@ def _whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _equal(left: int, right: int) -> str:
     return "=" if left == right else "≠"
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    low, high = row.get("low"), row.get("high")
-    if low is None or high is None:
-        return NONE
-    return " to ".join(format_quantity(v, row["unit"], digits=4) for v in (low, high))
-
-
-def _shown(given: Mapping[str, Any]) -> str:
-    return str(given.get("shown") or format_quantity(given["value"], given["unit"]))
-
-
-def _basis(given: Mapping[str, Any]) -> str:
-    if given.get("computed_by") is not None:
-        return "computed"
-    return "measured" if given["measured"] else "assumed"

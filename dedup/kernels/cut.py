@@ -23,23 +23,12 @@ def behind(data: U8, i: int, end: int, chars: int) -> int:
     return i
 
 
-@inlined
-def has_chars(data: U8, i: int, end: int, chars: int) -> bool:
-    """Whether `data[i:end]` has at least `chars` code points."""
-    while chars > 0 and i < end:
-        if (data[i] & 0xC0) != 0x80:
-            chars -= 1
-        i += 1
-    return chars <= 0
-
-
 @kernel
 def cut_documents(
     data: U8,
     offsets: I64,
     spans: I64,
     window: int,
-    least: int,
     most: int,
     pieces: I64,
     n_pieces: I64,
@@ -56,7 +45,6 @@ def cut_documents(
     for d in range(n_pieces.shape[0]):
         begin, end = offsets[d], offsets[d + 1]
         of_doc = kept
-        n = 0
         i = begin
         is_whole = s == spans.shape[0] or spans[s, 0] != d
         while i < end or is_whole:
@@ -67,18 +55,16 @@ def cut_documents(
                 after = behind(data, begin + spans[s, 2], end, window)
                 s += 1
             if i < stop or is_whole:
-                n += 1
-                if is_whole or has_chars(data, i, stop, least):
-                    pieces[kept, 0] = d
-                    pieces[kept, 1] = i - begin
-                    pieces[kept, 2] = stop - begin
-                    kept += 1
+                pieces[kept, 0] = d
+                pieces[kept, 1] = i - begin
+                pieces[kept, 2] = stop - begin
+                kept += 1
             i = max(i, after)
             is_whole = False
         while s < spans.shape[0] and spans[s, 0] == d:
             s += 1
-        n_pieces[d] = n
-        if n > most:
+        n_pieces[d] = kept - of_doc
+        if n_pieces[d] > most:
             kept = of_doc
     return kept
 

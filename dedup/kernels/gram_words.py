@@ -1,4 +1,4 @@
-"""Kernels that split text into gram words, and tell where in the text a word stands.
+"""Kernels that split text into gram words, and tell what stands where in it.
 
 UTF-8 bytes --> letters of words, one word after the other (--> `words.hash_words`)
 """
@@ -11,10 +11,11 @@ from dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
-SPACE = np.uint8(0x81)
+SPACE = np.uint8(0x81)  # of code points too
 DELETE = np.uint8(0x82)
 KEEP = np.uint8(0)  # of code points
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
+LINE_FEED = np.uint8(0x0A)
 FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
 # Unsigned indices: a signed one is tested for being negative at each use.
 ZERO = np.uint64(0)
@@ -197,6 +198,63 @@ def letterless_runs(
                 longest = max(longest, run)
                 is_word = has_letter = False
         runs[s] = longest
+
+
+@kernel
+def mark_letters(
+    data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, is_letter: U8, lettered: U8
+) -> None:
+    """Tell which words have a letter.
+
+    begins, stops, doc_words: of `dedup.gram_words.Block`.
+    is_letter: as of `letterless_runs`.
+    lettered: (n_words,), out: 1 or 0.
+    """
+    for d in range(begins.shape[0]):
+        i = begins[d]
+        for w in range(doc_words[d], doc_words[d + 1]):
+            lettered[w] = 0
+            while i < stops[w]:
+                kind = chars.ascii[data[i]]
+                if kind == NON_ASCII:
+                    cp, i = code_point(data, i, stops[w])
+                    lettered[w] |= is_letter[place(chars, cp)]
+                else:
+                    i += 1
+                    lettered[w] |= np.uint8((kind >= FIRST_LETTER) & (kind <= LAST_LETTER))
+
+
+@kernel
+def blank_lines(data: U8, offsets: I64, chars: Chars, blanks: I64) -> int:
+    """Find where nothing but white space, if anything, stands between two line feeds or more.
+
+    blanks: (>= line feeds // 2, 3), out: document; byte of it at which the first line feed
+        stands, and byte after the last, of as many with white space between as there are.
+    Returns how many there are.
+    """
+    n = 0
+    for d in range(offsets.shape[0] - 1):
+        begin, stop = offsets[d], offsets[d + 1]
+        i = begin
+        first = last = stop
+        while i < stop:
+            kind = chars.ascii[data[i]]
+            after = i + 1
+            if kind == NON_ASCII:
+                cp, after = code_point(data, i, stop)
+                kind = chars.kinds[place(chars, cp)]
+            if data[i] == LINE_FEED:
+                first = min(first, i)
+                last = i
+            if first < last and (kind != SPACE or after >= stop):
+                blanks[n, 0] = d
+                blanks[n, 1] = first - begin
+                blanks[n, 2] = last + 1 - begin
+                n += 1
+            if kind != SPACE:
+                first = last = stop
+            i = after
+    return n
 
 
 @kernel

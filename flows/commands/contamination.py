@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,11 +17,16 @@ from flows.troubles import exit_code
 from pipelines.benchmark.known import read_known
 from pipelines.benchmark.spec import FORM, parse_benchmark
 from pipelines.contamination.copies import Copies
-from pipelines.contamination.job import Check
+from pipelines.contamination.job import Check, ContaminationJob
 from pipelines.contamination.matching import Folds, Matching
 from pipelines.contamination.run import finished_report, opened, plan_check
 from pipelines.errors import ConfigError
 from pipelines.shard import Input
+from sizing.nearest import nearest
+from sizing.percent import parse_fraction
+
+MOST_FILES = 10  # of a benchmark, named
+OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,18 +43,32 @@ def run(args: argparse.Namespace) -> int:
 def check_with_progress(check: Check, out: Path, *, quiet: bool) -> dict[str, Any]:
     """Run the flow against the user's Prefect server, or against one of its own."""
     with opened(check, out, plan_check(check)) as job:
+        if not quiet:
+            sys.stderr.writelines(f"{line}\n" for line in several_files(job))
         found = finished_report(job)  # this, and the user's mistakes, before a server is started
     if found is not None:
         return found
-    with embedded_server(), watching(quiet=quiet):
+    with watching(quiet=quiet), embedded_server():
         from flows.contamination import run_contamination  # Prefect reads its settings then
 
         return run_contamination(check, out)
 
 
+def several_files(job: ContaminationJob) -> list[str]:
+    """A line for each benchmark that is read from more than one file: perhaps it should not be."""
+    benchmarks = zip(job.check.matching.benchmarks, job.benchmark_files, strict=True)
+    return [
+        f"benchmark {benchmark.name!r}: {len(files)} files of {benchmark.path}:"
+        f" {', '.join(files[:MOST_FILES])}{', …' if len(files) > MOST_FILES else ''}"
+        for benchmark, files in benchmarks
+        if len(files) > 1
+    ]
+
+
 def has_hit(report: dict[str, Any]) -> bool:
-    """Whether any item of any benchmark stands in the corpus, perhaps as an edited copy."""
-    return any(b["dirty"] or b["found_whole"] or b["edited"] for b in report["benchmarks"])
+    """Whether any item of any benchmark stands in the corpus, perhaps edited or all over it."""
+    kinds = ("dirty", "found_whole", "edited", "widespread")
+    return any(b[kind] for b in report["benchmarks"] for kind in kinds)
 
 
 def parse_check(args: argparse.Namespace) -> Check:
@@ -90,9 +110,13 @@ def _ngram(text: str) -> int | Literal["auto"]:
 
 
 def _most_docs(text: str) -> int | None:
-    if not (text.isdecimal() or text == "none"):
-        raise ConfigError(f"--most-docs {text!r}: write a number of documents, or none")
-    return None if text == "none" or int(text) == 0 else int(text)
+    if text == "none":
+        return None
+    if not (text.isdecimal() and int(text)):
+        raise ConfigError(
+            f"--most-docs {text!r}: write a number of documents, 1 at least; none is no limit"
+        )
+    return int(text)
 
 
 def _copies(text: str) -> Copies | None:
@@ -100,10 +124,10 @@ def _copies(text: str) -> Copies | None:
     if text == "none":
         return None
     with contextlib.suppress(ValueError):
-        least = Copies(threshold=float(text))
+        least = Copies(threshold=parse_fraction(text))
         short = max(least.threshold, least.short_threshold)
         return least.model_copy(update={"short_threshold": short})
-    raise ConfigError(f"--containment {text!r}: write a share above 0, up to 1, or none")
+    raise ConfigError(f"--containment {text!r}: write a share above 0, up to 1 (100%), or none")
 
 
 def _folds(text: str | None) -> Folds:
@@ -115,8 +139,10 @@ def _folds(text: str | None) -> Folds:
     names = {name.strip() for name in text.split(",")}
     unknown = sorted(names - set(FOLDINGS))
     if unknown:
+        near = OTHER_NAMES.get(unknown[0]) or nearest(unknown[0], FOLDINGS, most=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
-            f"--folding {unknown[0]!r}: no such folding; write all, none, or some of"
+            f"--folding {unknown[0]!r}: no such folding; {hint}write all, none, or some of"
             f" {', '.join(FOLDINGS)} with commas between them"
         )
     return Folds(**{name: name in names for name in FOLDINGS})

@@ -11,15 +11,19 @@ from rich.panel import Panel
 from rich.text import Text
 
 from flows.cli import OK
+from flows.cut_document import show_cut, show_pieces
 from flows.show import as_json, console, printable, table
+from pipelines.cut_out import count_cut, cut_documents
+from pipelines.decontaminate import NAME
 from pipelines.encode.reference import open_reference
 from pipelines.errors import ConfigError
-from pipelines.inspect import Pair, beside, documents, open_run, pieces, removals
+from pipelines.inspect import Pair, beside, cuts, documents, open_run, pieces, removals
 from pipelines.manifest import RUNNING
 from pipelines.schema import shard_and_row
 from pipelines.summary import removed_by_reason
 
 EXCERPT = 100  # characters of a document in a list
+CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
 SHOWN = 2000  # characters of a document shown whole
 
 
@@ -31,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
         _document(out, manifest, args.doc, as_data=args.json)
+    elif args.reason == CUT:
+        _cut(out, args.limit, as_data=args.json)
     elif args.reason is not None:
+        _known_reason(out, manifest, args.reason)
         _removals(out, args.reason, args.limit, as_data=args.json)
     elif args.documents:
         _documents(out, manifest, args.limit, as_data=args.json)
@@ -42,16 +49,42 @@ def run(args: argparse.Namespace) -> int:
 
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
     report = manifest["report"]
-    rows = removed_by_reason(report["ledger"])
+    rows = _counted(out, manifest)
     if as_data:
         names = ("stage", "outcome", "reason", "docs")
         as_json([dict(zip(names, row, strict=True)) for row in rows])
         return
     show = console()
-    show.print(table("documents that left", ("stage", "outcome", "reason", ">docs"), rows))
+    show.print(
+        table("documents that left, or were cut", ("stage", "outcome", "reason", ">docs"), rows)
+    )
     kept = report["measurement"]["total"]["docs"]
     show.print(f"\n{kept:,} documents reached the tokenizer")
     show.print("--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates")
+
+
+def _counted(out: Path, manifest: dict[str, Any]) -> list[tuple[str, str, str, int]]:
+    """Documents by stage, outcome and reason; those that were cut and stayed in pieces last."""
+    n_cut = count_cut(out)
+    rows = removed_by_reason(manifest["report"]["ledger"])
+    return [*rows, (NAME, CUT, CUT, n_cut)] if n_cut else rows
+
+
+def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
+    known = list(dict.fromkeys(row[2] for row in _counted(out, manifest)))
+    if reason not in known and removals(out, reason=reason, limit=1).num_rows == 0:
+        there = f"there are: {', '.join(known)}" if known else "none left for any"
+        raise ConfigError(f"{out}: no document left for the reason {reason!r}; {there}")
+
+
+def _cut(out: Path, limit: int, *, as_data: bool) -> None:
+    rows = cut_documents(out, limit)
+    if as_data:
+        as_json(rows)
+        return
+    cells = [(str(r["doc_id"]), r["id"], r["pieces"], ", ".join(r["items"])) for r in rows]
+    title = f"documents cut into pieces: the first {len(rows)}"
+    console().print(table(title, ("doc_id", "id", ">pieces", "for items"), cells))
 
 
 def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
@@ -97,27 +130,42 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
                 f"document {doc_id} is in shard {failed['key']}, which failed: {failed['error']}"
             )
     links = pieces(out, [doc_id])
+    if any(link["parent_doc_id"] == doc_id for link in links):
+        _cut_document(out, doc_id, links, as_data=as_data)
+        return
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
-        as_json({**pair._asdict(), "pieces": links}) if as_data else _show_pair(pair, links)
+        as_json({**pair._asdict(), "pieces": links}) if as_data else _show_pair(out, pair, links)
         return
     found = documents(out, [doc_id])
     if doc_id not in found:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
-    is_cut = any(link["parent_doc_id"] == doc_id for link in links)
     if as_data:
-        fate = "cut" if is_cut else "kept"
-        as_json({"receipt": None, fate: found[doc_id], "pieces": links})
+        as_json({"receipt": None, "kept": found[doc_id], "pieces": links})
         return
     show = console()
-    fate = "cut into pieces" if is_cut else "kept"
-    show.print(printable(f"{fate}: {found[doc_id]['id']} ({found[doc_id]['source']})"))
+    show.print(printable(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})"))
     _show_links(links)
     show.print("\n" + printable(found[doc_id]["text"][:SHOWN]))
 
 
+def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]], *, as_data: bool) -> None:
+    """A document of which pieces are left, or were until something removed them."""
+    document = documents(out, [doc_id])[doc_id]
+    text, stretches = cuts(out, document)
+    if as_data:
+        told = [cut._asdict() for cut in stretches]
+        as_json({"receipt": None, "cut": document, "cut_out": told, "pieces": links})
+        return
+    show = console()
+    show.print(printable(f"cut into pieces: {document['id']} ({document['source']})"))
+    show_cut(show, text, stretches)
+    receipts = (removals(out, doc_id=link["doc_id"]).to_pylist() for link in links)
+    show_pieces(show, text, links, {r["doc_id"]: r["reason"] for rows in receipts for r in rows})
+
+
 def _show_links(links: list[dict[str, Any]]) -> None:
-    """What a document was cut into, or a piece was part of."""
+    """What a piece was part of."""
     for link in links:
         console().print(
             printable(
@@ -128,7 +176,7 @@ def _show_links(links: list[dict[str, Any]]) -> None:
         )
 
 
-def _show_pair(pair: Pair, links: list[dict[str, Any]]) -> None:
+def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
     show = console()
     receipt = pair.receipt
     show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
@@ -138,7 +186,10 @@ def _show_pair(pair: Pair, links: list[dict[str, Any]]) -> None:
     _show_links(links)
     if pair.kept is None:
         show.print(printable(f"\n{pair.removed['id']} ({pair.removed['source']})\n"))
-        show.print(printable(pair.removed["text"][:SHOWN]))
+        if receipt["stage"] == NAME and not links:
+            show_cut(show, *cuts(out, pair.removed))
+        else:
+            show.print(printable(pair.removed["text"][:SHOWN]))
         return
     if len(pair.chain) > 2:
         show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")

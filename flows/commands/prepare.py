@@ -7,12 +7,16 @@ from typing import Any
 import yaml
 
 from flows.cli import OK
+from flows.contamination_tables import benchmarks_table
+from flows.measure_tables import show_compared
 from flows.progress import watching
 from flows.server import embedded_server
 from flows.show import as_json, console, printable, table
 from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
+from pipelines.contamination.counted import warnings
 from pipelines.dry_run import dry_run
 from pipelines.errors import ConfigError
+from pipelines.estimating.compare import compare, load_estimate
 from pipelines.prepare import finished_report, opened, plan_run
 from pipelines.recipe import Recipe, find_recipe, load_recipe
 from pipelines.summary import removed_by_reason
@@ -28,15 +32,18 @@ def run(args: argparse.Namespace) -> int:
         settings["run.workers"] = args.workers
     recipe = load_recipe(find_recipe(args.recipe), settings)
     out = Path(args.out)
+    estimate = load_estimate(Path(args.estimate), recipe) if args.estimate else None
     if args.dry_run:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show_plan(planned)
         return OK
     report = prepare_with_progress(recipe, out, quiet=args.json)
+    rows = compare(estimate, report) if estimate else []
     if args.json:
-        as_json(report)
+        as_json({**report, "predicted": [row.to_json() for row in rows]} if estimate else report)
     else:
         show_report(report, out)
+        show_compared(rows)
     return exit_code(report)
 
 
@@ -46,7 +53,7 @@ def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str
         found = finished_report(job)  # this, and the user's mistakes, before a server is started
     if found is not None:
         return found
-    with embedded_server(), watching(quiet=quiet):
+    with watching(quiet=quiet), embedded_server():
         from flows.prepare import run_prepare  # Prefect reads its settings when it is imported
 
         return run_prepare(recipe, out)
@@ -79,19 +86,12 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     for line in headline(report):
         show.print(line)
     if report["contamination"]:
-        columns = (
-            "benchmark",
-            ">N",
-            ">items",
-            ">dirty",
-            ">clean",
-            ">under 8 words",
-            ">found whole",
-        )
-        names = ("name", "ngram", "items", "dirty", "clean", "untestable", "found_whole")
-        rows = [[row[name] for name in names] for row in report["contamination"]["benchmarks"]]
+        found = report["contamination"]
+        title = "benchmark items in the corpus, before cutting"
         show.print()
-        show.print(table("benchmark items in the corpus, before cutting", columns, rows))
+        show.print(benchmarks_table(found["benchmarks"], title))
+        for line in warnings(found):
+            show.print(printable(f"warning: {line}"))
     if report["requirements"]:
         first = report["requirements"][:MOST_REQUIREMENTS]
         rows = [(row["name"], row["shown"], row["rests_on"]) for row in first]

@@ -10,12 +10,11 @@ def files_of(benchmark: Benchmark) -> list[InputFile]:
     """The files of a benchmark; none of a set on the hub, whose items an index keeps the digest of.
 
     Raises:
-        ConfigError: nothing is there, or it may not be read.
-        OSError: the store cannot be reached.
+        ConfigError: nothing is there, it may not be read, or the store does not answer.
     """
     if is_hub(benchmark.path):
         return []
     try:
         return expand(benchmark.path)
-    except InputError as e:
+    except (InputError, OSError) as e:
         raise ConfigError(f"benchmark {benchmark.name!r}: {e}") from None

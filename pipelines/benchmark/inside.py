@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from pipelines.benchmark.files import files_of
 from pipelines.benchmark.spec import Benchmark
-from pipelines.store import expand
+from pipelines.errors import ConfigError, InputError
+from pipelines.store import InputFile, expand
 
 
 class Inside(NamedTuple):
@@ -30,11 +31,10 @@ def inside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> list
     corpus_paths: files, folders and patterns, as `pipelines.store.expand` takes them.
 
     Raises:
-        ConfigError: a benchmark does not exist.
-        InputError: a path of the corpus does not.
-        OSError: the store cannot be reached.
+        ConfigError: a benchmark or a path of the corpus does not exist, or its store does not
+            answer.
     """
-    corpus = {_real(f.path): f.path for path in corpus_paths for f in expand(path)}
+    corpus = {_real(f.path): f.path for path in corpus_paths for f in _files(path)}
     found = []
     for benchmark in benchmarks:
         files = (corpus.get(_real(f.path)) for f in files_of(benchmark))
@@ -42,6 +42,13 @@ def inside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> list
         if both:
             found.append(Inside(benchmark, both))
     return found
+
+
+def _files(path: str) -> list[InputFile]:
+    try:
+        return expand(path)
+    except (InputError, OSError) as e:
+        raise ConfigError(str(e)) from None
 
 
 def _real(path: str) -> str:

@@ -154,7 +154,8 @@ def _values(part: Any, field: str) -> Iterator[Any]:
 def _strings(value: Any, *, numbers: bool) -> Iterator[str]:
     """The strings in a value, in order; its numbers too if asked."""
     if isinstance(value, str):
-        yield value
+        # JSON can escape half of a surrogate pair, which is no character of any text
+        yield value.encode("utf-8", "replace").decode() if not value.isascii() else value
     elif numbers and isinstance(value, int | float):
         yield str(value)
     elif isinstance(value, dict | list):

@@ -6,6 +6,7 @@ A file's name says its format; each may be compressed: .gz, .bz2, .zst.
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 import pyarrow as pa
@@ -43,8 +44,13 @@ def read_rows(path: str) -> list[Row]:
     return one_a_question(_read_files(expand(path)))
 
 
+def data_files(files: Iterable[InputFile]) -> list[InputFile]:
+    """Those of the files of a benchmark whose names say that they hold rows."""
+    return [f for f in files if _is_readable(f.path)]
+
+
 def _read_files(files: list[InputFile]) -> list[Row]:
-    readable = [f for f in files if _is_readable(f.path)]
+    readable = data_files(files)
     saved = [f.path.removesuffix(f"/{STATE}") for f in files if f.path.endswith(f"/{STATE}")]
     if not readable and saved:
         raise ValueError(f"holds saved datasets; name one: {', '.join(saved)}")

@@ -5,6 +5,9 @@
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
 appendix C), n-grams that are ignored apart (`dedup.gram_counts`). An item of fewer than 8 words
 cannot be tested by n-grams; it is looked for as a whole (`pipelines.contamination.ngrams`).
+An item that many documents repeat has n-grams in too many of them, all ignored, and is clean by
+that rule: a clean item is *widespread* if at least half of its n-grams stand in too many documents,
+of those that are not ignored for what they are (shared by many items, without a letter).
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
 """
 
@@ -20,15 +23,15 @@ from dedup.fold import FOLDINGS
 from dedup.kernels.spans import merge_spans
 from dedup.ngram_index import MIN_WORDS, NgramIndex
 from dedup.overlap import Hits, overlaps
-from pipelines.contamination.examples import EXAMPLE, Pairs, best_of, examples_of
-from pipelines.contamination.found import hits_of
+from pipelines.contamination.examples import EXAMPLE, BestRows, best_of, examples_of, item_pairs
+from pipelines.contamination.found import hits_of, parts_of
 from pipelines.contamination.ngrams import ItemTexts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
 UNSEEN = 1 << 16
-MOST_EXAMPLES = 5
+MOST_EXAMPLES = 1
 MOST_DOCUMENTS = 100
 
 WORST = pa.schema(
@@ -52,7 +55,8 @@ class BenchmarkCounts:
     clean, dirty, untestable: all items, each in one of these.
     found_whole: of the untestable, those that stand in a document as a whole.
     too_short: of the untestable, those that are not looked for at all.
-    only_ignored: of the clean, those of which documents have n-grams, but only ignored ones.
+    widespread: of the clean, those that stand in too many documents to be dirty.
+    only_ignored: of the other clean ones, those of which documents have n-grams, all ignored.
     docs: those that have an item, dirty or found whole.
     pairs: of such a document and an item that it has.
     foldings: of the dirty and the found whole, those that no document has but in disguise, by
@@ -65,6 +69,7 @@ class BenchmarkCounts:
     untestable: int
     found_whole: int
     too_short: int
+    widespread: int
     only_ignored: int
     docs: int
     pairs: int
@@ -83,9 +88,10 @@ class Analysis:
     """What has been found so far.
 
     item_docs: (n_items,) int64, documents that have each item.
-    examples: rows of schema EXAMPLE by item, at most `most_examples` each, the best first.
     worst: rows of schema WORST: the documents with most items, then with most bytes of them.
     sources: counts by source.
+    frequent: the same of n-grams of items that may be widespread, those of too many documents
+        too; None if there are none.
     """
 
     def __init__(
@@ -94,54 +100,87 @@ class Analysis:
         index: NgramIndex,
         ignored: npt.NDArray[np.bool_],
         *,
+        frequent: npt.NDArray[np.bool_] | None = None,
         most_examples: int = MOST_EXAMPLES,
         most_documents: int = MOST_DOCUMENTS,
     ) -> None:
+        """frequent: (n_grams,) bool, those ignored only for standing in too many documents."""
         self._texts, self._index, self._ignored = texts, index, ignored
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
+        which = self._benchmarks(np.arange(len(texts.lengths)))
+        self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
+        n_frequent = 0 if frequent is None else self._per_item(frequent)
+        self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
+        self.frequent: Analysis | None = None
+        if frequent is not None and self._mostly_frequent.any():
+            of_them = self._mostly_frequent[index.items]
+            wanted = np.logical_or.reduceat(of_them, index.item_offsets[:-1])
+            others = ~wanted | (ignored & ~frequent)
+            self.frequent = Analysis(texts, index, others, most_examples=1)
         self.item_docs = np.zeros(len(texts.lengths), np.int64)
         self._benchmark_docs = np.zeros(len(texts.starts), np.int64)
         self._needed = np.full(len(texts.lengths), UNSEEN)
-        self.examples = EXAMPLE.empty_table()
+        self._examples = BestRows(EXAMPLE, "found_frac", most_examples)
         self.worst = WORST.empty_table()
         self.sources: dict[str, SourceCounts] = {}
 
     def add(self, found: pa.RecordBatch) -> None:
         """Take in the rows of some documents (schema FOUND); no document may come twice."""
+        if self.frequent is not None:
+            self.frequent.add(found)
+        for part in parts_of(found, self._index):
+            self._add(part)
+
+    def _add(self, found: pa.RecordBatch) -> None:
         hits = hits_of(found)
         self._met[hits.grams] = True
         counted = ~self._ignored[hits.grams]
         foldings, hits = np.asarray(found["foldings"].flatten())[counted], hits.only(counted)
         if len(hits.docs) == 0:
             return
-        at, items = self._index.items_of(hits.grams)
-        np.minimum.at(self._needed, items, FEWEST[foldings[at]])
-        pairs, of_pair = np.unique(hits.docs[at] * len(self.item_docs) + items, return_inverse=True)
-        rows, items = np.divmod(pairs, len(self.item_docs))
-        distinct = np.unique(of_pair * len(self._met) + hits.grams[at]) // len(self._met)
-        n_grams = np.bincount(distinct, minlength=len(pairs))
-        needed = np.zeros(len(pairs), np.uint8)
-        np.bitwise_or.at(needed, of_pair, foldings[at])
+        seen = np.unique(hits.grams * len(FEWEST) + foldings)
+        at, items = self._index.items_of(seen // len(FEWEST))
+        np.minimum.at(self._needed, items, FEWEST[seen % len(FEWEST)][at])
+        pairs = item_pairs(hits, foldings, self._index, len(self.item_docs))
+        rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
         of_benchmarks = np.unique(rows * n + self._benchmarks(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
-        shares = n_grams / self._counted[items]
+        shares = pairs.ngrams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
         spans = overlaps(hits, self._index)
-        chosen = Pairs(rows, items, n_grams, shares, needed).only(best)
-        fresh = examples_of(found, spans, chosen)
-        self._keep_best(fresh)
+        fresh = examples_of(found, spans, pairs.only(best), shares[best])
+        self._examples.add(fresh)
         self._count_documents(found, hits, np.bincount(rows, minlength=found.num_rows))
+
+    @property
+    def examples(self) -> pa.Table:
+        """Rows of schema EXAMPLE by item, at most `most_examples` each, the best first."""
+        return self._examples.table()
 
     def status(self) -> npt.NDArray[np.uint8]:
         """(n_items,) CLEAN, DIRTY or UNTESTABLE."""
-        which = self._benchmarks(np.arange(len(self.item_docs)))
-        least = np.minimum(self._texts.benchmark_ngrams[which], MIN_WORDS)
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
-        return np.where(self._texts.lengths < least, UNTESTABLE, tested).astype(np.uint8)
+        return np.where(self._testable, tested, UNTESTABLE).astype(np.uint8)
+
+    def widespread(self) -> npt.NDArray[np.bool_]:
+        """(n_items,) the clean items that stand in too many documents to be dirty."""
+        widespread: npt.NDArray[np.bool_] = (self.status() == CLEAN) & self._mostly_frequent
+        return widespread
+
+    def unseen(self) -> npt.NDArray[np.bool_]:
+        """(n_items,) those that no n-gram shows, nor widespread; a copy of one is edited."""
+        unseen: npt.NDArray[np.bool_] = (self.item_docs == 0) & ~self.widespread()
+        return unseen
+
+    def widespread_docs(self) -> npt.NDArray[np.int64]:
+        """(n_items,) documents that have any n-gram of each widespread item; 0 of others."""
+        if self.frequent is None:
+            return np.zeros_like(self.item_docs)
+        return np.where(self.widespread(), self.frequent.item_docs, 0)
 
     def foldings(self) -> npt.NDArray[np.uint8]:
         """(n_items,) bits of the fewest foldings that it took to see any n-gram of each item.
@@ -158,13 +197,15 @@ class Analysis:
         """Counts of each benchmark, in order."""
         status, is_found = self.status(), self.item_docs > 0
         clean, untestable = status == CLEAN, status == UNTESTABLE
+        widespread = self.widespread()
         of_items = {
             "clean": clean,
             "dirty": status == DIRTY,
             "untestable": untestable,
             "found_whole": untestable & is_found,
             "too_short": untestable & (self._per_item(np.ones_like(self._met)) == 0),
-            "only_ignored": clean & (self._per_item(self._met) > 0),
+            "widespread": widespread,
+            "only_ignored": clean & ~widespread & (self._per_item(self._met) > 0),
             "pairs": self.item_docs,
         }
         starts = self._texts.starts
@@ -192,12 +233,6 @@ class Analysis:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""
         wanted = np.repeat(grams, np.diff(self._index.item_offsets))
         return np.bincount(self._index.items[wanted], minlength=len(self._texts.lengths))
-
-    def _keep_best(self, fresh: pa.Table) -> None:
-        both = pa.concat_tables([self.examples, fresh])
-        items, shares, doc_ids = (np.asarray(both[c]) for c in ("item", "found_frac", "doc_id"))
-        kept = best_of(items, shares, doc_ids, self._most_examples)
-        self.examples = both.take(pa.array(kept)).combine_chunks()
 
     def _count_documents(
         self, found: pa.RecordBatch, hits: Hits, n_items: npt.NDArray[np.int64]

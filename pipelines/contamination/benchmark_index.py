@@ -156,7 +156,7 @@ def _described(
         start = int(texts.starts[number])
         lengths = texts.lengths[start : start + table.num_rows]
         ngram = int(texts.benchmark_ngrams[number])
-        _check_lengths(benchmark, table, int(lengths.max()))
+        _check_lengths(benchmark, table, int(lengths.max()), min(ngram, LEAST_WHOLE))
         described.append(
             {
                 "benchmark": benchmark.model_dump(mode="json"),
@@ -170,12 +170,12 @@ def _described(
     return described
 
 
-def _check_lengths(benchmark: Benchmark, table: pa.Table, longest: int) -> None:
+def _check_lengths(benchmark: Benchmark, table: pa.Table, longest: int, least: int) -> None:
     """Raise ConfigError if no item of the benchmark can be looked for."""
-    if longest < LEAST_WHOLE:
+    if longest < least:
         raise ConfigError(
             f"benchmark {benchmark.name!r}: {benchmark.path}: none of {table.num_rows} items has"
-            f" {LEAST_WHOLE} words in {', '.join(table.column_names[1:])}; name other fields, or"
+            f" {least} words in {', '.join(table.column_names[1:])}; name other fields, or"
             " drop the benchmark"
         )
 

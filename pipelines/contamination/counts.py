@@ -1,6 +1,6 @@
 """In how many documents of the corpus each n-gram stands: exact, sparse, on disk.
 
-FOUND of each shard --document_counts--> added up shard by shard --> counts.arrow
+FOUND of each shard --document_counts--> added up batch by batch --> counts.arrow
 """
 
 from collections.abc import Iterable
@@ -24,16 +24,13 @@ COUNTS = pa.schema(
 )
 
 
-def count_corpus(paths: Iterable[Path]) -> GramCounts:
-    """Count the documents that have each n-gram, holding one shard at a time.
+def count_corpus(founds: Iterable[pa.RecordBatch], n_grams: int) -> GramCounts:
+    """Count the documents that have each n-gram, holding one batch at a time.
 
-    paths: files of schema FOUND; no document may be in two of them.
+    founds: of schema FOUND; no document may be in two of them.
+    n_grams: of the index.
     """
-    counts = total(())
-    for path in paths:
-        shard = (document_counts(hits_of(batch)) for batch in open_arrow(path)[0])
-        counts = total((counts, *shard))
-    return counts
+    return total((document_counts(hits_of(found)) for found in founds), n_grams)
 
 
 def save_counts(path: Path, counts: GramCounts) -> None:

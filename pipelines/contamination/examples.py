@@ -1,14 +1,15 @@
 """Documents that show what of an item was found: the longest match, and the text around it."""
 
-from bisect import bisect_right
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.overlap import Overlaps
-from pipelines.contamination.found import CONTEXT_BYTES
+from dedup.ngram_index import NgramIndex
+from dedup.overlap import Hits, Overlaps
+from pipelines.contamination.found import CONTEXT_BYTES, places_of
 
 EXAMPLE = pa.schema(
     [
@@ -31,30 +32,60 @@ EXAMPLE = pa.schema(
     ]
 )
 
+FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # held until they are sorted in; some 4 KB a table
+
 
 class Pairs(NamedTuple):
     """Pairs of a document and an item that has a span in it.
 
     rows, items: (n,) int64, rows of the documents, and items.
-    ngrams, shares: (n,), n-grams of the item that the document has, and their share.
+    ngrams: (n,) int64, n-grams of the item that the document has.
     foldings: (n,) uint8, bits of those that it took to see them all.
     """
 
     rows: npt.NDArray[np.int64]
     items: npt.NDArray[np.int64]
     ngrams: npt.NDArray[np.int64]
-    shares: npt.NDArray[np.float64]
     foldings: npt.NDArray[np.uint8]
 
     def only(self, wanted: npt.NDArray[np.int64]) -> "Pairs":
         """Those at the places `wanted`."""
-        return Pairs(
-            self.rows[wanted],
-            self.items[wanted],
-            self.ngrams[wanted],
-            self.shares[wanted],
-            self.foldings[wanted],
-        )
+        return Pairs._make(column[wanted] for column in self)
+
+
+def item_pairs(
+    hits: Hits, foldings: npt.NDArray[np.uint8], index: NgramIndex, n_items: int
+) -> Pairs:
+    """Which documents have n-grams of which items, by document and item.
+
+    foldings: (n_hits,) uint8, bits of those that each hit needed.
+    """
+    n = len(index.hashes)
+    grams = _Grouped.of(hits.docs * n + hits.grams, foldings)  # of each document
+    docs, of_docs = np.divmod(grams.keys, n)
+    # n-grams that just the same items have are counted before there is a row for each item
+    sets = _Grouped.of(docs * n + index.alike(of_docs), grams.bits)
+    docs, of_docs = np.divmod(sets.keys, n)
+    at, items = index.items_of(of_docs)
+    pairs = _Grouped.of(docs[at] * n_items + items, sets.bits[at])
+    ngrams = np.bincount(pairs.which, sets.counts[at], len(pairs.keys)).astype(np.int64)
+    return Pairs(*np.divmod(pairs.keys, n_items), ngrams, pairs.bits)
+
+
+class _Grouped(NamedTuple):
+    """keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed."""
+
+    keys: npt.NDArray[np.int64]
+    which: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    bits: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, keys: npt.NDArray[np.int64], bits: npt.NDArray[np.uint8]) -> "_Grouped":
+        distinct, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        of_keys = np.zeros(len(distinct), np.uint8)
+        np.bitwise_or.at(of_keys, which, bits)
+        return cls(distinct, which, counts, of_keys)
 
 
 def best_of(
@@ -73,12 +104,46 @@ def best_of(
     return order[rank < most]
 
 
-def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs) -> pa.Table:
+class BestRows:
+    """The best rows of each item of all that have been added, as of `best_of`.
+
+    Few are sorted in at a time: what a batch adds costs no copy of all that there is.
+    """
+
+    def __init__(self, schema: pa.Schema, share: str, most: int) -> None:
+        """schema: with `item`, `doc_id` and the column `share`."""
+        self._share, self._most = share, most
+        self._kept, self._fresh, self._n_fresh = schema.empty_table(), list[pa.Table](), 0
+
+    def add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._fresh.append(rows)
+            self._n_fresh += rows.num_rows
+        many_rows = self._n_fresh >= max(FRESH_ROWS, self._kept.num_rows)
+        if many_rows or len(self._fresh) >= FRESH_TABLES:
+            self.table()
+
+    def table(self) -> pa.Table:
+        """The rows by item, the best first."""
+        if self._fresh:
+            both = pa.concat_tables([self._kept, *self._fresh])
+            names = "item", self._share, "doc_id"
+            items, shares, doc_ids = (np.asarray(both[name]) for name in names)
+            kept = best_of(items, shares, doc_ids, self._most)
+            self._kept = both.take(pa.array(kept)).combine_chunks()
+            self._fresh, self._n_fresh = [], 0
+        return self._kept
+
+
+def examples_of(
+    found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: npt.NDArray[np.float64]
+) -> pa.Table:
     """A row of schema EXAMPLE for each pair of a document and an item.
 
     found: documents (schema FOUND).
     spans: of all of `found` and all items.
     chosen: the pairs, whose rows are those of `found`.
+    shares: (n_chosen,) of the item's n-grams that count.
     """
     rows, items = chosen.rows, chosen.items
     longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))
@@ -96,7 +161,7 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs) -> pa.Tab
         pa.array(items),
         *(found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")),
         pa.array(chosen.ngrams),
-        pa.array(chosen.shares),
+        pa.array(shares),
         pa.array(chosen.foldings),
         pa.array(counts[at]),
         pa.array(starts),
@@ -113,14 +178,14 @@ def _excerpts(
     ends: npt.NDArray[np.int64],
 ) -> list[pa.Array]:
     """The text before, in and after each span; an item has few examples, so this is a loop."""
-    parts = []
-    for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        passage_starts = found["passage_starts"][row].as_py()
-        which = bisect_right(passage_starts, start) - 1
-        text = found["passages"][row].values[which].as_py().encode()
-        a, b = start - passage_starts[which], end - passage_starts[which]
-        around = text[max(a - CONTEXT_BYTES, 0) : a], text[a:b], text[b : b + CONTEXT_BYTES]
-        parts.append([part.decode(errors="ignore") for part in around])
-    return [pa.array(column, pa.string()) for column in zip(*parts, strict=True)] or [
-        pa.array([], pa.string())
-    ] * 3
+    data, at, begins, behind = places_of(found, rows, starts)
+    stops = at + ends - starts
+    first, last = np.maximum(at - CONTEXT_BYTES, begins), np.minimum(stops + CONTEXT_BYTES, behind)
+    cuts = [cut.tolist() for cut in (first, at, stops, last)]
+    return [
+        pa.array(
+            [data[i:j].tobytes().decode(errors="ignore") for i, j in zip(*ends_of, strict=True)],
+            pa.string(),
+        )
+        for ends_of in pairwise(cuts)
+    ]

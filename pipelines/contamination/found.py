@@ -6,18 +6,23 @@ Which n-grams count for nothing is known once all shards have been searched; the
 here so that no document need be read again to show what was found in it.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
+from dedup.arrays import parts, read_only
 from dedup.arrow_text import text_buffers
 from dedup.cut import Pieces, piece_texts
 from dedup.kernels.spans import merge_spans
-from dedup.overlap import Hits
+from dedup.ngram_index import NgramIndex
+from dedup.overlap import MOST_PAIRS, Hits
 from pipelines.schema import SCHEMA_VERSION
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
+PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
 
 FOUND = pa.schema(
     [
@@ -80,6 +85,45 @@ def hits_of(found: pa.RecordBatch) -> Hits:
         starts,
         ends,
     )
+
+
+def parts_of(found: pa.RecordBatch, index: NgramIndex) -> Iterator[pa.RecordBatch]:
+    """Cut rows of schema FOUND into parts with not too many pairs of a hit and an item.
+
+    A document may have more by itself.
+    """
+    hits = hits_of(found)
+    pairs = np.bincount(hits.docs, index.n_items_of(hits.grams), minlength=found.num_rows)
+    for part in parts(pairs.astype(np.int64), MOST_PAIRS):
+        yield found.slice(part.start, part.stop - part.start)
+
+
+class Places(NamedTuple):
+    """Where bytes of documents are in the text that has been kept.
+
+    data: uint8, all passages.
+    at: (n,) int64, index into `data` of each.
+    begins, ends: (n,) int64, of the passage that it is in.
+    """
+
+    data: npt.NDArray[np.uint8]
+    at: npt.NDArray[np.int64]
+    begins: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+
+def places_of(
+    found: pa.RecordBatch, rows: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> Places:
+    """Where the text of hits is; rows: of `found` (schema FOUND); starts: bytes of their text."""
+    data, offsets = text_buffers(found["passages"].flatten())
+    counts = np.diff(found["passages"].offsets)
+    first_bytes = found["passage_starts"].flatten().to_numpy()
+    begins = (np.repeat(np.arange(len(counts)), counts) << PLACE_BITS) + first_bytes
+    # a hit lies in the last passage of its document that begins before it
+    which = np.searchsorted(begins, (rows << PLACE_BITS) + starts, "right") - 1
+    at = offsets[which] + starts - first_bytes[which]
+    return Places(data, at, offsets[which], offsets[which + 1])
 
 
 def _lists(

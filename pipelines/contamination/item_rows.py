@@ -9,7 +9,8 @@ from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.copy_analysis import CopyAnalysis
 from pipelines.schema import SCHEMA_VERSION
 
-STATUS = ("clean", "dirty", "untestable")  # of CLEAN, DIRTY, UNTESTABLE
+STATUS = ("clean", "dirty", "untestable", "widespread")  # of CLEAN, DIRTY, UNTESTABLE
+WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents
 
 ITEM = pa.schema(
     [
@@ -24,6 +25,8 @@ ITEM = pa.schema(
         pa.field("found_frac", pa.float64(), nullable=False),
         # documents that have any of them
         pa.field("docs", pa.int64(), nullable=False),
+        # of widespread items, documents that have n-grams which count but for that; 0 of others
+        pa.field("widespread_docs", pa.int64(), nullable=False),
         # the fewest foldings that it took to see any of them
         pa.field("foldings", pa.list_(pa.string()), nullable=False),
         # of its best copy in any document, edited or not, and how many have one; 0 if none has
@@ -39,13 +42,15 @@ def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -
     """A row of schema ITEM for each item, in order."""
     items = np.arange(len(index.texts.lengths))
     names = index.names_of(items)
+    widespread = analysis.widespread()
     columns = [
         pa.array(names, pa.string()),
         pa.array([name.partition(":")[0] for name in names], pa.string()),
-        pa.array(STATUS).take(pa.array(analysis.status())),
+        pa.array(STATUS).take(pa.array(np.where(widespread, WIDESPREAD, analysis.status()))),
         pa.array(index.texts.lengths),
         pa.array(analysis.found_frac()),
         pa.array(analysis.item_docs),
+        pa.array(analysis.widespread_docs()),
         NAMES.take(pa.array(analysis.foldings())),
         pa.array(copies.containment),
         pa.array(copies.item_docs),

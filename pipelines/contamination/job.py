@@ -6,7 +6,7 @@ OUT/found/…             of each shard the documents that have n-grams of items
 OUT/copies/…            of each shard the documents that have copies of items, deleted at the end
 OUT/counts.arrow        in how many documents each n-gram stands
 OUT/items.parquet       a row for every item: dirty or clean, and how much of it was found
-OUT/overlaps.parquet    a row for every span of a document that repeats an item
+OUT/overlaps.parquet    a row for every span of a document that repeats an item, edited copies too
 OUT/summary.json        what the reports say of them
 OUT/contamination.json  the report; also .md and .html
 OUT/receipts/…          proof of each piece of work
@@ -19,8 +19,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from dedup import containment_index, ngram_index
+from dedup.fold import FOLDINGS
+from dedup.fold_tables import FOLD_VERSION
 from dedup.unicode import UNICODE_VERSION
 from pipelines.benchmark.files import files_of
+from pipelines.benchmark.rows import data_files
 from pipelines.config import Bytes, Config
 from pipelines.contamination.copies import Copies
 from pipelines.contamination.matching import Matching
@@ -30,7 +33,20 @@ from pipelines.read.limits import Limits
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Input, Plan
 
-CHECK_VERSION = "1"  # raise it when the same settings and input make other output bytes
+CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
+
+# what the command line calls settings, for a run that finds others in its folder
+WORDS = {
+    "check.inputs": "PATH",
+    "check.inputs.*.path": "PATH",
+    "check.inputs.*.text": "--text-column",
+    "check.matching.benchmarks": "--benchmark",
+    **{f"check.matching.benchmarks.*.{f}": "--benchmark" for f in ("name", "path", "fields")},
+    "check.matching.ngram": "--ngram",
+    "check.matching.most_docs": "--most-docs",
+    **{f"check.matching.folding.{name}": f"--folding {name}" for name in FOLDINGS},
+    "check.copies.threshold": "--containment",
+}
 
 
 class Check(Config):
@@ -55,9 +71,14 @@ class Check(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class ContaminationJob(Job):
-    """The job of a check."""
+    """The job of a check.
+
+    benchmark_files: names of the files that items are read from, of each benchmark; none of a
+        saved dataset or a set on the hub.
+    """
 
     check: Check
+    benchmark_files: tuple[tuple[str, ...], ...] = ()
 
     @property
     def workers(self) -> int | None:
@@ -100,17 +121,23 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     Raises:
         ConfigError: a benchmark is not there; or see `open_run`.
     """
-    benchmarks = [f for b in check.matching.benchmarks for f in files_of(b)]
+    files = [files_of(b) for b in check.matching.benchmarks]
     identity = {
         "check": check.identity(),
         **plan.identity(),
-        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in benchmarks},
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for of_one in files for f in of_one},
         "versions": {
             "check": CHECK_VERSION,
+            "fold": FOLD_VERSION,
             "schema": SCHEMA_VERSION,
             "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}",
             "unicode": UNICODE_VERSION,
         },
     }
     out = out.absolute()
-    return ContaminationJob(out=out, check=check, identity=open_run(out, identity))
+    return ContaminationJob(
+        out=out,
+        check=check,
+        benchmark_files=tuple(tuple(f.name for f in data_files(of_one)) for of_one in files),
+        identity=open_run(out, identity, WORDS),
+    )

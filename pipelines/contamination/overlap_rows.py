@@ -1,28 +1,30 @@
 """The spans of documents that repeat items, as rows for whoever wants them all.
 
-FOUND --> n-grams that count --> spans of each item --> OVERLAP
+FOUND --> n-grams that count --> spans of each item --> OVERLAP, kind "ngrams"
+COPY  --> of items of which the document has no such span --> OVERLAP, kind "copy"
 """
 
 import contextlib
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrow_text import text_buffers
 from dedup.overlap import Overlaps, overlaps
 from pipelines.arrow_files import parquet_file
 from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of
+from pipelines.contamination.found import hits_of, parts_of, places_of
 from pipelines.contamination.item_rows import NAMES
 from pipelines.schema import SCHEMA_VERSION
 
 EXCERPT_CHARS = 120
 EXCERPT_BYTES = 4 * EXCERPT_CHARS  # of UTF-8, at most
-PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
 ROW_GROUP = 1 << 16  # rows kept in memory, some 300 bytes each
+HELD_BATCHES = 1 << 10  # that they may be in, some 4 KB each however few rows they have
 
 OVERLAP = pa.schema(
     [
@@ -32,10 +34,16 @@ OVERLAP = pa.schema(
         pa.field("benchmark", pa.string(), nullable=False),
         # "gsm8k:17", the benchmark's row counted from 0
         pa.field("item", pa.string(), nullable=False),
+        # "ngrams": n-grams of the item that count.  "copy": a stretch with many of its pairs of
+        # words, edited or of an item whose n-grams stand in too many documents to count
+        pa.field("kind", pa.string(), nullable=False),
         # UTF-8 bytes of the document's text that repeat the item
         pa.field("start_byte", pa.int64(), nullable=False),
         pa.field("end_byte", pa.int64(), nullable=False),
-        pa.field("ngrams", pa.int64(), nullable=False),
+        # n-grams of the span; null of copies
+        pa.field("ngrams", pa.int64()),
+        # share of the item's pairs of words, of copies; null of n-grams
+        pa.field("containment", pa.float64()),
         # foldings that it took to see all of the span
         pa.field("foldings", pa.list_(pa.string()), nullable=False),
         pa.field("excerpt", pa.string(), nullable=False),
@@ -43,37 +51,78 @@ OVERLAP = pa.schema(
     metadata={"tokenmill.schema": f"contamination-overlap/{SCHEMA_VERSION}"},
 )
 
+Pair: TypeAlias = tuple[int, str]  # a document's doc_id, and the name of an item
+
 
 def overlap_rows(
     found: pa.RecordBatch, index: BenchmarkIndex, ignored: npt.NDArray[np.bool_]
-) -> pa.RecordBatch:
+) -> Iterator[pa.RecordBatch]:
     """A row of schema OVERLAP for each span of a document that repeats an item.
+
+    Yields at most ROW_GROUP rows at once.
 
     found: documents (schema FOUND).
     ignored: (n_grams,) bool, n-grams that count for nothing.
     """
-    hits = hits_of(found)
-    counted = ~ignored[hits.grams]
-    foldings, hits = np.asarray(found["foldings"].flatten())[counted], hits.only(counted)
-    spans = overlaps(hits, index.ngrams)
-    at, items = index.ngrams.items_of(hits.grams)
-    # spans join hits in this order (`dedup.overlap.overlaps`), each as many as it has n-grams
-    order = np.lexsort((hits.ends[at], hits.starts[at], items, hits.docs[at]))
-    firsts = np.cumsum(spans.ngrams) - spans.ngrams
-    needed = np.bitwise_or.reduceat(foldings[at][order], firsts) if len(firsts) else firsts
+    for part in parts_of(found, index.ngrams):
+        foldings = np.asarray(part["foldings"].flatten())
+        hits = hits_of(part)
+        counted = ~ignored[hits.grams]
+        spans = overlaps(hits.only(counted), index.ngrams, marks=foldings[counted])
+        texts, which = _excerpts(part, spans)
+        for first in range(0, len(which), ROW_GROUP):
+            some = slice(first, first + ROW_GROUP)
+            group = Overlaps._make(column[some] for column in spans)
+            yield _rows(part, group, index, texts.take(pa.array(which[some])))
+
+
+def _rows(
+    found: pa.RecordBatch, spans: Overlaps, index: BenchmarkIndex, excerpts: pa.Array
+) -> pa.RecordBatch:
     names = index.names_of(spans.items)
     docs = pa.array(spans.docs)
     columns = [
         *(found[name].take(docs) for name in ("doc_id", "id", "source")),
         pa.array([name.partition(":")[0] for name in names], pa.string()),
         pa.array(names, pa.string()),
+        pa.repeat("ngrams", len(names)),
         pa.array(spans.starts),
         pa.array(spans.ends),
         pa.array(spans.ngrams),
-        NAMES.take(pa.array(needed)),
-        pa.array(_excerpts(found, spans), pa.string()),
+        pa.nulls(len(names), pa.float64()),
+        NAMES.take(pa.array(spans.marks)),
+        excerpts,
     ]
     return pa.record_batch(columns, schema=OVERLAP)
+
+
+def copy_rows(
+    copies: pa.RecordBatch, index: BenchmarkIndex, by_ngrams: AbstractSet[Pair]
+) -> pa.RecordBatch:
+    """A row of schema OVERLAP for each copy of an item in a document; copies are few.
+
+    copies: in documents (schema COPY).
+    by_ngrams: pairs that have a row already, and get none.
+    """
+    names = index.names_of(np.asarray(copies["item"]))
+    columns = [
+        *(copies[name] for name in ("doc_id", "id", "source")),
+        pa.array([name.partition(":")[0] for name in names], pa.string()),
+        pa.array(names, pa.string()),
+        pa.repeat("copy", len(names)),
+        *(copies[name] for name in ("start_byte", "end_byte")),
+        pa.nulls(len(names), pa.int64()),
+        copies["containment"],
+        NAMES.take(copies["foldings"]),
+        pa.array([_on_one_line(match) for match in copies["match"].to_pylist()], pa.string()),
+    ]
+    rows = pa.record_batch(columns, schema=OVERLAP)
+    return rows.filter(pa.array([pair not in by_ngrams for pair in pairs_of(rows)], pa.bool_()))
+
+
+def pairs_of(rows: pa.RecordBatch) -> list[Pair]:
+    """The document and the item of each row (schema OVERLAP)."""
+    return list(zip(rows["doc_id"].to_pylist(), rows["item"].to_pylist(), strict=True))
 
 
 @contextlib.contextmanager
@@ -81,13 +130,22 @@ def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """Write rows of schema OVERLAP, atomically; yields what takes the next ones."""
     with parquet_file(path, OVERLAP) as writer:
         held: list[pa.RecordBatch] = []
+        n_held = 0
 
         def write(rows: pa.RecordBatch) -> None:
+            nonlocal n_held
+            if rows.num_rows == 0:
+                return
             held.append(rows)
-            if sum(batch.num_rows for batch in held) >= ROW_GROUP:
+            n_held += rows.num_rows
+            if n_held >= ROW_GROUP:
                 flush()
+            elif len(held) >= HELD_BATCHES:
+                held[:] = pa.Table.from_batches(held, OVERLAP).combine_chunks().to_batches()
 
         def flush() -> None:
+            nonlocal n_held
+            n_held = 0
             writer.write_table(pa.Table.from_batches(held, OVERLAP))
             held.clear()
 
@@ -95,17 +153,20 @@ def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
         flush()
 
 
-def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> list[str]:
-    """The first characters of each span, on one line."""
-    data, offsets = text_buffers(found["passages"].flatten())
-    counts = np.diff(found["passages"].offsets)
-    first_bytes = found["passage_starts"].flatten().to_numpy()
-    begins = (np.repeat(np.arange(len(counts)), counts) << PLACE_BITS) + first_bytes
-    # a span lies in the last passage of its document that begins before it
-    which = np.searchsorted(begins, (spans.docs << PLACE_BITS) + spans.starts, "right") - 1
-    a = offsets[which] + spans.starts - first_bytes[which]
-    b = np.minimum(a + EXCERPT_BYTES, a + spans.ends - spans.starts)
-    return [
-        " ".join(data[i:j].tobytes().decode(errors="ignore").split())[:EXCERPT_CHARS]
-        for i, j in zip(a.tolist(), b.tolist(), strict=True)
+def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """The first characters of spans, on one line; once of those that items share.
+
+    Returns the excerpts, and (n_spans,) which of them is each span's.
+    """
+    data, at, *_ = places_of(found, spans.docs, spans.starts)
+    lengths = np.minimum(spans.ends - spans.starts, EXCERPT_BYTES)
+    keys, which = np.unique(at * (EXCERPT_BYTES + 1) + lengths, return_inverse=True)
+    excerpts = [
+        _on_one_line(data[i : i + n].tobytes().decode(errors="ignore"))
+        for i, n in zip(*(k.tolist() for k in np.divmod(keys, EXCERPT_BYTES + 1)), strict=True)
     ]
+    return pa.array(excerpts, pa.string()), which
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())[:EXCERPT_CHARS]

@@ -24,7 +24,13 @@ from pipelines.contamination.counts import count_corpus, ignored_grams, load_cou
 from pipelines.contamination.found import FOUND
 from pipelines.contamination.item_rows import ITEM, item_rows
 from pipelines.contamination.job import ContaminationJob
-from pipelines.contamination.overlap_rows import overlap_file, overlap_rows
+from pipelines.contamination.overlap_rows import (
+    Pair,
+    copy_rows,
+    overlap_file,
+    overlap_rows,
+    pairs_of,
+)
 from pipelines.contamination.search import search_folded
 from pipelines.contamination.summary import MOST_EXAMPLES, summarize
 from pipelines.drive import Finished, Phases, do_phase
@@ -125,7 +131,9 @@ def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
 
 def count_documents(job: ContaminationJob, keys: Sequence[str]) -> Done:
     """Count the documents of the whole corpus that have each n-gram."""
-    save_counts(job.counts, count_corpus(map(job.found, keys)))
+    n_grams = len(BenchmarkIndex.load(job.index, job.check.matching).ngrams.hashes)
+    founds = (found for key in keys for found in open_arrow(job.found(key))[0])
+    save_counts(job.counts, count_corpus(founds, n_grams))
     return Done(files=[job.counts])
 
 
@@ -134,37 +142,46 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     index = BenchmarkIndex.load(job.index, job.check.matching)
     counts = load_counts(job.counts)
     ignored = ignored_grams(index, counts)
-    analysis = Analysis(index.texts, index.ngrams, ignored)
+    analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
+    for key in keys:
+        for found in open_arrow(job.found(key))[0]:
+            analysis.add(found)
+    copies = CopyAnalysis(index.texts.starts, analysis.unseen())
     with overlap_file(job.overlaps) as write:
         for key in keys:
+            by_ngrams: set[Pair] = set()
             for found in open_arrow(job.found(key))[0]:
-                analysis.add(found)
-                write(overlap_rows(found, index, ignored))
-    copies = CopyAnalysis(len(index.texts.lengths))
-    for key in keys:
-        for rows in open_arrow(job.copies(key))[0]:
-            copies.add(rows)
+                for rows in overlap_rows(found, index, ignored):
+                    by_ngrams |= set(pairs_of(rows))
+                    write(rows)
+            for found in open_arrow(job.copies(key))[0]:
+                copies.add(found)
+                write(copy_rows(found, index, by_ngrams))
     with parquet_file(job.items, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
     summary = summarize(index, analysis, counts)
-    write_json(job.summary, with_copies(summary, job.check.copies, index, analysis, copies))
+    write_json(job.summary, with_copies(summary, job.check.copies, index, copies))
     return Done(files=[job.items, job.overlaps, job.summary])
 
 
 def with_copies(
-    summary: dict[str, Any],
-    least: Copies | None,
-    index: BenchmarkIndex,
-    analysis: Analysis,
-    copies: CopyAnalysis,
+    summary: dict[str, Any], least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
 ) -> dict[str, Any]:
-    """The summary, and how many items of each benchmark stand in the corpus as edited copies."""
-    edited = copies.edited(analysis.item_docs)
-    counts = np.add.reduceat(edited, index.texts.starts, dtype=np.int64).tolist()
-    of_benchmarks = zip(summary["benchmarks"], counts, strict=True)
+    """The summary, and what of the benchmarks stands in the corpus as edited copies."""
+    edited = copies.edited()
+    columns = np.add.reduceat(edited, index.texts.starts, dtype=np.int64), copies.benchmark_docs
+    of_benchmarks = zip(summary["benchmarks"], *(c.tolist() for c in columns), strict=True)
+    sources = {source["source"]: source for source in summary["sources"]}
+    none = {"docs": 0, "pairs": 0}
     return {
         **summary,
         "settings": {**summary["settings"], "copies": least and least.model_dump()},
-        "benchmarks": [{**benchmark, "edited": n} for benchmark, n in of_benchmarks],
-        "edited": summarize_edited(index, copies, edited, MOST_EXAMPLES),
+        "benchmarks": [{**b, "edited": n, "edited_docs": docs} for b, n, docs in of_benchmarks],
+        "sources": [
+            {"source": name, **none, **sources.get(name, {}), "edited_docs": copies.sources[name]}
+            for name in [*sources, *sorted(set(copies.sources) - set(sources))]
+        ],
+        "n_edited": int(edited.sum()),
+        "edited": summarize_edited(index, copies, MOST_EXAMPLES),
+        "worst_edited": copies.worst.to_pylist(),
     }

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipelines.atomic import write_json, write_text
-from pipelines.contamination.report_found import (
-    found_documents,
-    found_items,
-    found_sections,
-    percent,
-)
+from pipelines.contamination.counted import found_in_short, warnings
+from pipelines.contamination.report_found import found_sections, percent
 from pipelines.contamination.report_html import contamination_page
 from pipelines.contamination.report_method import method_section
 from pipelines.report_failures import failed_in_short, failure_blocks
@@ -56,28 +52,18 @@ def sections(data: Data) -> list[Section]:
 
 def headline(data: Data) -> str:
     """How many items are in the corpus, where most; what failed."""
-    benchmarks, documents = data["benchmarks"], data["documents"]
-    items, n_all = found_items(benchmarks), sum(b["items"] for b in benchmarks)
-    of_all = f"{count(n_all, 'item')} of {count(len(benchmarks), 'benchmark')}"
-    read = count(documents["read"], "document")
-    sentences = [f"None of {of_all} was found by n-grams in {read}."]
-    if items:
-        verb = "is" if items == 1 else "are"
-        sentences = [
-            f"Of {of_all} {items:,} {verb} in the corpus, whole or in part: in"
-            f" {found_documents(data):,} of {read}."
-        ]
-        worst = max(benchmarks, key=lambda b: b["dirty_frac"] or 0)
-        if worst["dirty"] and len(benchmarks) > 1:
-            tested = worst["clean"] + worst["dirty"]
-            sentences.append(
-                f"The greatest share is that of {worst['name']}: {worst['dirty']:,} of {tested:,}"
-                f" items that can be tested are dirty ({percent(worst['dirty_frac'])})."
-            )
-    edited = sum(b.get("edited", 0) for b in benchmarks)
-    if edited:
-        sentences.append(f"Edited copies of {count(edited, 'other item')} stand there too.")
-    return " ".join([*sentences, failed_in_short(data, sum(documents["failed"].values()))])
+    documents = data["documents"]
+    sentences = found_in_short(data, count(documents["read"], "document"))
+    worst = max(data["benchmarks"], key=lambda b: b["dirty_frac"] or 0)
+    if worst["dirty"] and len(data["benchmarks"]) > 1:
+        tested = worst["clean"] + worst["dirty"]
+        greatest = (
+            f"The greatest share is that of {worst['name']}: {worst['dirty']:,} of {tested:,}"
+            f" items that can be tested are dirty ({percent(worst['dirty_frac'])})."
+        )
+        sentences.insert(1, greatest)
+    failed = failed_in_short(data, sum(documents["failed"].values()))
+    return " ".join([*sentences, *warnings(data), failed])
 
 
 def _inputs(data: Data) -> list[str | Table]:

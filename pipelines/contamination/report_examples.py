@@ -22,13 +22,26 @@ def examples_section(data: Data) -> Section:
     return Section(key="examples", title="Side by side", blocks=(note, *blocks) if blocks else ())
 
 
+def widespread_section(data: Data) -> Section:
+    """Items in too many documents to be dirty, each beside one of these."""
+    n_found = {b["name"]: b.get("widespread", 0) for b in data["benchmarks"]}
+    note = (
+        f"Items in more than {count(data['settings']['most_docs'] or 0, 'document')}: their n-grams"
+        " count for nothing, as common phrases do, and they are no dirty items by the published"
+        " rule. If these are questions rather than phrases, the corpus has them many times over."
+    )
+    blocks = _blocks(data.get("widespread", ()), n_found)
+    title = "Widespread items"
+    return Section(key="widespread", title=title, blocks=(note, *blocks) if blocks else ())
+
+
 def edited_section(data: Data) -> Section:
     """Items that no n-gram shows, beside the best of their copies; none if not looked for."""
     n_found = {b["name"]: b.get("edited", 0) for b in data["benchmarks"]}
     note = (
-        "Items without an n-gram in the corpus that counts, of which a document has a copy all the"
-        " same: edited, or one of so many that their n-grams do not count. Marked: the stretch of"
-        " the document that has most of the item's word pairs."
+        "Items without an n-gram in the corpus that counts, of which a document has an edited copy"
+        " all the same. Marked: the stretch of the document that has most of the item's word"
+        " pairs, and the words of the item that it has."
     )
     blocks = _blocks(data.get("edited", ()), n_found)
     return Section(key="edited", title="Edited copies", blocks=(note, *blocks) if blocks else ())

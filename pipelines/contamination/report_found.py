@@ -7,24 +7,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dedup.fold import FOLDINGS
-from pipelines.contamination.report_examples import edited_section, examples_section
+from pipelines.contamination.counted import counted, edited_documents, found_documents, total
+from pipelines.contamination.report_examples import (
+    edited_section,
+    examples_section,
+    widespread_section,
+)
 from sizing.document.section import NONE, Section, Table, table
 from sizing.units import format_bytes
 
 Data: TypeAlias = Mapping[str, Any]
 
 MOST_ROWS = 30
-COUNTED = {
-    "items": ">items",
-    "clean": ">clean",
-    "dirty": ">dirty",
-    "dirty_frac": ">dirty share",
-    "untestable": ">untestable",
-    "found_whole": ">of these found whole",
-    "only_ignored": ">only boilerplate",
-    "edited": ">edited copies",
-    "docs": ">documents",
+MEANINGS = {
+    "widespread": "Widespread: clean by the published rule, but at least half of its n-grams stand"
+    " in too many documents to count.",
+    "edited": "Edited copies: items of which no n-gram that counts was found, but a copy.",
+    "untestable": "Too short: under 8 words, looked for as a whole only.",
+    "found_whole": "Short, found: those of them that stand in a document.",
+    "only_ignored": "Only boilerplate: other clean items of which n-grams stand in the corpus that"
+    " count for nothing.",
 }
+OF_SOURCE = {
+    "docs": ">documents with items",
+    "pairs": ">pairs of document and item",
+    "edited_docs": ">documents with edited copies",
+}
+NO_SUM = ("dirty_frac", "docs", "edited_docs", "ngram")
 REASONS = {
     "frequent": "in too many documents",
     "shared": "of many items of a benchmark",
@@ -37,21 +46,12 @@ def found_sections(data: Data) -> list[Section]:
     return [
         Section(key="benchmarks", title="By benchmark", blocks=tuple(_benchmarks(data))),
         examples_section(data),
+        widespread_section(data),
         edited_section(data),
         Section(key="documents", title="Documents with most items", blocks=tuple(_worst(data))),
         Section(key="sources", title="By source", blocks=tuple(_sources(data))),
         Section(key="ignored", title="What counted for nothing", blocks=tuple(_ignored(data))),
     ]
-
-
-def found_items(benchmarks: Iterable[Data]) -> int:
-    """Items of which anything that counts stands in the corpus."""
-    return sum(b["dirty"] + b["found_whole"] for b in benchmarks)
-
-
-def found_documents(data: Data) -> int:
-    """Documents that have any of them."""
-    return sum(source["docs"] for source in data["sources"])
 
 
 def percent(frac: float | None) -> str:
@@ -71,18 +71,20 @@ def percent(frac: float | None) -> str:
 
 def _benchmarks(data: Data) -> list[str | Table]:
     benchmarks = data["benchmarks"]
-    counted = [name for name in COUNTED if all(name in b for b in benchmarks)]
-    rows = [(b["name"], f"{b['ngram']}", *_counts(b, counted)) for b in benchmarks]
+    shown = counted(benchmarks)
+    rows = [(b["name"], *_counts(b, shown)) for b in benchmarks]
     if len(rows) > 1:
-        rows.append(("all", "", *_counts(_sums(data, counted), counted)))
-    columns = ("benchmark", ">N", *(COUNTED[name] for name in counted))
-    edited = " Edited copies: items of which no n-gram that counts was found, but a copy."
+        rows.append(("all", *_counts(_sums(data, shown), shown)))
+    meanings = " ".join(MEANINGS[name] for name in MEANINGS if name in shown)
     return [
-        "Every item is clean, dirty or untestable. The dirty share is of those that can be tested."
-        " Of items under 8 words, which cannot, some were found as a whole. Only boilerplate:"
-        " clean items of which only n-grams stand in the corpus that count for nothing."
-        f"{edited if 'edited' in counted else ''}",
-        table("Items", columns, rows, sums=len(rows) > 1),
+        "Every item is clean, dirty or too short to test. The dirty share is of those that can be"
+        f" tested. {meanings}".strip(),
+        table(
+            "Items",
+            ("benchmark", *(f">{label}" for label in shown.values())),
+            rows,
+            sums=len(rows) > 1,
+        ),
         *_foldings(benchmarks),
         table(
             "Benchmarks",
@@ -93,17 +95,22 @@ def _benchmarks(data: Data) -> list[str | Table]:
     ]
 
 
-def _sums(data: Data, counted: Iterable[str]) -> Data:
+def _sums(data: Data, names: Iterable[str]) -> Data:
     """Of all benchmarks together; a document may have items of several."""
-    counts = [name for name in counted if name not in ("dirty_frac", "docs")]
-    sums = {name: sum(b[name] for b in data["benchmarks"]) for name in counts}
+    benchmarks = data["benchmarks"]
+    sums = {name: total(benchmarks, name) for name in names if name not in NO_SUM}
     tested = sums["clean"] + sums["dirty"]
-    share = sums["dirty"] / tested if tested else None
-    return sums | {"dirty_frac": share, "docs": found_documents(data)}
+    return sums | {
+        "dirty_frac": sums["dirty"] / tested if tested else None,
+        "docs": found_documents(data),
+        "edited_docs": edited_documents(data),
+    }
 
 
-def _counts(row: Data, counted: Iterable[str]) -> list[str]:
-    return [percent(row[k]) if k == "dirty_frac" else f"{row[k]:,}" for k in counted]
+def _counts(row: Data, names: Iterable[str]) -> list[str]:
+    return [
+        percent(row[k]) if k == "dirty_frac" else f"{row[k]:,}" if k in row else "" for k in names
+    ]
 
 
 def _foldings(benchmarks: Sequence[Data]) -> list[Table]:
@@ -132,18 +139,30 @@ def _worst(data: Data) -> list[str | Table]:
         )
         for row in data["worst"][:MOST_ROWS]
     ]
-    if not rows:
-        return ["No document has an item."]
     columns = ("`id", "`doc_id", "source", ">items", ">bytes of them", ">share of text", ">text")
-    return [table(_shown("Documents", len(rows), found_documents(data)), columns, rows)]
+    shown = _shown("Documents", len(rows), found_documents(data))
+    tables = [table(shown, columns, rows)] if rows else []
+    return [*(() if rows else ["No document has an item."]), *tables, *_worst_edited(data)]
+
+
+def _worst_edited(data: Data) -> list[Table]:
+    names = ("id", "doc_id", "source", "items")
+    rows = [
+        (*(str(row[name]) for name in names), percent(row["containment"]))
+        for row in data.get("worst_edited", ())[:MOST_ROWS]
+    ]
+    columns = ("`id", "`doc_id", "source", ">edited items", ">word pairs of the best copy")
+    caption = _shown("Documents with edited copies", len(rows), edited_documents(data))
+    return [table(caption, columns, rows)] if rows else []
 
 
 def _sources(data: Data) -> list[str | Table]:
     sources = data["sources"]
-    rows = [(s["source"], f"{s['docs']:,}", f"{s['pairs']:,}") for s in sources[:MOST_ROWS]]
+    names = ["docs", "pairs", *(["edited_docs"] if edited_documents(data) else [])]
+    rows = [(s["source"], *(f"{s[name]:,}" for name in names)) for s in sources[:MOST_ROWS]]
     if not rows:
         return ["No source has a document with an item."]
-    columns = ("source", ">documents with items", ">pairs of document and item")
+    columns = ("source", *(OF_SOURCE[name] for name in names))
     return [table(_shown("Sources", len(rows), len(sources)), columns, rows)]
 
 

@@ -3,12 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pipelines.contamination.report_found import found_documents, found_items, percent
+from pipelines.contamination.counted import (
+    edited_documents,
+    found_documents,
+    found_items,
+    total,
+)
+from pipelines.contamination.report_found import percent
 from pipelines.report_failures import failure_figures
 from sizing.document import charts
 from sizing.document.charts import Bar
 from sizing.document.page import KeyFigure, figure, page
-from sizing.document.section import Section
+from sizing.document.section import Section, count
 from sizing.document.svg import Axis
 
 Data: TypeAlias = Mapping[str, Any]
@@ -32,7 +38,8 @@ def key_figures(data: Data) -> list[KeyFigure]:
     benchmarks = data["benchmarks"]
     touched = sum(found_items([b]) > 0 for b in benchmarks)
     read = data["documents"]["read"]
-    edited = sum(b.get("edited", 0) for b in benchmarks)
+    widespread, edited = (total(benchmarks, name) for name in ("widespread", "edited"))
+    in_copies = f"in {count(edited_documents(data), 'document')}"
     return [
         KeyFigure(
             "items in the corpus",
@@ -41,8 +48,9 @@ def key_figures(data: Data) -> list[KeyFigure]:
         ),
         KeyFigure("benchmarks with such items", f"{touched:,}", f"of {len(benchmarks):,}"),
         KeyFigure("documents with items", f"{found_documents(data):,}", f"of {read:,}"),
-        *([KeyFigure("other items as edited copies", f"{edited:,}")] if edited else []),
-        KeyFigure("untestable items", f"{sum(b['untestable'] for b in benchmarks):,}"),
+        *([KeyFigure("widespread items", f"{widespread:,}")] if widespread else []),
+        *([KeyFigure("other items as edited copies", f"{edited:,}", in_copies)] if edited else []),
+        KeyFigure("items too short to test", f"{total(benchmarks, 'untestable'):,}"),
     ]
 
 

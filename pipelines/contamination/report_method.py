@@ -20,14 +20,16 @@ FOLDINGS = {
     "line_breaks": "a word broken by a hyphen at the end of a line",
     "compat": "full-width and mathematical letters, ligatures, superscripts",
     "invisible": "soft hyphens, zero-width characters, bidirectional marks",
-    "signs": "signs that stand for ASCII punctuation: prime for apostrophe, minus sign for hyphen",
+    "signs": "signs that stand for ASCII punctuation: acute accent for apostrophe, minus sign for"
+    " hyphen",
     "marks": "accents and other diacritics",
     "confusables": "letters of other alphabets that look Latin",
 }
 
 COPIES = (
     " Edited copies are looked for by containment (Broder 1997): a stretch of a document that has"
-    " many of the pairs of words that stand side by side in the item; they make no item dirty."
+    " many of the pairs of words that stand side by side in the item; they make no item dirty, and"
+    " the step decontaminate, which cuts n-gram overlaps, leaves them."
 )
 
 UNSEEN = (
@@ -37,6 +39,16 @@ UNSEEN = (
         "short items",
         f"under {MIN_WORDS} words an item is looked for as a whole, and under {LEAST_WHOLE} not"
         " at all",
+    ),
+    (
+        "short fields",
+        f"a field alone, say a question of 8 words where N is 13 by question and choices together,"
+        f" is looked for as a whole, and only from {MIN_WORDS} words on",
+    ),
+    (
+        "which sibling",
+        "items made from one template are told as copies of one another: which of them it was is"
+        " not seen",
     ),
     ("images and sound", "only text is searched, and of a document only its text column"),
     (

@@ -9,10 +9,11 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.apart import check_apart
+from pipelines.apart import check_apart, refuse_runs
 from pipelines.atomic import write_json
 from pipelines.benchmark.inside import inside
 from pipelines.contamination.benchmark_index import BenchmarkIndex
@@ -61,25 +62,39 @@ def plan_check(check: Check) -> Plan:
     """Cut the corpus into shards.
 
     Raises:
-        ConfigError: nothing of it can be read, or a benchmark is not there or lies in it.
+        ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
+            or lies in it.
     """
-    plan = plan_inputs(check.inputs, check.shard_bytes, limits=check.limits)
+    refuse_runs(check.inputs)
+    plan = _in_words(
+        plan_inputs(check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False)
+    )
     for found in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
         raise ConfigError(str(found))
     if not plan.shards:
-        raise ConfigError(f"no document can be read{_cause(plan)}")
+        raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan
 
 
-def _cause(plan: Plan) -> str:
-    """Why there are no shards, for someone who has no recipe to name a column in."""
-    if not plan.failed:
-        return ""
-    first = plan.failed[0]
-    what, _, way = first.message.rpartition(";")
-    if first.cause in NOT_TEXT:
-        way = " name the one that holds the text, as --text-column NAME"
-    return f": {what};{way}" if what else f": {way}"
+def _in_words(plan: Plan) -> Plan:
+    """The plan as told to someone who has no recipe to name a column in."""
+    failed = []
+    for lost in plan.failed:
+        what = lost.message.rpartition(";")[0]
+        if lost.cause in NOT_TEXT and what:
+            way = "name the one that holds the text, as --text-column NAME"
+            lost = replace(lost, message=f"{what}; {way}")
+        failed.append(lost)
+    return replace(plan, failed=tuple(failed))
+
+
+def _cause(check: Check, plan: Plan) -> str:
+    """Why there are no shards."""
+    if plan.failed:
+        return plan.failed[0].message
+    what = "no documents there" if plan.files else "no files there"
+    paths = ", ".join(given.path for given in check.inputs)
+    return f"{paths}: {what}; name files, or folders with files, of text, JSONL, Parquet or Arrow"
 
 
 @contextlib.contextmanager
@@ -127,8 +142,10 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished) -> dict[str, 
     for lost in plan.failed:  # documents of files that could not even be cut into shards
         failed[lost.cause] += lost.docs or 0
     summary: dict[str, Any] = json.loads(job.summary.read_text(encoding="utf-8"))
+    benchmarks = zip(summary["benchmarks"], job.benchmark_files, strict=True)
     return {
         **summary,
+        "benchmarks": [{**benchmark, "files": list(files)} for benchmark, files in benchmarks],
         "identity": job.identity,
         "inputs": inventory(plan),
         "documents": {

@@ -36,8 +36,9 @@ def summarize(
     counts: documents of the corpus that have each n-gram.
 
     Returns:
-        The keys contamination, settings, benchmarks, examples, worst, sources, ignored,
-        n_ignored. What has been read is for the caller to add; `report` says what it shows.
+        The keys contamination, settings, benchmarks, examples, widespread, worst, sources,
+        ignored, n_ignored. What has been read is for the caller to add; `report` says what it
+        shows.
     """
     matching = index.matching
     return {
@@ -45,6 +46,7 @@ def summarize(
         "settings": matching.model_dump(mode="json", exclude={"benchmarks"}),
         "benchmarks": _benchmarks(index, analysis),
         "examples": summarize_examples(index, analysis, most_examples),
+        "widespread": _widespread(index, analysis, most_examples),
         "worst": analysis.worst.to_pylist(),
         "sources": _sources(analysis),
         **_ignored(index, counts, most_ignored),
@@ -69,6 +71,13 @@ def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> list[dict[str, Any
             }
         )
     return made
+
+
+def _widespread(index: BenchmarkIndex, analysis: Analysis, most: int) -> list[dict[str, Any]]:
+    """Widespread items, each beside a document; n-grams of too many documents are told too."""
+    if analysis.frequent is None:
+        return []
+    return summarize_examples(index, analysis.frequent, most, analysis.widespread())
 
 
 def _sources(analysis: Analysis) -> list[dict[str, Any]]:
@@ -98,6 +107,9 @@ def _ignored(index: BenchmarkIndex, counts: GramCounts, most: int) -> dict[str, 
     folded = fold(index.texts.texts, index.folding).text
     passages = ignored_passages(reasons, counts, grams, folded, index.texts.items, most=most)
     return {
-        "ignored": passages.to_pylist(),
+        # of as many documents those first that may be items rather than numbers or prompts
+        "ignored": sorted(
+            passages.to_pylist(), key=lambda p: (-p["documents"], "frequent" not in p["reason"])
+        ),
         "n_ignored": {name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
     }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from dedup.fold import names_of
@@ -21,12 +22,21 @@ OF_DOCUMENT = ("doc_id", "id", "source", "start_byte", "end_byte")
 OF_PAIR = ("found_frac", "ngrams", "spans")
 
 
-def summarize_examples(index: BenchmarkIndex, analysis: Analysis, most: int) -> list[Example]:
+def summarize_examples(
+    index: BenchmarkIndex,
+    analysis: Analysis,
+    most: int,
+    wanted: npt.NDArray[np.bool_] | None = None,
+) -> list[Example]:
     """Of each benchmark the items of which a document has most, the best first.
 
     most: examples of a benchmark.
+    wanted: (n_items,) bool, only these items; None is all.
     """
-    rows = _best(index, analysis, most)
+    examples = analysis.examples
+    if wanted is not None:
+        examples = examples.filter(pa.array(wanted[np.asarray(examples["item"])]))
+    rows = _best(index, examples, most)
     matches = [Match(*(row[k] for k in ("item", "before", "match", "after"))) for row in rows]
     passages = item_passages(index, matches)
     names = index.names_of(np.array([m.item for m in matches], np.int64))
@@ -47,10 +57,10 @@ def summarize_examples(index: BenchmarkIndex, analysis: Analysis, most: int) -> 
     ]
 
 
-def _best(index: BenchmarkIndex, analysis: Analysis, most: int) -> Sequence[Example]:
+def _best(index: BenchmarkIndex, examples: pa.Table, most: int) -> Sequence[Example]:
     """Rows of schema EXAMPLE, one an item."""
-    items, first = np.unique(np.asarray(analysis.examples["item"]), return_index=True)
-    best = analysis.examples.take(pa.array(first))
+    items, first = np.unique(np.asarray(examples["item"]), return_index=True)
+    best = examples.take(pa.array(first))
     which = np.searchsorted(index.texts.starts, items, "right") - 1
     shares, ngrams = (np.asarray(best[name]) for name in ("found_frac", "ngrams"))
     rows: list[Example] = best.take(pa.array(best_of(which, shares, -ngrams, most))).to_pylist()

@@ -40,6 +40,11 @@ def differences(item: str, document: str, folding: Folding) -> tuple[str, ...]:
     )
 
 
+def bare(text: str) -> str:
+    """Text in lower case and without punctuation, as gram words are compared."""
+    return _lowered(_without_punctuation(text))
+
+
 def _alike(texts: list[str], changes: list[Change]) -> bool:
     """Whether two texts are the same once all of the changes have been made."""
     for change in changes:

@@ -10,6 +10,7 @@ from pipelines.shard import Input
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
 ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
+TOKENS = "input_ids"  # of what has been tokenized
 SHOWN = 20
 
 
@@ -39,9 +40,14 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
 
     Raises:
         InputError: no column can be the text, or one named in the recipe is not there
-            (cause "missing_column").
+            (cause "missing_column"); or what is there has been tokenized ("only_tokens").
     """
     text = _find(names, "text", wanted.text, TEXT, path)
+    if text is None and TOKENS in names:
+        raise InputError(
+            f"{path}: holds tokens ({TOKENS}), not text; name the text that was tokenized",
+            cause="only_tokens",
+        )
     if text is None:
         raise _missing(names, "text", None, path)
     return Columns(

@@ -79,6 +79,7 @@ figcaption { font-weight: 600; font-size: .95rem; margin-bottom: .4rem; }
 figcaption small { display: block; font-weight: 400; color: var(--soft); font-size: .82rem; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) { tbody th { min-width: 8.5rem; } }
+@media (min-width: 40rem) { caption { white-space: nowrap; } }
 @media print { #derivations { display: none; }
   body { font-size: 10pt; max-width: none; padding: 0; } nav { display: none; }
   h2 { break-after: avoid; margin-top: 1.5rem; } tr { break-inside: avoid; }

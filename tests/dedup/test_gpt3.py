@@ -11,12 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dedup.cut import cut, piece_texts
 from dedup.gram_counts import document_counts, frequent
 from dedup.overlap import find
+from pipelines.benchmark.spec import Benchmark
+from pipelines.cleaner import Cleaner
 from pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
-from pipelines.contamination.found import collect
+from pipelines.contamination.benchmark_index import BenchmarkIndex
+from pipelines.contamination.counts import ignored_grams
+from pipelines.contamination.found import collect, hits_of
 from pipelines.contamination.ngrams import ItemTexts, ngram_of, prepare_texts
+from pipelines.contamination.search import search
+from pipelines.decontaminate import Decontaminate
 from tests.strategies import document_batch
 
 ITEM = (
@@ -44,15 +49,16 @@ def benchmarks(*of_items, ngrams=None) -> ItemTexts:
 
 
 def filtered(*docs, items=(ITEM,)):
-    """The pieces that are left of each document of a corpus."""
-    index = benchmarks(items, ngrams=[13]).indexed()
-    text = pa.array(docs, pa.large_string())
-    hits = find(text, index)
-    hits = hits.only(~frequent(document_counts(hits), index)[hits.grams])
-    pieces = cut(text, hits.docs, hits.starts, hits.ends)
+    """The pieces that are left of each document of a corpus, as runs make them by default."""
+    texts, batch = benchmarks(items, ngrams=[13]), document_batch(docs)
+    ngrams = texts.indexed()
+    step = Decontaminate(benchmarks=(Benchmark(name="items", path="items.jsonl"),), ngram=13)
+    index = BenchmarkIndex(step, ngrams, texts, np.zeros(len(ngrams.hashes), bool), ())
+    found = search(batch, index, "corpus")
+    ignored = ignored_grams(index, document_counts(hits_of(found)))
     made = [[] for _ in docs]
-    for doc, piece in zip(pieces.docs, piece_texts(text, pieces).to_pylist(), strict=True):
-        made[doc].append(piece)
+    for row in Cleaner(step, index, ignored)(batch, found).result.kept.to_pylist():
+        made[int(row["id"].partition("#")[0])].append(row["text"])
     return made
 
 

@@ -12,7 +12,6 @@ from dedup.gram_counts import (
     GramCounts,
     document_counts,
     frequent,
-    gram_texts,
     ignored_passages,
     letterless,
     shared,
@@ -21,6 +20,7 @@ from dedup.gram_counts import (
 from dedup.ngram_index import NgramIndex
 from dedup.overlap import find, overlaps
 from dedup.unicode import ALPHA, N_CODE_POINTS, flags_of, lower_of
+from tests.dedup.grams import gram_texts
 from tests.reference import overlap as reference
 
 words = st.sampled_from(["a", "B,", "é", "d", "東京"])
@@ -32,8 +32,8 @@ def index_of(texts, ids=None, **settings):
     return NgramIndex.build(pa.array(texts, pa.string()), np.array(ids, np.int64), **settings)
 
 
-def by_text(counts, index, texts, ids):
-    names = gram_texts(counts.grams, index, pa.array(texts, pa.string()), np.array(ids))
+def by_text(counts, index, texts):
+    names = gram_texts(counts.grams, index, pa.array(texts, pa.string()))
     lowered = [tuple(w.text for w in reference.gram_words(name)) for name in names]
     return dict(zip(lowered, counts.docs.tolist(), strict=True))
 
@@ -46,15 +46,15 @@ def by_text(counts, index, texts, ids):
 def test_documents_of_all_shards_are_counted_once_each(shards, items, ngram):
     index = index_of(items, ngram=ngram)
     counted = [document_counts(find(pa.array(docs, pa.string()), index)) for docs in shards]
-    counts = total(counted)
-    grams, _ = reference.item_index(items, range(len(items)), ngram)
+    counts = total(counted, len(index.hashes))
+    grams = reference.item_index(items, range(len(items)), ngram)
     expected = Counter(
         gram
         for docs in shards
         for doc in docs
         for gram in {h[1] for h in reference.hits([doc], grams)}
     )
-    assert by_text(counts, index, items, range(len(items))) == expected
+    assert by_text(counts, index, items) == expected
     assert counts.grams.tolist() == sorted(set(counts.grams.tolist()))
     assert counts.docs.sum() == sum(c.docs.sum() for c in counted)
 
@@ -65,7 +65,7 @@ def test_an_n_gram_of_more_than_ten_documents_is_frequent_and_of_ten_is_not():
     counts = document_counts(find(pa.array(docs), index))
     assert counts.docs.tolist() in ([10, 11], [11, 10])
     mask = frequent(counts, index)
-    named = gram_texts(np.flatnonzero(mask), index, pa.array(["", "four five six"]), np.arange(2))
+    named = gram_texts(np.flatnonzero(mask), index, pa.array(["four five six"]))
     assert named == ["four five six"]
     assert frequent(counts, index, most_docs=11).any() == np.False_
 
@@ -75,19 +75,20 @@ def test_n_grams_of_many_items_of_one_benchmark_are_shared():
     items = [f"{prompt} w{i} x{i}" for i in range(22)]
     index = index_of(items, ngram=3)
     one = shared(index, np.array([0]), 22)
-    assert gram_texts(np.flatnonzero(one), index, pa.array(items), np.arange(22)) == [prompt]
+    assert gram_texts(np.flatnonzero(one), index, pa.array(items)) == [prompt]
     assert not shared(index, np.array([0, 11]), 22, most_items=11).any()
     assert shared(index, np.array([0, 10]), 22).sum() == 1
     assert shared(index, np.array([0]), 2199).sum() == 1
     assert not shared(index, np.array([0]), 2200).any()
 
 
-def test_the_text_of_an_n_gram_is_that_of_its_item():
+def test_a_passage_is_that_of_the_first_of_its_items():
     items = ["x", "Five, six;\n SEVEN eight", "six seven eight Nine!"]
     index = index_of(items, [0, 1, 2], ngram=3)
-    names = gram_texts(np.arange(3), index, pa.array(items), np.array([0, 1, 2]))
-    assert sorted(names) == ["Five, six; SEVEN", "seven eight Nine", "six; SEVEN eight"]
-    assert gram_texts(np.empty(0, np.int64), index, pa.array(items), np.arange(3)) == []
+    counts = document_counts(find(pa.array(["five six seven eight"]), index))
+    every = {"all": np.ones(len(index.hashes), bool)}
+    got = ignored_passages(every, counts, index, pa.array(items), np.arange(3))
+    assert got["passage"].to_pylist() == ["Five, six; SEVEN eight"]
 
 
 numbers = st.sampled_from(
@@ -109,9 +110,9 @@ def test_n_grams_without_a_letter_are_those_of_the_reference(items, ngram, at_on
         index = index_of(items, ngram=ngram, least=1)
         mask = letterless(index, pa.array(items))
     every = np.arange(len(index.hashes))
-    grams = lowered(gram_texts(every, index, pa.array(items), np.arange(len(items))))
+    grams = lowered(gram_texts(every, index, pa.array(items)))
     assert mask.tolist() == [reference.is_letterless(gram) for gram in grams]
-    assert set(grams) == set(reference.item_index(items, range(len(items)), ngram, 1)[0])
+    assert set(grams) == set(reference.item_index(items, range(len(items)), ngram, 1))
 
 
 def test_the_lower_case_of_a_letter_is_a_letter():
@@ -128,9 +129,9 @@ def test_numbers_in_a_row_count_for_nothing_in_any_benchmark():
     index = index_of(items, ngram=13)
     ignored = shared(index, np.array([0, 1]), 3) | letterless(index, texts)
     hits = find(pa.array([row, items[0], items[2]]), index)
-    assert overlaps(hits, index).doc_ngrams.tolist() == [4, 7, 4]
+    assert np.bincount(hits.docs).tolist() == [4, 7, 4]
+    assert np.bincount(hits.docs[~ignored[hits.grams]], minlength=3).tolist() == [0, 3, 4]
     got = overlaps(hits, index, ignored)
-    assert got.doc_ngrams.tolist() == [0, 3, 4]
     assert set(zip(got.docs.tolist(), got.items.tolist(), strict=True)) == {(1, 0), (2, 2)}
 
 
@@ -149,7 +150,7 @@ def test_ignored_passages_equal_the_reference(case):
     items, index, a, b, docs = case
     every = np.arange(len(index.hashes))
     texts, ids = pa.array(items, pa.string()), np.arange(len(items))
-    grams = lowered(gram_texts(every, index, texts, ids))
+    grams = lowered(gram_texts(every, index, texts))
     met = np.flatnonzero(docs)
     got = ignored_passages({"a": a, "b": b}, GramCounts(met, docs[met]), index, texts, ids)
     chosen = {grams[g]: int(docs[g]) for g in met if a[g] or b[g]}

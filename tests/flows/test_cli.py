@@ -149,6 +149,15 @@ def test_inspect_of_no_run(tmp_path, capsys):
     assert "no run here" in capsys.readouterr().err
 
 
+def test_a_bug_is_a_traceback_and_never_the_answer_no(tmp_path, capsys, monkeypatch):
+    def broken(_):
+        raise KeyError("ours")
+
+    monkeypatch.setattr("flows.commands.inspect.run", broken)
+    assert main(["inspect", str(tmp_path)]) == 70
+    assert capsys.readouterr().err.endswith("KeyError: 'ours'\n")
+
+
 def test_two_runs_in_one_directory_at_once_are_refused(recipe, tmp_path, capsys, server):
     from pipelines.manifest import locked
 

@@ -6,8 +6,11 @@ import urllib.request
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import main
+from dedup.fold import FOLDINGS
+from flows.cli import main, parser
+from flows.commands.contamination import parse_check
 from flows.contamination_tables import highlighted, one_a_benchmark
+from pipelines.contamination.copies import Copies
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
 
 
@@ -51,9 +54,9 @@ def artifact(server):
 def test_tables_show_what_was_found(corpus, finished, capsys):
     assert main(corpus.command(finished)) == 0
     shown = capsys.readouterr().out
-    sums, riddles = shown.partition(" docs\nsums")[2].splitlines()[:2]
-    assert sums.split()[:4] == ["13", "8", "5", "3"]
-    assert riddles.split()[-3:] == ["1", "0", "2"]
+    sums, riddles = shown.partition(" N\nsums")[2].splitlines()[:2]
+    assert sums.split() == ["8", "3", "37.5", "%", "1", "4", "1", "5", "0", "0", "13"]
+    assert riddles.split()[1:] == ["9", "1", "12.5", "%", "0", "2", "0", "7", "1", "1", "8"]
     for word in (
         "compat",
         "a copy with",
@@ -116,10 +119,16 @@ def test_keys_of_artifacts_are_never_alike(server):
 
 MISTAKES = [
     (["--ngram", "0"], "--ngram '0': write a number of words, 1 to 256, or auto"),
-    (["--most-docs", "-1"], "--most-docs '-1': write a number of documents, or none"),
-    (["--folding", "compat,entity"], "--folding 'entity': no such folding; write all, none, or"),
-    (["--containment", "60%"], "--containment '60%': write a share above 0, up to 1, or none"),
-    (["--containment", "1.2"], "--containment '1.2': write a share above 0, up to 1, or none"),
+    (["--most-docs", "-1"], "--most-docs '-1': write a number of documents, 1 at least; none is"),
+    (["--most-docs", "0"], "--most-docs '0': write a number of documents, 1 at least; none is no"),
+    (
+        ["--folding", "compat,entity"],
+        "--folding 'entity': no such folding; did you mean 'entities'?",
+    ),
+    (["--folding", "accents"], "'accents': no such folding; did you mean 'marks'? write all,"),
+    (["--folding", "invisable"], "'invisable': no such folding; did you mean 'invisible'? write"),
+    (["--containment", "120%"], "--containment '120%': write a share above 0, up to 1 (100%), or"),
+    (["--containment", "half"], "--containment 'half': write a share above 0, up to 1 (100%), or"),
     (["--workers", "0"], "--workers 0: must be 1 at least"),
     (["--text-column", "prose"], "no column 'prose' among: id, text; name the one that holds the"),
     (["--benchmark", "sums=/x.jsonl"], "--benchmark 'sums' stands twice; give each its own name"),
@@ -155,9 +164,59 @@ def test_an_edited_copy_is_a_hit(corpus, tmp_path, server):
     assert main([*words, "--fail-on-hit", *high]) == 0
 
 
-@pytest.mark.parametrize("none", ["none", "0"])
-def test_options_reach_the_search(corpus, tmp_path, capsys, server, none):
-    words = ["--ngram", "9", "--most-docs", none, "--folding", "none", "--json"]
+def test_an_item_in_many_documents_is_a_hit(corpus, tmp_path, server, capsys):
+    path = tmp_path / "x.jsonl"
+    lines = (json.dumps({"text": f"{n} {QUESTIONS[3]}"}) + "\n" for n in range(11))
+    path.write_text("".join(lines))
+    words = ["contamination", str(path), "--benchmark", corpus.specs[0], "--containment", "none"]
+    assert main([*words, "--fail-on-hit", "--out", str(tmp_path / "a")]) == 1
+    shown = capsys.readouterr().out
+    assert "warning: 1 item stands in more than 10 documents: not dirty" in shown
+    assert "widespread" in shown
+    assert main([*words, "--fail-on-hit", "--json", "--out", str(tmp_path / "a")]) == 1
+
+
+def test_a_benchmark_too_short_to_test_does_not_pass_in_silence(tmp_path, server, capsys):
+    (tmp_path / "x.jsonl").write_text('{"text": "nothing of the sort"}\n')
+    (tmp_path / "b.jsonl").write_text('{"q": "Who wrote it?"}\n{"q": "Who ate that?"}\n')
+    words = ["contamination", str(tmp_path / "x.jsonl"), "--benchmark", f"b={tmp_path}/b.jsonl"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("1 document, 19 B of text, searched for 2 items None of 0 items that")
+    assert "2 are too short to test." in shown
+    assert "warning: No item of b is long enough to be tested by n-grams." in shown
+
+
+def test_a_share_may_be_in_percent(corpus):
+    for words in ("60%", "0.6", "60 %"):
+        args = parser().parse_args(corpus.command("out", "--containment", words))
+        assert parse_check(args).copies == Copies(threshold=0.6)
+
+
+def test_the_help_lists_the_foldings(capsys):
+    with pytest.raises(SystemExit):
+        main(["contamination", "--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in FOLDINGS)
+
+
+def test_the_files_of_a_folder_are_told(corpus, tmp_path, capsys, server):
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    for name in ("train.jsonl", "test.jsonl", "README.md"):
+        (folder / name).write_text(json.dumps({"q": QUESTIONS[0]}))
+    words = ["contamination", *corpus.paths, "--benchmark", f"gsm={folder}:q"]
+    assert main([*words, "--out", str(tmp_path / "run"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["benchmarks"][0]["files"] == ["test.jsonl", "train.jsonl"]
+    assert captured.err == ""
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    told = f"benchmark 'gsm': 2 files of {folder}: test.jsonl, train.jsonl\n"
+    assert capsys.readouterr().err == told
+
+
+def test_options_reach_the_search(corpus, tmp_path, capsys, server):
+    words = ["--ngram", "9", "--most-docs", "none", "--folding", "none", "--json"]
     words += ["--containment", "none"]
     out = tmp_path / "run"
     assert main(corpus.command(out, *words)) == 0

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from flows.server import user_has_server
+from flows.progress import watcher, watching
+from flows.server import STARTING, user_has_server
 
 ROOT = Path(__file__).parent.parent.parent
 HOLD = (
     "import sys, time\n"
+    "from flows.progress import watching\n"
     "from flows.server import embedded_server\n"
-    "with embedded_server() as url:\n"
+    "with watching(quiet=False), embedded_server() as url:\n"
     "    sys.stdout.write(url + '\\n'); sys.stdout.flush()\n"
     "    sys.stdin.readline()\n"
 )
@@ -47,6 +49,7 @@ def holder(home):
         env={**environment, "PREFECT_HOME": str(home)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     with process:
@@ -56,6 +59,7 @@ def holder(home):
 
 @pytest.mark.parametrize("ended_by", ["itself", "SIGKILL"])
 def test_the_server_ends_with_the_run(holder, ended_by):
+    assert holder.stderr.readline() == f"{STARTING}\n"  # at once: the start takes seconds
     url = holder.stdout.readline().strip()
     assert answers(url)
     if ended_by == "itself":
@@ -83,3 +87,10 @@ def test_a_server_the_user_has_is_used(monkeypatch, tmp_path):
     assert not user_has_server()
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:4200/api")
     assert user_has_server()
+
+
+def test_with_json_nothing_is_told(capsys):
+    for quiet in (True, False):
+        with watching(quiet=quiet):
+            watcher.get().tell("a line")
+        assert capsys.readouterr().err == ("" if quiet else "a line\n")

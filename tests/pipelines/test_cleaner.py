@@ -138,9 +138,11 @@ def test_documents_are_dropped_whole_only_if_asked(folder):
             "source": "web",
             "benchmark": name,
             "item": item,
+            "kind": "ngrams",
             "start_byte": start,
             "end_byte": start + len(LEAK),
             "ngrams": 1,
+            "containment": None,
             "foldings": [],
             "excerpt": LEAK,
         }

@@ -136,9 +136,28 @@ def test_n_grams_of_more_than_10_documents_are_ignored(folder, tmp_path, n, same
     assert (pieces_each <= leaks) == is_cut
     assert ("leak-0" in leaks) != is_cut
     told = report["contamination"]
+    assert told["benchmarks"][0]["widespread"] == (0 if is_cut else 1)
     assert told["n_ignored"]["frequent"] == (0 if is_cut else len(LEAK.split()) - 12)
     if not is_cut:
         assert told["ignored"][0]["documents"] == n
+
+
+def test_no_document_is_cut_for_an_item_of_few_words(folder, tmp_path):
+    benchmark = tmp_path / "quiz.jsonl"
+    benchmark.write_text("".join(json.dumps({"q": q}) + "\n" for q in ["Who wrote it?", LEAK]))
+    around = prose_words(0) + prose_words(1)
+    docs = [f"{around} {told} {around}" for told in ("who wrote it", LEAK)]
+    path = tmp_path / "docs.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": f"d{i}", "text": t}) + "\n" for i, t in enumerate(docs))
+    )
+    step = {"decontaminate": {"benchmarks": [{"name": "quiz", "path": str(benchmark)}]}}
+    report = run(folder, tmp_path, inputs=[{"path": str(path)}], steps=[step])
+    kept = load_from_disk(str(tmp_path / "run" / "dataset"))["id"]
+    assert list(kept) == ["d0", "d1#piece-1", "d1#piece-2"]
+    assert docs[0] in texts_of(folder, tmp_path).values()
+    (quiz,) = report["contamination"]["benchmarks"]
+    assert (quiz["found_whole"], quiz["dirty"]) == (1, 1)
 
 
 def test_a_deduplication_behind_sees_what_is_left(folder, tmp_path):

@@ -7,6 +7,7 @@ import yaml
 from datasets import load_from_disk
 
 from flows.cli import main
+from pipelines.cut_out import cut_out
 from pipelines.drive import one_by_one
 from pipelines.inspect import documents, pieces, removals
 from pipelines.prepare import prepare
@@ -77,9 +78,74 @@ def test_the_command_tells_what_a_document_was_cut_into(out, capsys):
     assert main(["inspect", str(out), "--doc", "1"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("cut into pieces: whole (docs)\n")
-    assert f"{PIECE} is piece 1 of 2 of whole (1): bytes 0 to" in shown
     assert main(["inspect", str(out), "--doc", str(PIECE)]) == 0
     assert capsys.readouterr().out.startswith("kept: whole#piece-1 (docs)\n")
     assert main(["inspect", str(out), "--doc", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["receipt"], shown["cut"]["text"], len(shown["pieces"])) == (None, WHOLE, 2)
+
+
+def test_what_was_cut_out_is_marked_with_the_items_it_went_for(out, capsys):
+    assert main(["inspect", str(out), "--doc", "1", "--json"]) == 0
+    (cut,) = json.loads(capsys.readouterr().out)["cut_out"]
+    normal = WHOLE.replace("\r\n", "\n").replace("e\u0301", "é").encode()
+    assert cut["text"] == normal[cut["start_byte"] : cut["end_byte"]].decode()
+    assert cut["text"].count(LEAK) == 2
+    assert cut["items"] == ["items:0"]
+    assert main(["inspect", str(out), "--doc", "1"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    n = len(cut["text"])
+    assert (
+        f"1 bytes {cut['start_byte']} to {cut['end_byte']}, {n} characters: items:0 'Natalia"
+        in shown
+    )
+    assert f"⟦1: {' '.join(cut['text'][:40].split())}" in shown
+    assert f"… {n - 240} characters …" in shown
+    assert f"piece 1 of 2: whole#piece-1 ({PIECE}), bytes 0 to {cut['start_byte']}, kept" in shown
+
+
+def test_documents_that_were_cut_are_listed(out, capsys):
+    assert main(["inspect", str(out), "--json"]) == 0
+    rows = [(row["reason"], row["docs"]) for row in json.loads(capsys.readouterr().out)]
+    assert rows == [("near_duplicate", 1), ("cut", 2)]
+    assert main(["inspect", str(out), "--reason", "cut", "--json"]) == 0
+    whole, copy = json.loads(capsys.readouterr().out)
+    assert whole == {"doc_id": 1, "id": "whole", "pieces": 2, "items": ["items:0"]}
+    assert (copy["id"], copy["pieces"]) == ("copy", 1)
+    assert main(["inspect", str(out), "--reason", "cut", "--limit", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "whole" in shown
+    assert "copy" not in shown
+
+
+def test_a_reason_that_no_document_has_lists_those_there_are(out, capsys):
+    assert main(["inspect", str(out), "--reason", "nonsense"]) == 2
+    assert capsys.readouterr().err == (
+        f"tokenmill inspect: {out}: no document left for the reason 'nonsense'; there are:"
+        " near_duplicate, cut\n"
+    )
+
+
+def test_a_run_of_contamination_is_not_looked_into(tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text('{"status": "complete", "identity": {"check": {}}}')
+    assert main(["inspect", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"tokenmill inspect: {tmp_path}: made by contamination; inspect shows runs of prepare;"
+        f" see {tmp_path}/contamination.html\n"
+    )
+
+
+def test_what_no_piece_has_was_cut_out():
+    spans = [
+        {"start_byte": a, "end_byte": b, "item": i, "ngrams": n, "excerpt": f"{i} {n}"}
+        for a, b, i, n in ((2, 4, "q:1", 1), (2, 5, "q:2", 3), (3, 4, "q:1", 1), (8, 9, "q:3", 1))
+    ]
+    pieces_of = [{"start_byte": a, "end_byte": b} for a, b in ((6, 7), (0, 1))]
+    cuts = cut_out(b"0123456789", pieces_of, spans)
+    assert cuts == [(1, 6, "12345", ("q:2", "q:1"), "q:2 3"), (7, 10, "789", ("q:3",), "q:3 1")]
+    # of a document without pieces: what repeats items
+    assert cut_out(b"0123456789", [], spans) == [
+        (2, 5, "234", ("q:2", "q:1"), "q:2 3"),
+        (8, 9, "8", ("q:3",), "q:3 1"),
+    ]
+    assert cut_out(b"", [], []) == []

@@ -336,5 +336,14 @@ def test_what_was_done_about_benchmark_items_stands_before_what_was_found():
             " short_piece 4, many_pieces 1. Of 890 MB of text 45 kB was cut out and 9 kB dropped."
         )
     )
-    assert parts["benchmarks"].blocks[1].rows[0][:2] == ("quiz", "8")
+    assert parts["benchmarks"].blocks[1].rows[0][:2] == ("quiz", "2")
+    left = parts["decontaminate"].blocks[1]
+    assert left.startswith("Only n-gram overlaps count here: edited copies of items stay.")
+    assert "at least 13 words" not in parts["decontaminate"].blocks[0]
+    found = report["contamination"]
+    found["settings"]["action"] = "paragraph"
+    found["benchmarks"][0]["widespread"] = 2
+    told = {s.key: s for s in sections(report)}["decontaminate"].blocks
+    assert told[0].endswith("13 words with at least half of their n-grams from benchmarks.")
+    assert "2 items stand in more than 10 documents each and were kept: put exact or" in told[1]
     assert "benchmarks" not in {s.key for s in sections({**report, "contamination": {}})}

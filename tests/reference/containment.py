@@ -7,13 +7,16 @@ from dedup.unicode import ALPHA, flags_of
 from tests.reference.overlap import gram_words
 
 
-def contained(docs, texts, items, starts, *, threshold, short_threshold, most_items=10):
+def contained(
+    docs, texts, items, starts, *, threshold, short_threshold, most_items=10, most_texts=64
+):
     """(doc, item, text, first byte, byte after the last, containment), in this order.
 
     starts: first item of each benchmark, and how many items there are.
     most_items: of a benchmark with a window that is a seed, or 1 % of its items.
+    most_texts: with a window that is a seed.
     """
-    grams, seeds = indexed(texts, items, starts, most_items)
+    grams, seeds = indexed(texts, items, starts, most_items, most_texts)
     found = []
     for d, doc in enumerate(docs):
         words = gram_words(doc)
@@ -28,18 +31,20 @@ def contained(docs, texts, items, starts, *, threshold, short_threshold, most_it
     return sorted(found)
 
 
-def indexed(texts, items, starts, most_items=10):
+def indexed(texts, items, starts, most_items=10, most_texts=64):
     """The grams that count and the seeds of each text that is not left out."""
     windows = [seed_windows([w.text for w in gram_words(text)]) for text in texts]
-    items_of = defaultdict(set)
+    items_of, n_texts = defaultdict(set), defaultdict(int)
     for item, of_text in zip(items, windows, strict=True):
-        for window in of_text:
+        for window in set(of_text):
             items_of[window].add(item)
+            n_texts[window] += 1
     grams, seeds = {}, {}
     for t, of_text in enumerate(windows):
         is_seed = [
             any(flags_of(ord(c)) & ALPHA for word in window for c in word)
             and not is_shared(items_of[window], starts, most_items)
+            and n_texts[window] <= most_texts
             for window in of_text
         ]
         words = [w.text for w in gram_words(texts[t])]

@@ -17,7 +17,7 @@ def analysis(docs, texts, items, ngram, n_items, ignored=()):
         least = [8] * len(own)
         if 0 < longest < 8:
             least[lengths.index(longest)] = 3
-        grams = item_index(own, [0] * len(own), [ngram] * len(own), least)[0].keys() - ignored
+        grams = item_index(own, [0] * len(own), [ngram] * len(own), least).keys() - ignored
         by_doc = {}
         for d, doc in enumerate(docs):
             found = {hit[1] for hit in hits([doc], dict.fromkeys(grams))}

@@ -1,5 +1,7 @@
 """Cutting spans out of a document, slowly: characters marked one by one."""
 
+import re
+
 
 def cut(text, spans, window=200, least=200, most=10):
     """(first byte, byte after the last) of each piece that is kept, and how many there were.
@@ -26,5 +28,9 @@ def cut(text, spans, window=200, least=200, most=10):
 
 
 def drop_paragraphs(text, is_gone):
-    """The text without the paragraphs for which `is_gone(paragraph)`."""
-    return "\n\n".join(p for p in text.split("\n\n") if not is_gone(p))
+    """The text without the paragraphs for which `is_gone(paragraph)`, and these."""
+    *parts, last = re.split(r"(\n\s*\n)", text)
+    pairs = [*zip(parts[::2], parts[1::2], strict=True), (last, "")]
+    left = [pair for pair in pairs if not is_gone(pair[0])]
+    gone = [paragraph for paragraph, _ in pairs if is_gone(paragraph)]
+    return "".join(p + blank for p, blank in left[:-1]) + "".join(p for p, _ in left[-1:]), gone

@@ -34,20 +34,19 @@ def gram_words(text):
 
 
 def item_index(texts, item_ids, ngram, least=MIN_WORDS):
-    """N-gram -> items that have it, and the items that cannot be tested.
+    """N-gram -> items that have it.
 
     ngram, least: of all texts, or a list of each.
     """
-    index, tested = defaultdict(set), set()
+    index = defaultdict(set)
     for text, item, n, whole in zip(texts, item_ids, _each(ngram), _each(least), strict=False):
         words = tuple(w.text for w in gram_words(text))
         if len(words) < min(n, max(whole, 1)):
             continue
-        tested.add(item)
         length = min(n, len(words))
         for i in range(len(words) - length + 1):
             index[words[i : i + length]].add(item)
-    return index, sorted(set(item_ids) - tested)
+    return index
 
 
 def _each(value):
@@ -102,26 +101,23 @@ def hits(docs, index):
 
 
 def overlaps(docs, texts, item_ids, ngram, least=MIN_WORDS, ignored=()):
-    """(doc, item, first byte, byte after the last, n-grams) of each span, and n-grams by doc.
+    """(doc, item, first byte, byte after the last, n-grams) of each span.
 
     ignored: n-grams that count for nothing.
     """
-    index, _ = item_index(texts, item_ids, ngram, least)
+    index = item_index(texts, item_ids, ngram, least)
     index = {gram: items for gram, items in index.items() if gram not in ignored}
-    spans, doc_ngrams = [], []
+    spans = []
     for d, doc in enumerate(docs):
         words = gram_words(doc)
-        windows, count = defaultdict(list), 0
+        windows = defaultdict(list)
         for length in {len(gram) for gram in index}:
             for i in range(len(words) - length + 1):
-                items = index.get(tuple(w.text for w in words[i : i + length]), ())
-                count += bool(items)
-                for item in items:
+                for item in index.get(tuple(w.text for w in words[i : i + length]), ()):
                     windows[item].append((words[i].start, words[i + length - 1].end))
-        doc_ngrams.append(count)
         for item in sorted(windows):
             spans += [(d, item, *span) for span in _joined(sorted(windows[item]))]
-    return spans, doc_ngrams
+    return spans
 
 
 def _joined(windows):

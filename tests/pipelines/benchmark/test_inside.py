@@ -59,3 +59,11 @@ def test_what_the_corpus_does_not_read_is_not_in_it(corpus, tmp_path):
 def test_a_benchmark_that_is_not_there_is_named(corpus):
     with pytest.raises(ConfigError, match="benchmark .*none.jsonl: no such file or folder"):
         inside([bench(corpus / "none.jsonl")], [str(corpus)])
+
+
+def test_a_store_that_does_not_answer_is_told_in_a_line(corpus, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(ConfigError, match=r"^benchmark 'quiz': s3://b/x.jsonl: the store does not"):
+        inside([bench("s3://b/x.jsonl")], [str(corpus)])
+    with pytest.raises(ConfigError, match=r"^s3://b/x.jsonl: the store does not answer"):
+        inside([bench(corpus / "a.jsonl")], ["s3://b/x.jsonl"])

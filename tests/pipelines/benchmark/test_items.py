@@ -8,7 +8,6 @@ import pytest
 import zstandard
 from datasets import Dataset, DatasetDict
 
-from dedup.ngram_index import NgramIndex
 from pipelines.benchmark.items import item_texts, read_items
 from pipelines.benchmark.spec import Benchmark
 from pipelines.errors import ConfigError
@@ -179,6 +178,12 @@ def test_a_folder_must_be_one_saved_split(tmp_path):
     )
 
 
+def test_half_a_surrogate_pair_is_read_as_a_question_mark(tmp_path):
+    (tmp_path / "quiz.jsonl").write_text('{"q": "a \\ud800 é"}')
+    items = read_items(Benchmark(name="quiz", path=f"{tmp_path}/quiz.jsonl"))
+    assert items["q"].to_pylist() == ["a ? é"]
+
+
 def test_a_field_of_a_field_is_named_with_a_dot(tmp_path):
     path = tmp_path / "a.jsonl"
     stem = {"stem": "Who?", "choices": [{"text": "me", "label": "A"}, {"text": "you"}]}
@@ -205,4 +210,3 @@ def test_items_of_one_word_stay_items(tmp_path):
     assert items["q"].to_pylist() == ["Why?", "", "", ""]
     texts, rows = item_texts(items)
     assert (texts.to_pylist(), rows.to_pylist()) == (["Why?"], [0])
-    assert NgramIndex.build(texts, rows.to_numpy(), ngram=13).untestable.tolist() == [0]

@@ -3,11 +3,13 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.gram_counts import document_counts, frequent, gram_texts, total
+from dedup.gram_counts import document_counts, frequent, total
 from dedup.overlap import find
+from pipelines.contamination import found as found_module
 from pipelines.contamination.analysis import Analysis, BenchmarkCounts
-from pipelines.contamination.found import FOUND, collect, hits_of
+from pipelines.contamination.found import FOUND, collect, hits_of, parts_of
 from pipelines.contamination.ngrams import prepare_texts
+from tests.dedup.grams import gram_texts
 from tests.reference import contamination as reference
 from tests.reference.overlap import gram_words
 from tests.strategies import document_batch
@@ -58,17 +60,17 @@ def test_items_equal_the_reference(shards, pairs, ngram, most_docs):
     texts, items = [t for t, _ in pairs], [i for _, i in pairs]
     given_texts = prepared(texts, items, 3, ngram)
     index = given_texts.indexed()
-    counted = total(
-        document_counts(find(pa.array(docs, pa.large_string()), index)) for docs in shards
-    )
+    hits = [find(pa.array(docs, pa.large_string()), index) for docs in shards]
+    counted = total(map(document_counts, hits), len(index.hashes))
     mask = frequent(counted, index, most_docs=most_docs)
-    named = gram_texts(np.flatnonzero(mask), index, given_texts.texts, given_texts.items)
+    named = gram_texts(np.flatnonzero(mask), index, given_texts.texts)
     ignored = {tuple(w.text for w in gram_words(name)) for name in named}
-    got = analysed(given_texts, shards, mask, most_examples=2)
+    got = analysed(given_texts, shards, mask, frequent=mask, most_examples=2)
     docs = [doc for shard in shards for doc in shard]
     ids = [(o << 32) + row for o, shard in enumerate(shards) for row in range(len(shard))]
     expected = reference.analysis(docs, texts, items, ngram, 3, ignored)
     assert [STATUS[s] for s in got.status()] == [status for status, _, _ in expected]
+    check_widespread(got, index, mask, docs)
     assert got.found_frac().tolist() == [frac for _, frac, _ in expected]
     assert got.item_docs.tolist() == [len(shares) for _, _, shares in expected]
     best = [
@@ -81,6 +83,42 @@ def test_items_equal_the_reference(shards, pairs, ngram, most_docs):
     of_docs = [sum(d in shares for _, _, shares in expected) for d in range(len(docs))]
     assert sorted(got.worst["items"].to_pylist()) == sorted(n for n in of_docs if n)
     assert sum(s.pairs for s in got.sources.values()) == sum(of_docs)
+
+
+def check_widespread(got, index, frequent, docs):
+    """Against a count of every item's n-grams, one by one."""
+    grams = {item: set() for item in range(len(got.item_docs))}
+    for gram in range(len(index.hashes)):
+        for item in index.items_of(np.array([gram]))[1].tolist():
+            grams[item].add(gram)
+    hits = find(pa.array(docs, pa.large_string()), index)
+    for item, status in enumerate(got.status()):
+        often = {gram for gram in grams[item] if frequent[gram]}
+        widespread = STATUS[status] == "clean" and 2 * len(often) >= len(grams[item]) > 0
+        assert got.widespread()[item] == widespread
+        having = set(hits.docs[np.isin(hits.grams, list(grams[item]))].tolist())
+        assert got.widespread_docs()[item] == (len(having) if widespread else 0)
+
+
+def test_an_item_in_too_many_documents_is_clean_and_widespread():
+    prompt, item, other = words(15, "p"), words(30, "i"), words(30, "o")
+    texts = prepared([f"{prompt} {item}", f"{prompt} {other}"], range(2), 2, 13)
+    index = texts.indexed()
+    own, half = np.zeros((2, len(index.hashes)), bool)
+    own[find(pa.array([prompt]), index).grams] = True
+    # of the 33 n-grams of an item 3 are the prompt's: half of the others are 15
+    for n_frequent, widespread in ((15, [True, False]), (14, [False, False])):
+        half[:] = False
+        half[find(pa.array([words(12 + n_frequent, "i")]), index).grams] = True
+        docs = [f"{prompt} x {words(12 + n_frequent, 'i')}"] * 3
+        got = analysed(texts, [docs], own | half, frequent=half)
+        assert got.widespread().tolist() == widespread
+        assert got.widespread_docs().tolist() == [3 * w for w in widespread]
+        (counts,) = got.counts()
+        assert (counts.clean, counts.widespread) == (2, sum(widespread))
+        assert counts.only_ignored == 2 - sum(widespread)
+        assert got.unseen().tolist() == [not w for w in widespread]
+    assert analysed(texts, [[f"{prompt} {item}"]], own, frequent=half).widespread_docs()[0] == 0
 
 
 def test_what_is_found_can_be_read_again():
@@ -133,6 +171,7 @@ def test_every_item_is_clean_dirty_or_untestable():
             untestable=3,
             found_whole=1,
             too_short=1,
+            widespread=0,
             only_ignored=1,
             docs=2,
             pairs=2,
@@ -151,6 +190,21 @@ def test_examples_are_bounded_and_counts_are_not():
     assert got.worst["overlap_bytes"].to_pylist() == [len(item)] * 4
     assert got.item_docs.tolist() == [50]
     assert {name: s.docs for name, s in got.sources.items()} == {"shard 0": 30, "shard 1": 20}
+
+
+def test_the_parts_in_which_a_batch_is_analysed_do_not_matter(monkeypatch):
+    shared = words(20, "s")
+    texts = prepared([f"{shared} {words(13, o)}" for o in "abcd"], range(4), 4)
+    docs = [f"{shared} {words(13, o)}" for o in "abxa"] * 2
+    made = [analysed(texts, [docs])]
+    monkeypatch.setattr(found_module, "MOST_PAIRS", 1)
+    monkeypatch.setattr("dedup.overlap.MOST_PAIRS", 1)
+    index = texts.indexed()
+    assert len(list(parts_of(searched(document_batch(docs), index, ""), index))) == len(docs)
+    made.append(analysed(texts, [docs]))
+    first, second = ((a.examples, a.worst, a.sources, a.counts(), a.found_frac()) for a in made)
+    assert first[:-1] == second[:-1]
+    assert first[-1].tolist() == second[-1].tolist()
 
 
 def test_the_order_of_the_shards_does_not_matter():

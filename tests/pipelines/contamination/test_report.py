@@ -6,6 +6,7 @@ import json
 import pytest
 
 from dedup.fold import FOLDINGS
+from pipelines.contamination.counted import warnings
 from pipelines.contamination.report import headline, sections, write_report
 from pipelines.contamination.report_examples import MOST_OPEN
 from pipelines.contamination.report_found import MOST_ROWS, REASONS, found_sections, percent
@@ -107,12 +108,47 @@ def test_the_first_sentence_answers_how_many_and_where(tmp_path):
     )
 
 
+def test_what_could_not_be_tested_is_in_the_first_sentence(tmp_path):
+    short = [{"question": f"Who wrote {name}?"} for name in ("it", "that", "this")]
+    data = {**empty_data(tmp_path), **summary_of(tmp_path, {"quiz": short}, {"web": ["nothing"]})}
+    assert headline(data) == (
+        "None of 0 items that can be tested, of 1 benchmark, was found by n-grams in 1 document;"
+        " 3 are too short to test. No item of quiz is long enough to be tested by n-grams. Nothing"
+        " failed."
+    )
+    both = summary_of(tmp_path, {"quiz": short, "more": quiz(2)}, {"web": ["nothing"]})
+    assert headline({**data, **both}).startswith(
+        "None of 2 items that can be tested, of 2 benchmarks, was"
+    )
+
+
+def test_widespread_items_are_told_first_counted_and_shown(tmp_path):
+    docs = [f"{n} {text}" for n in range(11) for text in questions(quiz(2))]
+    found = summary_of(tmp_path, {"quiz": quiz(3)}, {"web": docs})
+    data = {**empty_data(tmp_path), **found}
+    told = "2 items stand in more than 10 documents each"
+    assert f"{told}: not dirty by the published rule" in headline(data)
+    parts = sections(data)
+    assert cells_of(parts, "benchmarks")["Items"] == [["quiz", "3", "0", "0 %", "2", "3", "13"]]
+    (note, block) = next(s for s in parts if s.key == "widespread").blocks
+    assert note.startswith("Items in more than 10 documents")
+    assert block.heading(2) == "quiz: 2 items"
+    assert block.rows[0].facts[:2] == ("8 of 8 n-grams (100 %)", "in 11 documents")
+    assert "<dt>widespread items</dt><dd>2 <" in written_report(tmp_path, data)[1]
+    data["settings"]["action"] = "cut"  # of a step of `prepare`
+    assert warnings(data) == [
+        f"{told} and were kept: put exact or near before decontaminate, or set most_docs."
+    ]
+    data["benchmarks"][0]["widespread"] = 1
+    assert warnings(data)[0].startswith("1 item stands in more than 10 documents and was kept")
+
+
 def test_every_benchmark_has_its_counts_and_all_their_sums(tmp_path):
     tables = cells_of(sections(run_data(tmp_path)), "benchmarks")
     assert tables["Items"] == [
-        ["quiz", "13", "13", "4", "9", "69.2 %", "0", "0", "1", "10"],
-        ["other|set", "13", "3", "3", "0", "0 %", "0", "0", "0", "0"],
-        ["all", "", "16", "7", "9", "56.2 %", "0", "0", "1", "10"],
+        ["quiz", "13", "9", "69.2 %", "10", "4", "1", "13"],
+        ["other|set", "3", "0", "0 %", "0", "3", "0", "13"],
+        ["all", "16", "9", "56.2 %", "10", "7", "1", ""],
     ]
     assert tables["Items that would be clean without a folding"] == [["quiz", "1"]]
     assert [row[:3:2] for row in tables["Benchmarks"]] == [
@@ -125,7 +161,7 @@ def test_a_document_with_items_of_two_benchmarks_is_counted_once_in_all(tmp_path
     rows = {"quiz": quiz(2), "other": quiz(2, "o")}
     doc = " ".join(questions(rows["quiz"]) + questions(rows["other"]))
     tables = cells_of(found_sections(summary_of(tmp_path, rows, {"web": [doc]})), "benchmarks")
-    assert [(r[0], r[4], r[-1]) for r in tables["Items"]] == [
+    assert [(r[0], r[2], r[4]) for r in tables["Items"]] == [
         ("quiz", "2", "1"),
         ("other", "2", "1"),
         ("all", "4", "1"),
@@ -210,8 +246,18 @@ def with_copies(data):
     return {
         **data,
         "settings": {**data["settings"], "copies": {"threshold": 0.6, "short_threshold": 0.7}},
-        "benchmarks": [{**benchmark, "edited": n} for benchmark, n in counts],
+        "benchmarks": [
+            {**benchmark, "edited": n, "edited_docs": min(n, 2)} for benchmark, n in counts
+        ],
+        "sources": [
+            {**source, "edited_docs": 2 if source["source"] == "web" else 0}
+            for source in data["sources"]
+        ],
+        "n_edited": 3,
         "edited": [{**copy_of, **named, "item_text": text}],
+        "worst_edited": [
+            {"doc_id": 7, "id": "7", "source": "web", "items": 2, "containment": 0.72}
+        ],
     }
 
 
@@ -219,15 +265,28 @@ def test_edited_copies_are_shown_where_they_were_looked_for(tmp_path):
     data = with_copies(run_data(tmp_path))
     parts = sections(data)
     rows = cells_of(parts, "benchmarks")["Items"]
-    assert [(row[0], row[-2]) for row in rows] == [("quiz", "0"), ("other|set", "3"), ("all", "3")]
+    assert [(row[0], row[4], row[6]) for row in rows] == [
+        ("quiz", "0", "0"),
+        ("other|set", "3", "2"),
+        ("all", "3", "2"),
+    ]
+    assert cells_of(parts, "documents")[
+        "Documents with edited copies: 1 of 2 shown, those with most first"
+    ] == [["7", "7", "web", "2", "72.0 %"]]
+    assert cells_of(parts, "sources")["Sources"][0] == ["web", "9", "10", "2"]
     (note, block) = next(s for s in parts if s.key == "edited").blocks
     assert note.startswith("Items without an n-gram in the corpus that counts")
     assert block.heading(1) == "other|set: 3 items, 1 shown"
     assert block.rows[0].facts[0] == "72 % of its word pairs"
-    assert "Edited copies of 3 other items stand there too." in headline(data)
+    assert (
+        "Edited copies of 3 other items stand in 2 documents: the step decontaminate cuts n-gram"
+        in (headline(data))
+    )
     tables = cells_of(parts, "method")
     assert "60 % of the item's word pairs" in tables["What is not seen"][-1][1]
     assert "99 % of texts with one word in ten" in tables["What is not seen"][-1][1]
+    (method, *_) = next(s for s in parts if s.key == "method").blocks
+    assert method.endswith("which cuts n-gram overlaps, leaves them.")
     assert ["copies: threshold", "60 %"] in [row[:2] for row in tables["Settings"]]
     without = run_data(tmp_path)
     unseen = cells_of(sections(without), "method")["What is not seen"]
@@ -271,7 +330,7 @@ def test_what_was_read_and_what_failed(tmp_path):
 
 def test_what_was_found_is_shown_without_a_search_of_its_own(tmp_path):
     data = summary_of(tmp_path, {"quiz": quiz(2)}, {"web": questions(quiz(1))})
-    keys = ["benchmarks", "examples", "edited", "documents", "sources", "ignored"]
+    keys = ["benchmarks", "examples", "widespread", "edited", "documents", "sources", "ignored"]
     assert [s.key for s in found_sections(data)] == keys
 
 

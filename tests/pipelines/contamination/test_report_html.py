@@ -62,14 +62,14 @@ def test_figures_that_matter_are_large(tmp_path):
         ("items in the corpus", "9", "of 16"),
         ("benchmarks with such items", "1", "of 2"),
         ("documents with items", "10", "of 4,733"),
-        ("untestable items", "0", ""),
+        ("items too short to test", "0", ""),
         ('<a href="#inputs">failed or damaged</a>', "3", "1 input file, 1 shard, 1 damaged shard"),
     ]
 
 
 def test_edited_copies_are_a_figure_of_their_own(tmp_path):
     page = written_report(tmp_path, with_copies(run_data(tmp_path)))[1]
-    assert "<dt>other items as edited copies</dt><dd>3 <" in page
+    assert "<dt>other items as edited copies</dt><dd>3 <small>in 2 documents</small>" in page
     check_structure(page)
 
 

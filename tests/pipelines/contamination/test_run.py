@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -53,6 +54,15 @@ def test_planted_items_are_found_and_no_others(run):
     assert (by_name["riddles"]["untestable"], by_name["riddles"]["found_whole"]) == (1, 1)
     assert by_name["sums"]["foldings"] == {"compat": 1}
     assert (by_name["sums"]["edited"], by_name["riddles"]["edited"]) == (1, 0)
+    assert (by_name["sums"]["edited_docs"], by_name["riddles"]["edited_docs"]) == (1, 0)
+    assert report["n_edited"] == 1
+    assert [(w["id"], w["items"]) for w in report["worst_edited"]] == [
+        (report["edited"][0]["id"], 1)
+    ]
+    assert [(s["source"], s["docs"], s["edited_docs"]) for s in report["sources"]] == [
+        ("a", 3, 0),
+        ("b", 2, 1),
+    ]
     rows = pq.read_table(out / "items.parquet").to_pylist()
     assert [row["item"] for row in rows if row["docs"]] == [
         *("sums:0", "sums:1", "sums:2"),
@@ -81,6 +91,12 @@ def test_an_edited_copy_is_shown_beside_its_item(check, run, tmp_path):
     assert [rows[f"sums:{n}"]["copy_docs"] for n in range(6)] == [2, 1, 1, 0, 0, 1]
     assert rows["sums:0"]["containment"] == 1.0
 
+    marked = [QUESTIONS[5][a:b] for a, b in example["item_text"]["spans"]]
+    kept = [w for i, w in enumerate(QUESTIONS[5].split()) if i % 10 != 5]
+    assert " ".join(marked).split() == [*kept[:-1], kept[-1].removesuffix("?")] or (
+        " ".join(marked).split() == kept
+    )
+
     blind = check.model_copy(update={"copies": None})
     without = check_contamination(blind, tmp_path / "run", one_by_one)
     assert without["edited"] == []
@@ -89,13 +105,36 @@ def test_an_edited_copy_is_shown_beside_its_item(check, run, tmp_path):
     assert not (tmp_path / "run" / "index" / "copies.arrow").exists()
 
 
+def test_an_item_in_too_many_documents_is_widespread_and_its_copies_are_rows(check, tmp_path):
+    path = tmp_path / "many.jsonl"
+    texts = [f"{n} {QUESTIONS[3]}" for n in range(11)]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    report = check_contamination(with_inputs(check, path), tmp_path / "run", one_by_one)
+    sums = report["benchmarks"][0]
+    counts = {"dirty": 0, "widespread": 1, "edited": 0, "edited_docs": 0, "docs": 0}
+    assert counts.items() <= sums.items()
+    assert [(e["item"], e["documents"]) for e in report["widespread"]] == [("sums:3", 11)]
+    assert (report["n_edited"], report["edited"], report["worst_edited"]) == (0, [], [])
+    rows = pq.read_table(tmp_path / "run" / "items.parquet").to_pylist()
+    told = [(row["item"], row["docs"], row["widespread_docs"], row["copy_docs"]) for row in rows]
+    assert [row["item"] for row in rows if row["status"] == "widespread"] == ["sums:3"]
+    assert [row for row in told if any(row[1:])] == [("sums:3", 0, 11, 11)]
+    overlaps = pq.read_table(tmp_path / "run" / "overlaps.parquet").to_pylist()
+    assert [(row["kind"], row["containment"]) for row in overlaps] == [("copy", 1.0)] * 11
+
+
 def test_overlaps_name_bytes_of_documents(check, run):
     texts = documents()
     half = len(texts) // 2
     rows = pq.read_table(run[0] / "overlaps.parquet").to_pylist()
     places = [(row["source"], int(row["id"].partition("-")[2])) for row in rows]
-    assert {n + half * (source == "b") for source, n in places} == set(PLANTED) - {EDITED}
-    assert [row["doc_id"] for row in rows] == sorted(row["doc_id"] for row in rows)
+    assert {n + half * (source == "b") for source, n in places} == set(PLANTED)
+    (copy,) = (row for row in rows if row["kind"] == "copy")
+    assert (copy["item"], copy["ngrams"]) == ("sums:5", None)
+    assert copy["containment"] == run[1]["edited"][0]["containment"]
+    by_ngrams = [row for row in rows if row["kind"] == "ngrams"]
+    assert {row["containment"] for row in by_ngrams} == {None}
+    assert [row["doc_id"] for row in by_ngrams] == sorted(row["doc_id"] for row in by_ngrams)
     for row, (source, n) in zip(rows, places, strict=True):
         span = texts[n + half * (source == "b")].encode()[row["start_byte"] : row["end_byte"]]
         assert " ".join(span.decode().split()).startswith(row["excerpt"])
@@ -122,7 +161,9 @@ def test_every_document_is_read_or_failed_by_cause(check, tmp_path):
     assert read["failed"]["truncated_gzip"] == 1
     assert sum(read["failed"].values()) == 3
     assert read["read"] > 1000
-    assert [f["cause"] for f in report["failed_inputs"]] == ["missing_column"]
+    (failed,) = report["failed_inputs"]
+    assert failed["cause"] == "missing_column"
+    assert failed["message"].endswith("name the one that holds the text, as --text-column NAME")
     (damaged,) = report["damaged_shards"]
     assert "truncated_gzip" in damaged["message"]
     assert report["inputs"]["skipped"] == [str(folder / "notes.xyz")]
@@ -209,7 +250,7 @@ def test_a_shard_that_fails_is_named_and_the_next_run_mends_it(check, run, tmp_p
 
 
 def test_other_settings_in_the_same_folder_are_refused(check, run):
-    with pytest.raises(ConfigError, match=r"check\.matching\.ngram is .auto. there, 9 here"):
+    with pytest.raises(ConfigError, match=r"run: --ngram is auto there, 9 here; choose"):
         check_contamination(with_ngram(check, 9), run[0], nothing_more)
 
 
@@ -221,7 +262,7 @@ def test_an_edited_benchmark_is_another_run(tmp_path):
     check = write_check(tmp_path)
     check_contamination(check, tmp_path / "run", one_by_one)
     write_benchmark(tmp_path, "sums", QUESTIONS[1:])
-    with pytest.raises(ConfigError, match=r"made by another run: benchmarks\.\S*sums\.jsonl\.0 is"):
+    with pytest.raises(ConfigError, match=r"another run: \S*sums\.jsonl has changed since; c"):
         check_contamination(check, tmp_path / "run", nothing_more)
 
 
@@ -261,7 +302,7 @@ def test_a_benchmark_inside_the_corpus_is_refused(check, tmp_path):
 def test_a_corpus_that_cannot_be_read_is_one_line(check, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
-    with pytest.raises(ConfigError, match=r"inputs\.0: .*no such file or folder; check the path"):
+    with pytest.raises(ConfigError, match=r"^/\S*: no such file or folder; check the path"):
         check_contamination(with_inputs(check, tmp_path / "x"), tmp_path / "run", nothing_more)
     (folder / "x.jsonl").write_text('{"prose": "x", "n": 1}\n')
     columns = "no text column among: prose, n; name the one that holds the text, as --text-column"
@@ -271,6 +312,29 @@ def test_a_corpus_that_cannot_be_read_is_one_line(check, tmp_path):
     prose = Check.model_validate({**check.model_dump(), "inputs": named})
     report = check_contamination(prose, tmp_path / "run", one_by_one)
     assert report["documents"]["read"] == 1
+
+
+def test_a_corpus_without_documents_is_named(check, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ConfigError) as e:
+        check_contamination(with_inputs(check, empty), tmp_path / "run", nothing_more)
+    assert str(e.value) == (
+        f"no document can be read: {empty}: no files there; name files, or folders with files, of"
+        " text, JSONL, Parquet or Arrow"
+    )
+    (empty / "x.dat").write_text("x")
+    with pytest.raises(ConfigError, match=r"empty: 'x.dat' tell no format; rename them, as NAME"):
+        check_contamination(with_inputs(check, empty), tmp_path / "run", nothing_more)
+
+
+def test_tokens_and_runs_are_no_corpus(check, run, tmp_path):
+    (tmp_path / "tokens").mkdir()
+    pq.write_table(pa.table({"input_ids": [[1, 2]], "id": ["a"]}), tmp_path / "tokens/x.parquet")
+    with pytest.raises(ConfigError, match=r"x.parquet: holds tokens \(input_ids\), not text; name"):
+        check_contamination(with_inputs(check, tmp_path / "tokens"), tmp_path / "r", nothing_more)
+    with pytest.raises(ConfigError, match="made by contamination, holds reports, not text; name"):
+        check_contamination(with_inputs(check, run[0]), tmp_path / "r", nothing_more)
 
 
 def test_an_output_inside_the_corpus_is_refused(check, tmp_path):

@@ -28,7 +28,7 @@ def matching(tmp_path):
 
 
 def analysed(index, docs):
-    analysis = Analysis(index.texts, index.ngrams, index.ignored)
+    analysis = Analysis(index.texts, index.ngrams, index.ignored, most_examples=5)
     analysis.add(search(document_batch(docs), index, "web"))
     return analysis
 

@@ -5,13 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from dedup.gram_counts import document_counts, total
 from pipelines.atomic import write_text
 from pipelines.benchmark.spec import Benchmark
 from pipelines.contamination.analysis import Analysis
 from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.counts import ignored_grams
-from pipelines.contamination.found import hits_of
+from pipelines.contamination.counts import count_corpus, ignored_grams
 from pipelines.contamination.matching import Matching
 from pipelines.contamination.search import search
 from pipelines.contamination.summary import summarize
@@ -21,7 +19,7 @@ from tests.strategies import document_batch
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",
-    "n_ignored",
+    "n_ignored", "widespread",
 }  # fmt: skip
 
 
@@ -41,8 +39,10 @@ def summary_of(tmp_path, benchmarks, shards, *, most_docs=10, **bounds):
         search(document_batch(docs, ordinal), index, source)
         for ordinal, (source, docs) in enumerate(shards.items())
     ]
-    counts = total(document_counts(hits_of(rows)) for rows in found)
-    analysis = Analysis(index.texts, index.ngrams, ignored_grams(index, counts))
+    counts = count_corpus(found, len(index.ngrams.hashes))
+    ignored = ignored_grams(index, counts)
+    frequent = ignored & ~index.ignored
+    analysis = Analysis(index.texts, index.ngrams, ignored, frequent=frequent)
     for rows in found:
         analysis.add(rows)
     return summarize(index, analysis, counts, **bounds)
@@ -196,6 +196,36 @@ def test_n_grams_that_count_for_nothing_are_listed_with_their_reason(tmp_path):
     assert bounded["n_ignored"] == made["n_ignored"]
     unbounded = summary_of(tmp_path, {"quiz": rows}, {"web": docs}, most_docs=None)
     assert unbounded["n_ignored"] == {"shared": 1, "letterless": 1, "frequent": 0}
+
+
+def test_an_n_gram_ignored_for_two_reasons_counts_once(tmp_path):
+    prompt = words(13, "prompt")
+    rows = [{"question": f"{prompt} {words(5, f'i{n}x')}"} for n in range(12)]
+    made = summary_of(tmp_path, {"quiz": rows}, {"web": [prompt] * 4}, most_docs=3)
+    assert made["n_ignored"] == {"shared": 1, "letterless": 0, "frequent": 0}
+    assert [row["reason"] for row in made["ignored"]] == ["shared"]
+
+
+def test_a_widespread_item_is_counted_and_shown(tmp_path):
+    rows = quiz(3)
+    docs = [f"copy {n}: {questions(rows)[1].upper()}" for n in range(11)]
+    made = summary_of(tmp_path, {"quiz": rows}, {"web": docs[:4], "books": docs[4:]})
+    (benchmark,) = made["benchmarks"]
+    assert [benchmark[k] for k in ("clean", "dirty", "widespread", "only_ignored")] == [3, 0, 1, 0]
+    (example,) = made["widespread"]
+    assert (example["item"], example["documents"]) == ("quiz:1", 11)
+    assert (example["ngrams"], example["found_frac"]) == (8, 1.0)
+    assert example["match"] == questions(rows)[1].upper()
+    assert made["examples"] == made["sources"] == []
+    once = summary_of(tmp_path, {"quiz": rows}, {"web": docs[:10]})
+    assert (once["benchmarks"][0]["dirty"], once["widespread"]) == (1, [])
+
+
+def test_of_as_many_documents_frequent_passages_come_first(tmp_path):
+    digits, phrase = words(13, ""), words(13, "phrase")
+    rows = [{"question": digits}, {"question": phrase}]
+    made = summary_of(tmp_path, {"quiz": rows}, {"web": [digits, phrase] * 3}, most_docs=2)
+    assert [row["reason"] for row in made["ignored"]] == ["frequent", "letterless"]
 
 
 def test_an_ignored_n_gram_of_a_disguised_item_is_named(tmp_path):
