@@ -57,6 +57,8 @@ class BenchmarkCounts:
     too_short: of the untestable, those that are not looked for at all.
     widespread: of the clean, those that stand in too many documents to be dirty.
     only_ignored: of the other clean ones, those of which documents have n-grams, all ignored.
+    uncounted: of the clean, those that could not be dirty: no n-gram of theirs counts, wherever
+        it stands, as many items share it or it has no letter.
     docs: those that have an item, dirty or found whole.
     pairs: of such a document and an item that it has.
     foldings: of the dirty and the found whole, those that no document has but in disguise, by
@@ -73,6 +75,7 @@ class BenchmarkCounts:
     only_ignored: int
     docs: int
     pairs: int
+    uncounted: int = 0
     foldings: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -206,6 +209,7 @@ class Analysis:
             "too_short": untestable & (self._per_item(np.ones_like(self._met)) == 0),
             "widespread": widespread,
             "only_ignored": clean & ~widespread & (self._per_item(self._met) > 0),
+            "uncounted": clean & ~self._mostly_frequent & (self._counted == 0),
             "pairs": self.item_docs,
         }
         starts = self._texts.starts

@@ -94,7 +94,7 @@ def _edited(data: Data) -> list[str]:
 
 def warnings(data: Data) -> list[str]:
     """Sentences on items that are in no count of what was found, though nothing clears them."""
-    return [*_widespread(data), *_untested(data["benchmarks"])]
+    return [*_widespread(data), *_untested(data["benchmarks"]), *_uncounted(data["benchmarks"])]
 
 
 def _widespread(data: Data) -> list[str]:
@@ -113,6 +113,16 @@ def _widespread(data: Data) -> list[str]:
     return [
         f"{told}: not dirty by the published rule, and not cut by decontaminate; remove duplicates"
         " first, or set --most-docs."
+    ]
+
+
+def _uncounted(benchmarks: Sequence[Data]) -> list[str]:
+    n = total(benchmarks, "uncounted")
+    if not n:
+        return []
+    return [
+        f"{count(n, 'item')} {'has' if n == 1 else 'have'} no n-gram that counts, since many items"
+        " share each or it has no letter: told as clean, whatever the corpus holds."
     ]
 
 

@@ -191,6 +191,7 @@ def test_n_grams_that_count_for_nothing_are_listed_with_their_reason(tmp_path):
     assert made["examples"] == []
     (benchmark,) = made["benchmarks"]
     assert (benchmark["dirty"], benchmark["only_ignored"]) == (0, 14)
+    assert benchmark["uncounted"] == 1  # the digits
     bounded = summary_of(tmp_path, {"quiz": rows}, {"web": docs}, most_docs=3, most_ignored=1)
     assert bounded["ignored"] == made["ignored"][:1]
     assert bounded["n_ignored"] == made["n_ignored"]
