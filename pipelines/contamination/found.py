@@ -140,10 +140,10 @@ def _passages(text: pa.Array, hits: Hits) -> Pieces:
     begin, end = offsets[hits.docs], offsets[hits.docs + 1]
     starts = np.maximum(begin + hits.starts - CONTEXT_BYTES, begin)
     ends = np.minimum(begin + hits.ends + CONTEXT_BYTES, end)
-    padded = np.append(data, 0)  # behind the last document there may be no byte
+    last = max(len(data) - 1, 0)  # behind the last document there may be no byte
     for _ in range(3):
-        starts += (padded[starts] & 0xC0) == 0x80
-        ends += (ends < end) & ((padded[ends] & 0xC0) == 0x80)
+        starts += (data[starts] & 0xC0) == 0x80
+        ends += (ends < end) & ((data[np.minimum(ends, last)] & 0xC0) == 0x80)
     stretches = np.column_stack((hits.docs, np.zeros_like(hits.docs), starts, ends))
     stretches = stretches[np.lexsort(stretches.T[::-1])]
     merged = np.empty((len(stretches), 5), np.int64)
