@@ -14,7 +14,7 @@ Graubard (1998) for surveys. Its coverage: `python -m tests.bench.coverage`.
 """
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from pipelines.estimate.drawn import F64, Drawn, coupled, exact, levels
 from sizing.spread import TAIL, Z_95
@@ -54,6 +54,9 @@ def lower_quantiles(value: float, variance: float, unseen: float, at: F64) -> F6
     concentration = max(mean * (1 - mean) / spread - 1, FLATTEST)
     a, b = mean * concentration, (1 - mean) * concentration
     quantiles = np.asarray(betaincinv(a, b, at), np.float64)
+    # of some 1e8 units alike its inverse fails; there a Beta is normal to all digits that count
+    normal = np.clip(mean + spread**0.5 * ndtri(at), 0.0, 1.0)
+    quantiles = np.where(np.isfinite(quantiles), quantiles, normal)
     if unseen == 0:
         return quantiles
     alike = value * at ** (unseen / (1 - unseen))  # where all units are so: value * Beta(n, 1)

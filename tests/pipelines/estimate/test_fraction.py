@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.estimate.fraction import fraction, t_ratio
@@ -18,6 +18,7 @@ def test_of_units_that_are_0_or_1_the_limits_are_clopper_and_pearsons(n, data):
     assert drawn.limits() == pytest.approx((low, high), abs=2e-5)
 
 
+@example(value=0.03125, variance=0.0, n=79_015_304, unread=1.0)
 @given(
     value=st.just(0.0) | st.floats(1e-9, 1),
     variance=st.floats(0, 10),
