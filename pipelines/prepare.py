@@ -26,7 +26,8 @@ from pipelines.shard import Plan
 from pipelines.summary import summarize
 
 REPORTS = ("report.json", "report.md", "report.html")
-KEPT = ("dataset", "removed", "overlaps", "pieces")  # folders that stay when a run has finished
+# folders that stay when a run has finished
+KEPT = ("dataset", "removed", "removed-images", "overlaps", "pieces")
 
 
 def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:

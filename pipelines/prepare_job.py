@@ -8,11 +8,13 @@ OUT/12-edges/…         verified pairs of near duplicates, a file for each band
 OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
 OUT/15-found/…         of the documents in 10-filtered that have n-grams of benchmarks: which, where
 OUT/16-ignored/…       n-grams that count for nothing, what of the benchmarks is in the corpus
+OUT/17-images/…        bytes of the images of 10-filtered, one behind the other
 OUT/90-tokens/…        ids by input shard
 OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
 OUT/pieces/…           a row for every piece of a document that was cut: what it was part of
+OUT/removed-images/…   a row for every image that left a document
 OUT/receipts/…         proof of each piece of work
 """
 
@@ -69,6 +71,12 @@ class PrepareJob(Job):
 
     def removed(self, pass_index: int, key: str) -> Path:
         return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
+
+    def removed_images(self, pass_index: int, key: str) -> Path:
+        return self.out / "removed-images" / f"part-{key}.{pass_index}.parquet"
+
+    def spool(self, key: str) -> Path:
+        return self.out / "17-images" / f"part-{key}.bin"
 
     def overlaps(self, key: str) -> Path:
         return self.out / "overlaps" / f"part-{key}.parquet"

@@ -15,12 +15,15 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from pipelines.config import Bytes, Config, explain
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
+from pipelines.filters.c4 import C4
+from pipelines.images.options import Images
 from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
 from pipelines.shard import Input
@@ -121,6 +124,7 @@ class Recipe(Config):
     shard_bytes: Bytes = 256_000_000
     steps: tuple[Step, ...] = ()
     tokenizer: Tokenizer
+    images: Images | None = None
     output: Output = Output()
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
@@ -134,6 +138,20 @@ class Recipe(Config):
             raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
         return steps
 
+    @model_validator(mode="after")
+    def _steps_leave_images_their_places(self) -> "Recipe":
+        for step in self.steps if self.images is not None else ():
+            cuts = isinstance(step, C4) or (
+                isinstance(step, Decontaminate) and step.action == "cut"
+            )
+            if cuts:
+                way = "; take action: document" if isinstance(step, Decontaminate) else ""
+                raise ValueError(
+                    f"step {step_name(step)!r} cuts text, and images would lose their places in it;"
+                    f" it cannot stand in a recipe with images{way}"
+                )
+        return self
+
     @field_validator("inputs")
     @classmethod
     def _no_source_is_called_total(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
@@ -143,7 +161,8 @@ class Recipe(Config):
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON; `run` does not."""
-        return self.model_dump(mode="json", exclude={"run"})
+        without = {"run"} if self.images is not None else {"run", "images"}
+        return self.model_dump(mode="json", exclude=without)
 
 
 def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:
@@ -196,7 +215,7 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
 
 
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
-    known = {"": list(Recipe.model_fields)}
+    known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
     for part in ("tokenizer", "output", "limits", "run"):
         cls = Recipe.model_fields[part].annotation
         known[part] = list(getattr(cls, "model_fields", ()))

@@ -1,7 +1,9 @@
 """The kinds of record batch that flow through a run, and the ids of documents.
 
-DOCUMENT  what readers make and stages pass on
-REMOVED   one row for each document that left, and why
+DOCUMENT       what readers make and stages pass on
+ILLUSTRATED    the same with the images of each document, where a recipe has `images`
+REMOVED        one row for each document that left, and why
+REMOVED_IMAGE  one row for each image that left a document
 """
 
 import numpy as np
@@ -40,6 +42,58 @@ REMOVED = pa.schema(
         pa.field("similarity", pa.float32()),
     ],
     metadata={"tokenmill.schema": f"removed/{SCHEMA_VERSION}"},
+)
+
+IMAGE = pa.struct(
+    [
+        # place among the document's images as the input has them, from 0; (doc_id, number) is
+        # the image's name for good
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("url", pa.string()),
+        # where it was read: "shard.tar/000017.jpg", "shard.parquet#17"
+        pa.field("path", pa.string(), nullable=False),
+        # byte of the input file where its bytes begin, where they can be read in place
+        pa.field("source_offset", pa.int64()),
+        # what its header tells; all null where there are no bytes, only a URL, and nothing beside
+        # it tells
+        pa.field("md5", pa.binary(16)),
+        pa.field("format", pa.string()),  # as Pillow says it, in lower case: "jpeg", "png", "webp"
+        pa.field("mode", pa.string()),  # as Pillow says it: "RGB", "L", "CMYK", "I;16"
+        pa.field("width", pa.int32()),
+        pa.field("height", pa.int32()),
+        pa.field("bytes", pa.int64()),
+        # where its bytes begin among those of its shard's images (`pipelines.images.blobs`)
+        pa.field("offset", pa.int64()),
+    ]
+)
+
+# A document with its images. In text with images between, U+FFFC stands for each, in order; a
+# sample, an image with its caption, has none of them in its text.
+PLACEHOLDER = "\ufffc"
+ILLUSTRATED = pa.schema(
+    [*DOCUMENT, pa.field("images", pa.large_list(IMAGE), nullable=False)],
+    metadata={"tokenmill.schema": f"illustrated/{SCHEMA_VERSION}"},
+)
+
+REMOVED_IMAGE = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),  # of the document
+        pa.field("url", pa.string()),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("md5", pa.binary(16)),
+        pa.field("outcome", pa.string(), nullable=False),  # as in REMOVED
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("value", pa.float64()),
+        pa.field("detail", pa.string()),
+        pa.field("bytes", pa.int64()),
+        # for repeats: the image kept in its place
+        pa.field("duplicate_of", pa.uint64()),
+        pa.field("duplicate_number", pa.int32()),
+    ],
+    metadata={"tokenmill.schema": f"removed_image/{SCHEMA_VERSION}"},
 )
 
 ROW_BITS = 32

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import cast
+from typing import TypeAlias, cast
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from pipelines.arrow_files import arrow_file
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.found import FOUND
 from pipelines.contamination.search import search
+from pipelines.images.blobs import Blobs, Spool, spool_file
 from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
 from pipelines.passes import Pass, decontamination, duplicate_finders
@@ -18,13 +19,15 @@ from pipelines.prepare_job import PrepareJob
 from pipelines.read.account import damages, read_stats
 from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
-from pipelines.schema import DOCUMENT
+from pipelines.schema import DOCUMENT, ILLUSTRATED
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage
 from pipelines.survivors import survivors
 from pipelines.tally import Tally
 from pipelines.token_shards import TokenShards
 from pipelines.tokenize import MismatchError
+
+Illustrated: TypeAlias = tuple[pa.RecordBatch, Blobs | None]
 
 
 def run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
@@ -44,59 +47,80 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     with contextlib.ExitStack() as files:
         tally = Tally(job, part, shard, files)
         write = _sink(job, part, shard, files, tally)
-        for read in _source(job, part, shard, tally):
+        for read, blobs in _source(job, part, shard, tally):
             batch = read
             for step in part.stages:
                 result = cast(Stage, step)(batch)
-                tally.add(step_name(step), result)
+                tally.add(step_name(step), batch, result)
                 batch = result.kept
                 if batch.num_rows == 0:
                     break
             if batch.num_rows:
-                write(batch)
+                write(batch, blobs)
     return tally.done()
 
 
-def _source(
-    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
-) -> Iterator[pa.RecordBatch]:
-    """The documents of a shard at the beginning of a pass."""
-    return _read(job, shard, tally) if part.index == 0 else survivors(job, part, shard, tally)
+def _source(job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally) -> Iterator[Illustrated]:
+    """The documents of a shard at the beginning of a pass, and the bytes of their images."""
+    if part.index == 0:
+        yield from _read(job, shard, tally)
+        return
+    path = job.spool(shard.key)
+    blobs = Spool(path) if path.exists() else None
+    for batch in survivors(job, part, shard, tally):
+        yield batch, blobs
 
 
-def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[pa.RecordBatch]:
-    for batch in read_shard(shard, limits=job.recipe.limits, run=job.identity):
+def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[Illustrated]:
+    recipe = job.recipe
+    for batch in read_shard(shard, limits=recipe.limits, run=job.identity, images=recipe.images):
         tally.count("read", read_stats(batch))
         tally.receipts(batch.failed)
+        tally.image_receipts(batch.failed_images)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
         if batch.documents.num_rows:
-            yield batch.documents
+            yield batch.documents, batch.blobs
 
 
 def _sink(
     job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
-) -> Callable[[pa.RecordBatch], None]:
+) -> Callable[[pa.RecordBatch, Blobs | None], None]:
     """Where a pass puts its documents: a file and sidecars for corpus-wide steps, or tokens."""
     if not part.after:
         tokens = tally.tokens = TokenShards(job, shard, files)
         tally.paths += tokens.paths
-        return lambda batch: tally.count("tokenize", tokens.write(batch))
+        return lambda batch, blobs: tally.count("tokenize", tokens.write(batch, blobs))
 
     path = job.filtered(part.index, shard.key)
     tally.paths.append(path)
-    documents = files.enter_context(arrow_file(path, DOCUMENT, compression="lz4"))
+    schema = DOCUMENT if job.recipe.images is None else ILLUSTRATED
+    documents = files.enter_context(arrow_file(path, schema, compression="lz4"))
+    spooled = _spooled(job, part, shard, files, tally)
     writes = [
         documents.write_batch,
         *_write_keys(job, part, shard, files, tally),
         *_write_found(job, part, shard, files, tally),
     ]
 
-    def write(batch: pa.RecordBatch) -> None:
+    def write(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
+        batch = spooled(batch, blobs)
         for write_sidecar in writes:
             write_sidecar(batch)
 
     return write
+
+
+def _spooled(
+    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
+) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
+    """What sets the images' bytes down, once: later passes find them where the first left them."""
+    if part.index or job.recipe.images is None or not job.recipe.images.keeps_bytes:
+        return lambda batch, blobs: batch
+    path = job.spool(shard.key)
+    tally.paths.append(path)
+    spool = files.enter_context(spool_file(path))
+    return lambda batch, blobs: batch if blobs is None else spool.write(batch, blobs)
 
 
 def _write_keys(

@@ -23,11 +23,16 @@ KEEP = 0
 
 
 class StageResult(NamedTuple):
-    """kept: documents passed on.  removed: a row of schema REMOVED for each other one."""
+    """kept: documents passed on.  removed: a row of schema REMOVED for each other one.
+
+    images: a row of schema REMOVED_IMAGE for each image that the stage took out of a document,
+    kept or not; None for a stage that knows nothing of images.
+    """
 
     kept: pa.RecordBatch
     removed: pa.RecordBatch
     stats: StageStats
+    images: pa.RecordBatch | None = None
 
 
 class Stage(Protocol):
@@ -99,7 +104,7 @@ def with_text(result: StageResult, text: pa.Array) -> StageResult:
         bytes_out=bytes_out,
         bytes_edited=result.stats.bytes_edited + result.stats.bytes_out - bytes_out,
     )
-    return StageResult(kept, result.removed, stats)
+    return result._replace(kept=kept, stats=stats)
 
 
 def removed_rows(

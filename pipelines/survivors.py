@@ -35,7 +35,7 @@ def survivors(
         for name, duplicates in zip(names, rows, strict=True):
             result = drop_duplicates(name, kept, duplicates.take(pa.array(alive)))
             alive = alive[np.asarray(duplicates["duplicate_of"].is_null())[alive]]
-            tally.add(name, result)
+            tally.add(name, kept, result)
             kept = result.kept
         kept = clean(kept)
         if kept.num_rows:
@@ -71,7 +71,7 @@ def _cleaning(
 
     def clean(batch: pa.RecordBatch) -> pa.RecordBatch:
         cleaned = cleaner(batch, next(found))
-        tally.add(NAME, cleaned.result)
+        tally.add(NAME, batch, cleaned.result)
         tally.found(cleaned.overlaps, cleaned.pieces)
         return cleaned.result.kept
 

@@ -1,18 +1,20 @@
 """What a shard's pass has counted and written so far."""
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from pipelines.arrow_files import parquet_file
 from pipelines.contamination.overlap_rows import overlap_file
+from pipelines.images.account import image_stats
 from pipelines.job import Done
 from pipelines.ledger import StageStats
 from pipelines.passes import Pass, decontamination, stage_names
 from pipelines.pieces import PIECE
 from pipelines.prepare_job import PrepareJob
-from pipelines.schema import REMOVED
+from pipelines.schema import REMOVED, REMOVED_IMAGE
 from pipelines.shard import SourceShard
 from pipelines.stage import StageResult
 from pipelines.token_shards import TokenShards
@@ -33,14 +35,25 @@ class Tally:
         self.tokens: TokenShards | None = None
         self.paths = [job.removed(part.index, shard.key)]
         self._removed = files.enter_context(parquet_file(self.paths[0], REMOVED))
+        self._with_images = job.recipe.images is not None
+        if self._with_images:
+            path = job.removed_images(part.index, shard.key)
+            self._removed_images = files.enter_context(parquet_file(path, REMOVED_IMAGE))
+            self.paths.append(path)
         if decontamination(part.before):
-            self.paths += [job.overlaps(shard.key), job.pieces(shard.key)]
-            self._overlaps = files.enter_context(overlap_file(self.paths[1]))
-            self._pieces = files.enter_context(parquet_file(self.paths[2], PIECE))
+            overlaps, pieces = job.overlaps(shard.key), job.pieces(shard.key)
+            self.paths += [overlaps, pieces]
+            self._overlaps = files.enter_context(overlap_file(overlaps))
+            self._pieces = files.enter_context(parquet_file(pieces, PIECE))
 
-    def add(self, name: str, result: StageResult) -> None:
-        """What a stage did to a batch."""
-        self.count(name, result.stats)
+    def add(self, name: str, before: pa.RecordBatch, result: StageResult) -> None:
+        """What a stage did to the batch `before`."""
+        stats = result.stats
+        if self._with_images:
+            receipts = [] if result.images is None else [result.images]
+            stats = replace(stats, images=image_stats(before, result.kept, receipts))
+            self.image_receipts(result.images)
+        self.count(name, stats)
         self.receipts(result.removed)
 
     def count(self, name: str, stats: StageStats) -> None:
@@ -50,6 +63,11 @@ class Tally:
         """Write rows of schema REMOVED."""
         if removed.num_rows:
             self._removed.write_batch(removed)
+
+    def image_receipts(self, removed: pa.RecordBatch | None) -> None:
+        """Write rows of schema REMOVED_IMAGE."""
+        if removed is not None and removed.num_rows:
+            self._removed_images.write_batch(removed)
 
     def found(self, overlaps: pa.RecordBatch, pieces: pa.RecordBatch) -> None:
         """Write what documents have in common with benchmarks, and what they were cut into."""

@@ -12,6 +12,7 @@ import xxhash
 
 from dedup.arrow_text import text_buffers
 from pipelines.arrow_files import arrow_file
+from pipelines.images.blobs import Blobs
 from pipelines.ledger import StageStats
 from pipelines.pieces import parent_ids
 from pipelines.prepare_job import PrepareJob
@@ -60,8 +61,11 @@ class TokenShards:
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
         self._by: Counter[str] = Counter()
 
-    def write(self, batch: pa.RecordBatch) -> StageStats:
-        """Encode `batch`; every document comes out."""
+    def write(self, batch: pa.RecordBatch, blobs: Blobs | None = None) -> StageStats:
+        """Encode `batch`; every document comes out.
+
+        blobs: the bytes of its images.
+        """
         text = batch["text"]
         ids, offsets, by = self._engine.encode(text)
         self._by.update(by)

@@ -5,6 +5,7 @@ from collections import Counter
 import pyarrow.compute as pc
 
 from dedup.arrow_text import text_buffers
+from pipelines.images.account import read_images
 from pipelines.ledger import StageStats
 from pipelines.read.batch import FILE_CAUSES, ReadBatch
 
@@ -14,6 +15,9 @@ def read_stats(batch: ReadBatch) -> StageStats:
     causes = sorted(batch.failed["reason"].to_pylist())
     n_bytes = int(text_buffers(batch.documents["text"]).lengths.sum())
     lost = pc.sum(batch.failed["text_bytes"]).as_py() or 0
+    images = None
+    if "images" in batch.documents.schema.names:
+        images = read_images(batch.documents, batch.failed_images)
     return StageStats(
         docs_in=batch.documents.num_rows + len(causes),
         docs_out=batch.documents.num_rows,
@@ -21,6 +25,7 @@ def read_stats(batch: ReadBatch) -> StageStats:
         bytes_in=n_bytes + lost,
         bytes_out=n_bytes,
         bytes_removed=lost,
+        images=images,
     )
 
 

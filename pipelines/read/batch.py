@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipelines.schema import DOCUMENT, REMOVED, doc_ids
+from pipelines.images.blobs import Blobs
+from pipelines.schema import DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
 
 STAGE = "read"
 
@@ -43,10 +45,17 @@ class Failure(NamedTuple):
 
 
 class ReadBatch(NamedTuple):
-    """documents: schema DOCUMENT.  failed: schema REMOVED, outcome "failed", stage "read"."""
+    """documents: schema DOCUMENT, or ILLUSTRATED where the recipe has images.
+
+    failed: schema REMOVED, outcome "failed", stage "read".
+    failed_images: schema REMOVED_IMAGE, likewise; their documents go on without them.
+    blobs: the bytes of the images, by their `offset`.
+    """
 
     documents: pa.RecordBatch
     failed: pa.RecordBatch
+    failed_images: pa.RecordBatch | None = None
+    blobs: Blobs | None = None
 
     @property
     def rows(self) -> int:
@@ -87,6 +96,18 @@ def failed_batch(ordinal: int, failures: Iterable[Failure]) -> ReadBatch:
     return ReadBatch(
         pa.RecordBatch.from_pylist([], schema=DOCUMENT), _failed(ordinal, tuple(failures))
     )
+
+
+def without_images(batch: ReadBatch) -> ReadBatch:
+    """Documents of an input that has no images, in a recipe that has.
+
+    U+FFFC, which would stand for an image, becomes U+FFFD.
+    """
+    documents = batch.documents
+    text = pc.replace_substring(documents["text"], PLACEHOLDER, "\ufffd")
+    none = pa.array([[]] * documents.num_rows, ILLUSTRATED.field("images").type)
+    columns = [*(documents[name] for name in ("doc_id", "id", "url")), text, none]
+    return batch._replace(documents=pa.record_batch(columns, schema=ILLUSTRATED))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
+from pipelines.images.options import Images
 from pipelines.read.arrow import read_arrow
-from pipelines.read.batch import ReadBatch
+from pipelines.read.batch import ReadBatch, without_images
 from pipelines.read.jsonl import read_jsonl
 from pipelines.read.limits import Limits
 from pipelines.read.parquet import read_parquet
@@ -15,15 +16,22 @@ READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]]
     "arrow": read_arrow,
     "text": read_texts,
 }
+# Those that read images beside the text, of shards that have some.
+ILLUSTRATED_READERS: dict[
+    ShardFormat, Callable[[SourceShard, Limits, Images], Iterator[ReadBatch]]
+] = {}
 
 
-def read_shard(shard: SourceShard, *, limits: Limits, run: str = "") -> Iterator[ReadBatch]:
+def read_shard(
+    shard: SourceShard, *, limits: Limits, run: str = "", images: Images | None = None
+) -> Iterator[ReadBatch]:
     """Stream the documents of a shard, in order, in bounded memory.
 
     Every document of the shard is in one batch, read or failed; the lower half of its id
     counts both. A shard whose file is damaged ends at the damage with a failure whose
     reason is in `FILE_CAUSES` (`ReadBatch.damage`).
 
+    images: what is read of images; None where the recipe has none, and documents are text.
     run: an identity under which files do not change: the shards of a compressed file, read in
         turn, then share one stream.
 
@@ -31,6 +39,11 @@ def read_shard(shard: SourceShard, *, limits: Limits, run: str = "") -> Iterator
         InputError: the file is gone or may not be read.
         OSError: the disk or the network failed; trying again may help.
     """
-    if shard.format == "jsonl":
-        return read_jsonl(shard, limits, run)
-    return READERS[shard.format](shard, limits)
+    if images is not None and shard.format in ILLUSTRATED_READERS:
+        return ILLUSTRATED_READERS[shard.format](shard, limits, images)
+    batches = (
+        read_jsonl(shard, limits, run)
+        if shard.format == "jsonl"
+        else READERS[shard.format](shard, limits)
+    )
+    return batches if images is None else map(without_images, batches)
