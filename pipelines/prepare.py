@@ -27,7 +27,7 @@ from pipelines.summary import summarize
 
 REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished
-KEPT = ("dataset", "removed", "removed-images", "overlaps", "pieces")
+KEPT = ("dataset", "removed", "removed-images", "thumbnails", "overlaps", "pieces")
 
 
 def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:

@@ -15,6 +15,7 @@ OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
 OUT/pieces/…           a row for every piece of a document that was cut: what it was part of
 OUT/removed-images/…   a row for every image that left a document
+OUT/thumbnails/…       some of the images kept and removed, small
 OUT/receipts/…         proof of each piece of work
 """
 
@@ -74,6 +75,9 @@ class PrepareJob(Job):
 
     def removed_images(self, pass_index: int, key: str) -> Path:
         return self.out / "removed-images" / f"part-{key}.{pass_index}.parquet"
+
+    def thumbnails(self, pass_index: int, key: str) -> Path:
+        return self.out / "thumbnails" / f"part-{key}.{pass_index}.parquet"
 
     def spool(self, key: str) -> Path:
         return self.out / "17-images" / f"part-{key}.bin"

@@ -66,7 +66,7 @@ def _source(job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally) -> It
         yield from _read(job, shard, tally)
         return
     path = job.spool(shard.key)
-    blobs = Spool(path) if path.exists() else None
+    blobs = tally.blobs = Spool(path) if path.exists() else None
     for batch in survivors(job, part, shard, tally):
         yield batch, blobs
 
@@ -79,6 +79,7 @@ def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[Illustr
         tally.image_receipts(batch.failed_images)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
+        tally.blobs = batch.blobs
         if batch.documents.num_rows:
             yield batch.documents, batch.blobs
 
@@ -90,7 +91,12 @@ def _sink(
     if not part.after:
         tokens = tally.tokens = TokenShards(job, shard, files)
         tally.paths += tokens.paths
-        return lambda batch, blobs: tally.count("tokenize", tokens.write(batch, blobs))
+
+        def encode(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
+            tally.count("tokenize", tokens.write(batch, blobs))
+            tally.ended(batch)
+
+        return encode
 
     path = job.filtered(part.index, shard.key)
     tally.paths.append(path)

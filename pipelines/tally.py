@@ -9,6 +9,8 @@ import pyarrow as pa
 from pipelines.arrow_files import parquet_file
 from pipelines.contamination.overlap_rows import overlap_file
 from pipelines.images.account import image_stats
+from pipelines.images.blobs import Blobs
+from pipelines.images.thumbnails import thumbnail_file
 from pipelines.job import Done
 from pipelines.ledger import StageStats
 from pipelines.passes import Pass, decontamination, stage_names
@@ -24,6 +26,7 @@ class Tally:
     """The account of a shard's pass, and the files that stay beside the dataset.
 
     paths: files written.  facts: for later steps and the report.
+    blobs: the bytes of the images of the batch at hand.
     """
 
     def __init__(
@@ -33,13 +36,18 @@ class Tally:
         self.stats = {name: StageStats() for name in stage_names(part)}
         self.facts: dict[str, Any] = {"source": shard.source}
         self.tokens: TokenShards | None = None
+        self.blobs: Blobs | None = None
         self.paths = [job.removed(part.index, shard.key)]
         self._removed = files.enter_context(parquet_file(self.paths[0], REMOVED))
         self._with_images = job.recipe.images is not None
         if self._with_images:
-            path = job.removed_images(part.index, shard.key)
+            path, shown = (
+                job.removed_images(part.index, shard.key),
+                job.thumbnails(part.index, shard.key),
+            )
             self._removed_images = files.enter_context(parquet_file(path, REMOVED_IMAGE))
-            self.paths.append(path)
+            self._thumbnails = files.enter_context(thumbnail_file(shown))
+            self.paths += [path, shown]
         if decontamination(part.before):
             overlaps, pieces = job.overlaps(shard.key), job.pieces(shard.key)
             self.paths += [overlaps, pieces]
@@ -53,6 +61,7 @@ class Tally:
             receipts = [] if result.images is None else [result.images]
             stats = replace(stats, images=image_stats(before, result.kept, receipts))
             self.image_receipts(result.images)
+            self._thumbnails.removed(before, result.images, self.blobs)
         self.count(name, stats)
         self.receipts(result.removed)
 
@@ -68,6 +77,11 @@ class Tally:
         """Write rows of schema REMOVED_IMAGE."""
         if removed is not None and removed.num_rows:
             self._removed_images.write_batch(removed)
+
+    def ended(self, batch: pa.RecordBatch) -> None:
+        """Documents that came to the end."""
+        if self._with_images:
+            self._thumbnails.kept(batch, self.blobs)
 
     def found(self, overlaps: pa.RecordBatch, pieces: pa.RecordBatch) -> None:
         """Write what documents have in common with benchmarks, and what they were cut into."""

@@ -1,0 +1,162 @@
+"""A few images of each fate, small: what a contact sheet shows of those kept and those removed.
+
+Of each shard the first images of each reason are looked at, so what is shown depends on the
+input alone. An image is decoded here only if it is small enough; one that will not decode is
+shown by its name.
+"""
+
+import contextlib
+import io
+import struct
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from PIL import Image, ImageOps
+
+from pipelines.arrow_files import parquet_file
+from pipelines.images.blobs import Blobs
+from pipelines.images.edit import owners_of
+
+THUMBNAIL = pa.schema(
+    [
+        pa.field("stage", pa.string(), nullable=False),  # "" of an image that was kept
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("format", pa.string()),
+        pa.field("width", pa.int32()),
+        pa.field("height", pa.int32()),
+        pa.field("bytes", pa.int64()),
+        pa.field("detail", pa.string()),
+        pa.field("jpeg", pa.binary()),  # null where it has no bytes, or they do not decode
+    ]
+)
+SIDE = 112  # pixels
+QUALITY = 70
+MOST = 6  # of a reason, of one shard and pass
+MOST_PIXELS = 50_000_000  # an image of more is not decoded for a thumbnail: 200 MB in memory
+MOST_KEPT = 12
+DAMAGED = (
+    *(OSError, SyntaxError, ValueError, TypeError, EOFError, IndexError, KeyError, MemoryError),
+    *(struct.error, zlib.error, Image.DecompressionBombError),
+)  # what Pillow raises for bytes that are no image
+
+
+class Thumbnails:
+    """Takes the images of one shard's pass as they come. Make it with `thumbnail_file`."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, str]] = Counter()
+        self.rows: list[dict[str, Any]] = []
+
+    def removed(
+        self, before: pa.RecordBatch, receipts: pa.RecordBatch | None, blobs: Blobs | None
+    ) -> None:
+        """Images that a stage took out.
+
+        before: the documents they were in.  receipts: schema REMOVED_IMAGE.
+        """
+        if receipts is None or not receipts.num_rows:
+            return
+        stages, reasons = receipts["stage"].to_pylist(), receipts["reason"].to_pylist()
+        wanted = [
+            row
+            for row, fate in enumerate(zip(stages, reasons, strict=True))
+            if self._room(fate, MOST)
+        ]
+        if wanted:
+            chosen = receipts.take(pa.array(wanted))
+            places = _places(before, chosen)
+            for row, place in zip(chosen.to_pylist(), places.tolist(), strict=True):
+                self._add(before, place, (row["stage"], row["reason"]), row["detail"], blobs)
+
+    def kept(self, documents: pa.RecordBatch, blobs: Blobs | None) -> None:
+        """Images that came to the end."""
+        n = min(len(owners_of(documents)), MOST_KEPT - self._seen["", ""])
+        for place in range(n):
+            self._seen["", ""] += 1
+            self._add(documents, place, ("", ""), None, blobs)
+
+    def _room(self, fate: tuple[str, str], most: int) -> bool:
+        self._seen[fate] += 1
+        return self._seen[fate] <= most
+
+    def _add(
+        self,
+        documents: pa.RecordBatch,
+        place: int,
+        fate: tuple[str, str],
+        detail: str | None,
+        blobs: Blobs | None,
+    ) -> None:
+        image = documents["images"].flatten()[place].as_py()
+        owner = int(owners_of(documents)[place])
+        shown = None
+        if blobs is not None and image["offset"] is not None:
+            pixels = (image["width"] or 0) * (image["height"] or 0)
+            if 0 < pixels <= MOST_PIXELS:
+                shown = thumbnail(blobs.take(image["offset"], image["bytes"]))
+        self.rows.append(
+            {
+                "stage": fate[0],
+                "reason": fate[1],
+                "doc_id": documents["doc_id"][owner].as_py(),
+                "id": documents["id"][owner].as_py(),
+                "detail": detail,
+                "jpeg": shown,
+                **{n: image[n] for n in ("number", "path", "format", "width", "height", "bytes")},
+            }
+        )
+
+
+@contextlib.contextmanager
+def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
+    """Write what a shard's pass has to show, atomically."""
+    made = Thumbnails()
+    yield made
+    with parquet_file(path, THUMBNAIL) as writer:
+        writer.write_table(pa.Table.from_pylist(made.rows, schema=THUMBNAIL))
+
+
+def thumbnail(data: memoryview) -> bytes | None:
+    """A small JPEG of an image, upright; None if it does not decode."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Pillow, of metadata that nobody looks at here
+        try:
+            with Image.open(io.BytesIO(data)) as image:
+                image.draft("RGB", (SIDE, SIDE))
+                image.thumbnail((SIDE, SIDE))
+                upright = ImageOps.exif_transpose(image)
+                made = _flat(upright)
+        except DAMAGED:
+            return None
+    out = io.BytesIO()
+    made.save(out, "JPEG", quality=QUALITY)
+    return out.getvalue()
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """In RGB, on white where it is transparent."""
+    if "A" not in image.getbands() and "transparency" not in image.info:
+        return image.convert("RGB")
+    clear = image.convert("RGBA")
+    white = Image.new("RGBA", clear.size, "white")
+    return Image.alpha_composite(white, clear).convert("RGB")
+
+
+def _places(documents: pa.RecordBatch, receipts: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n,) of each receipt: its image's place among those of all documents."""
+    ids = np.asarray(documents["doc_id"])[owners_of(documents)]
+    numbers = np.asarray(documents["images"].flatten().field("number"))
+    place = {key: at for at, key in enumerate(zip(ids.tolist(), numbers.tolist(), strict=True))}
+    wanted = zip(receipts["doc_id"].to_pylist(), receipts["number"].to_pylist(), strict=True)
+    return np.array([place[key] for key in wanted], np.int64)
