@@ -14,9 +14,11 @@ from typing import Any, TypeAlias
 from pipelines.atomic import write_json, write_text
 from pipelines.contamination.counted import warnings
 from pipelines.contamination.report_found import found_sections
+from pipelines.images.contact_sheet import contact_sheet
 from pipelines.ratios import fixed, with_error
 from pipelines.report_failures import failed_in_short, failure_blocks
 from pipelines.report_html import report_page
+from pipelines.report_images import image_blocks
 from pipelines.report_requirements import requirement_blocks
 from pipelines.summary import removed_by_reason
 from sizing.document.markdown import markdown
@@ -44,7 +46,8 @@ def write_report(out: Path, report: dict[str, Any]) -> None:
     write_json(out / "report.json", report)
     title, parts = f"Report of the run {report['name']}", sections(report)
     write_text(out / "report.md", markdown(title, parts))
-    write_text(out / "report.html", report_page(title, parts, report))
+    sheets = contact_sheet(out / "thumbnails", report["ledger"])
+    write_text(out / "report.html", report_page(title, parts, report, sheets))
 
 
 def sections(report: Report) -> list[Section]:
@@ -55,6 +58,7 @@ def sections(report: Report) -> list[Section]:
         _section("ledger", "Where documents and bytes went", _ledger(report)),
         _section("plots", "Plots", []),
         _section("measurement", "Measurement", _measurement(report)),
+        _section("images", "Images", image_blocks(report)),
         _section("duplicates", "Duplicates", _duplicates(report)),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(found) if found else []),

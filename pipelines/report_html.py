@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from pipelines.ratios import with_error
 from pipelines.report_failures import failure_figures
+from pipelines.report_images import image_plots
 from pipelines.summary import removed_by_reason
 from sizing.document import charts
 from sizing.document.charts import Bar, Series, Stack
@@ -23,13 +24,22 @@ TOKENS = Axis("tokens", format_count)
 TEXT = Axis("UTF-8 bytes of text", format_bytes)
 
 
-def report_page(title: str, sections: Sequence[Section], report: Report) -> str:
-    """The document as HTML, with plots of the report's figures in their sections."""
+def report_page(
+    title: str, sections: Sequence[Section], report: Report, sheets: Sequence[str] = ()
+) -> str:
+    """The document as HTML, with plots of the report's figures in their sections.
+
+    sheets: pictures of the run's images.
+    """
     return page(
         title,
         sections,
         key_figures=[*_key_figures(report), *failure_figures(report, "failures")],
-        plots={"plots": _plots(report), "requirements": _requirement_plots(report)},
+        plots={
+            "plots": _plots(report),
+            "images": [*image_plots(report), *sheets],
+            "requirements": _requirement_plots(report),
+        },
         footer="The same figures as data: report.json; as text: report.md.",
     )
 

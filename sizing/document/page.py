@@ -6,7 +6,7 @@ Readable in light and dark, on paper, and by a screen reader. All text is escape
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sizing.document import passages, svg
+from sizing.document import passages, pictures, svg
 from sizing.document.section import (
     Comparisons,
     Derivation,
@@ -89,8 +89,8 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 
-# the page can run and load nothing, even if an escape were forgotten
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+# the page can run and load nothing but pictures within it, even if an escape were forgotten
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 class KeyFigure(NamedTuple):
@@ -121,11 +121,12 @@ def page(
         parts.append(_section(section, plots.get(section.key, ())))
         if section.key == SUMMARY:
             parts.append(f'{_key_figures(key_figures)}<nav aria-label="Sections">{links}</nav>')
+    style = STYLE + svg.STYLE + passages.STYLE + pictures.STYLE
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}{svg.STYLE}{passages.STYLE}</style>\n</head>\n"
+        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n"
         f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n{''.join(parts)}</main>\n"
         f"<footer>{escaped(footer)}</footer>\n</body>\n</html>\n"
     )
