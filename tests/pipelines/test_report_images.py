@@ -30,7 +30,8 @@ def test_the_account_is_told_by_stage_and_by_reason():
     assert words.startswith(
         "Images: 1,010 in = 350 removed + 10 failed + 50 gone with their document + 600 out."
     )
-    assert isinstance(stages, Table) and isinstance(reasons, Table)
+    assert isinstance(stages, Table)
+    assert isinstance(reasons, Table)
     assert stages.rows[1] == ("images", "1,000", "350", "0", "50", "600", "6,000")
     assert [r[1] for r in reasons.rows] == ["truncated_header", "bomb", "too_small", "ratio"]
 
@@ -47,4 +48,5 @@ def test_a_run_of_text_says_nothing_of_images():
 
 def test_the_plot_tells_two_stages_apart():
     (plot,) = image_plots({"ledger": LEDGER})
-    assert "bomb · read" in plot and "too_small · images" in plot
+    assert "bomb · read" in plot
+    assert "too_small · images" in plot
