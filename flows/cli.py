@@ -14,17 +14,20 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from flows.probe_arguments import add_probe_arguments
+
 OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script exits with what this returns."""
     args = parser().parse_args(argv)
-    command = importlib.import_module(f"flows.commands.{args.command}")
     try:
+        command = importlib.import_module(f"flows.commands.{args.command}")
         return int(command.run(args))
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; the same command continues where this stopped\n")
+    except KeyboardInterrupt as e:
+        told = str(e) or "the same command continues where this stopped"
+        sys.stderr.write(f"interrupted; {told}\n")
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
@@ -100,7 +103,9 @@ def _prepare(commands) -> None:
     prepare.add_argument(
         "--estimate",
         metavar="PATH",
-        help="what tokenmill measure predicted for this recipe, to be held against the run",
+        help="what tokenmill measure predicted for this recipe, to be held against the run; without"
+        " it, an estimate.json made for this recipe in or beside the run directory, or beside the"
+        " recipe",
     )
     prepare.add_argument(
         "--dry-run", action="store_true", help="show inputs, shards, steps and disk; write nothing"
@@ -123,10 +128,21 @@ def _measure(commands) -> None:
         help="documents drawn, of which all duplicates are counted (%(default)s)",
     )
     measure.add_argument(
-        "--budget",
+        "--sample",
         default="20%",
         metavar="BYTES|FRACTION",
-        help="what is tokenized of the inputs, all of which are read once (20%%)",
+        help="what is tokenized of the inputs (20%%)",
+    )
+    measure.add_argument(
+        "--budget",
+        default="100%",
+        metavar="BYTES|FRACTION",
+        help="what may be read of them; of less than all, unique is a model or bounds (100%%)",
+    )
+    measure.add_argument(
+        "--grow-to",
+        metavar="TIMES|DOCS",
+        help="unique documents of a larger corpus: 1.5x of this one, or documents at exact or near",
     )
     measure.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
     measure.add_argument("--cores", type=int, help="of the run that is predicted; those it has")
@@ -247,41 +263,7 @@ def _claims(commands) -> None:
 
 
 def _probe(commands) -> None:
-    probe = _command(commands, "probe", "does this storage feed the planned cluster")
-    probe.add_argument("dataset", help="a saved dataset, or a run directory, on the storage")
-    probe.add_argument("--plan", help="plan file, or the name of an example that ships")
-    probe.add_argument("--split", help="of the dataset (train)")
-    probe.add_argument(
-        "--order",
-        choices=("sequential", "chunked", "random", "mmap"),
-        help="in which training reads: record batches, runs of rows at random, single rows at"
-        " random, or these through a plain memory map (as the plan says)",
-    )
-    probe.add_argument("--chunk-rows", type=int, metavar="N", help="read at once in order chunked")
-    probe.add_argument(
-        "--accelerators", type=int, metavar="N", help="that this host must feed (those of a node)"
-    )
-    probe.add_argument("--most", type=int, metavar="N", help="to be tried (those of the job)")
-    probe.add_argument(
-        "--processes",
-        type=int,
-        metavar="N",
-        help="that stand for them (twice the cores, 8 at most)",
-    )
-    probe.add_argument(
-        "--seconds", type=float, default=120.0, help="for reading, in all (%(default)g)"
-    )
-    probe.add_argument(
-        "--checkpoint", metavar="FOLDER", help="write checkpoints here too, and read them back"
-    )
-    probe.add_argument(
-        "--checkpoint-bytes", metavar="SIZE", help="of a node's checkpoint, at most (1GB)"
-    )
-    probe.add_argument(
-        "--fill", metavar="SIZE", help="first write a dataset of random token ids, as 150GB"
-    )
-    probe.add_argument("--remove", action="store_true", help="delete it when all is read")
-    probe.add_argument("--out", metavar="FOLDER", help="write probe.md, .html and .json")
+    add_probe_arguments(_command(commands, "probe", "does this storage feed the planned cluster"))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
+from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from flows.commands.probe import write_probe
-from pipelines.probe.document import probe_markdown, summary
+from pipelines.probe.document import probe_markdown, summary, verdict_rows
 from pipelines.probe.order import Order
 from pipelines.probe.run import Settings, probe
 from sizing.inputs import size
@@ -39,8 +39,14 @@ def probe_storage(
         order=order, accelerators=accelerators, seconds=seconds, checkpoint=checkpoint
     )
     data = probe(dataset, size(plan, changes=changes), settings, plan=plan or "of defaults")
-    create_table_artifact(table=data["verdicts"], key=TABLE, description=summary(data))
-    create_markdown_artifact(probe_markdown(data), key=DOCUMENT, description=summary(data))
+    outcome = data["verdict"]["outcome"]
+    log = get_run_logger()
+    (log.info if outcome == "PASS" else log.warning)("%s", summary(data))
+    rows = [{"what": what, "verdict": made, "why": why} for what, made, why in verdict_rows(data)]
+    create_table_artifact(table=rows, key=TABLE, description=summary(data))
+    create_markdown_artifact(
+        probe_markdown(data), key=DOCUMENT, description=f"{outcome}, {dataset}"
+    )
     if out is not None:
         write_probe(out, data)
     return data

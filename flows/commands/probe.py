@@ -1,6 +1,9 @@
 """`tokenmill probe`: does the storage of a dataset feed the planned cluster?"""
 
 import argparse
+import math
+import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from flows.show import as_json, console, table
 from pipelines.errors import ConfigError
 from pipelines.probe.document import (
     LIMITS,
+    caution,
     checkpoint_blocks,
     conditions,
     depths_table,
@@ -23,11 +27,12 @@ from pipelines.probe.document import (
     verdicts,
     whole_job,
 )
-from pipelines.probe.fill import fill, remove_filler
+from pipelines.probe.fill import fill, is_filler, remove_filler, silent
 from pipelines.probe.run import Settings, probe
 from pipelines.probe.team import ProbeError
 from sizing.document.section import Table
 from sizing.inputs import size
+from sizing.sheet import Sheet
 from sizing.units import UnitError, parse_bytes
 
 
@@ -35,17 +40,17 @@ def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
     settings, folder = parse_settings(args), Path(args.dataset)
     sheet = size(args.plan)
-    if args.fill is not None:
-        width = int(sheet.sources[0].token_width_bytes.value)
-        seq_len = sheet.plan.model.seq_len
-        fill(folder, _bytes("--fill", args.fill), width=width, seq_len=seq_len)
+    if args.out is not None:
+        _check_out(Path(args.out))
     try:
-        data = probe(folder, sheet, settings, plan=args.plan or "of defaults")
+        data = _probed(args, folder, sheet, settings)
     except ProbeError as e:
         raise ConfigError(f"{folder}: {e}") from e
-    finally:
-        if args.remove:
-            remove_filler(folder)
+    except KeyboardInterrupt:
+        stays = args.fill is not None and is_filler(folder)
+        raise KeyboardInterrupt(
+            "what --fill wrote stays, the same command reads it" if stays else "nothing is left"
+        ) from None
     written = [] if args.out is None else write_probe(Path(args.out), data)
     if args.json:
         as_json(data)
@@ -56,6 +61,28 @@ def run(args: argparse.Namespace) -> int:
     return OK if data["verdict"]["outcome"] == "PASS" else NO
 
 
+def _probed(
+    args: argparse.Namespace, folder: Path, sheet: Sheet, settings: Settings
+) -> dict[str, Any]:
+    """Fill the folder if that is asked for, and probe it."""
+    tell = silent if args.json else _tell
+    if args.fill is not None:
+        width = int(sheet.sources[0].token_width_bytes.value)
+        seq_len = sheet.plan.model.seq_len
+        n_bytes = _bytes("--fill", args.fill)
+        fill(folder, n_bytes, width=width, seq_len=seq_len, tell=tell)
+    try:
+        return probe(folder, sheet, settings, plan=args.plan or "of defaults", tell=tell)
+    finally:
+        if args.remove:
+            remove_filler(folder)
+
+
+def _tell(what: str) -> None:
+    """What is being done, on stderr."""
+    sys.stderr.write(f"{what} …\n")
+
+
 def parse_settings(args: argparse.Namespace) -> Settings:
     """What the command line asks for.
 
@@ -64,11 +91,17 @@ def parse_settings(args: argparse.Namespace) -> Settings:
     """
     for name in ("accelerators", "most", "processes", "seconds", "chunk_rows"):
         value = getattr(args, name)
-        if value is not None and not value > 0:
-            raise ConfigError(f"--{name.replace('_', '-')} {value}: must be over 0")
+        if value is not None and not 0 < value < math.inf:
+            raise ConfigError(f"--{name.replace('_', '-')} {value}: must be over 0, and a number")
     if args.remove and args.fill is None:
         raise ConfigError("--remove deletes what --fill wrote; give both")
     n_bytes = args.checkpoint_bytes
+    if n_bytes is not None and args.checkpoint is None:
+        raise ConfigError(f"--checkpoint-bytes {n_bytes}: is of --checkpoint FOLDER; give both")
+    if "://" in args.dataset:
+        raise ConfigError(
+            f"{args.dataset}: probe reads folders, as training does; mount it, and give its folder"
+        )
     return Settings(
         order=args.order,
         split=args.split,
@@ -101,6 +134,7 @@ def show(data: Mapping[str, Any]) -> None:
     out = console()
     out.print(Text(summary(data)))
     blocks = [
+        *filter(None, [caution(data)]),
         verdicts(data),
         reads_table(data),
         whole_job(data),
@@ -118,6 +152,20 @@ def show(data: Mapping[str, Any]) -> None:
 def _drawn(of: Table) -> Any:
     names = [f">{c.name}" if c.kind == "number" else c.name for c in of.columns]
     return table(of.caption, names, of.rows)
+
+
+def _check_out(folder: Path) -> None:
+    """Whether what is found can be written, before anything is read for it."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        if is_new:
+            folder.rmdir()
+    except OSError as e:
+        raise ConfigError(
+            f"{folder}: cannot write there ({e.strerror}); choose another --out"
+        ) from e
 
 
 def _bytes(option: str, text: str) -> int:

@@ -30,10 +30,14 @@ class Mount(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """Whether the counter sees the storage; if not, why, in words."""
+    """Whether the counter sees the storage; if not, why, in words.
+
+    is_memory: the files lie in the host's memory, so that there is no storage to be probed.
+    """
 
     seen: bool
     why: str
+    is_memory: bool = False
 
 
 def evict(files: Iterable[Path]) -> None:
@@ -60,6 +64,19 @@ def device_bytes() -> int | None:
 
 def host_memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def read_ahead_bytes(folder: Path) -> int | None:
+    """How far the kernel reads ahead of what is asked for there; None where it does not tell."""
+    number = folder.stat().st_dev
+    device = f"{os.major(number)}:{os.minor(number)}"
+    for told in (
+        f"/sys/class/bdi/{device}/read_ahead_kb",
+        f"/sys/dev/block/{device}/../queue/read_ahead_kb",  # of the disk that a partition is of
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            return 1024 * int(Path(told).read_text(encoding="ascii"))
+    return None
 
 
 def mount_of(path: Path, mountinfo: str | None = None) -> Mount:
@@ -89,7 +106,8 @@ def mount_of(path: Path, mountinfo: str | None = None) -> Mount:
 def sight(files: Sequence[Path], mount: Mount) -> Sight:
     """Whether device bytes count what is read of these files: by the mount, and by trying."""
     if mount.fstype in _MEMORY:
-        return Sight(False, f"{mount.at} is {mount.fstype}: the dataset lies in this host's memory")
+        why = f"{mount.at} is {mount.fstype}: the dataset lies in this host's memory"
+        return Sight(False, why, is_memory=True)
     if mount.fstype in _FAR or mount.fstype.startswith("fuse"):
         return Sight(
             False, f"{mount.at} is {mount.fstype}: what servers and clients cache is not told"

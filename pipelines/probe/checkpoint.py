@@ -2,17 +2,17 @@
 
 import os
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import xxhash
 
+from pipelines.errors import ConfigError
 from pipelines.probe.cache import device_bytes, evict
+from sizing.units import format_bytes
 
 BLOCK_BYTES = 4 * 1024**2
-PREFIX = ".tokenmill-probe-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,13 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointFile:
-    """n_bytes: of one rank.  repeats: written so often; read back once, at the end.
+    """name: of the file, before its rank.  n_bytes: of one rank.
 
-    until: a file whose presence ends the repeats after the first.
+    until: a file whose presence ends writing it again; it is read back once, at the end.
     """
 
     folder: Path
+    name: str
     n_bytes: int
     rank: int
     seed: int
@@ -43,22 +44,31 @@ class CheckpointFile:
         """Write, evict, read back and verify; the file is deleted whatever happens.
 
         Raises:
-            OSError: the folder cannot be written, or is full.
+            ConfigError: the folder cannot be written, or is full.
         """
-        path = self.folder / f"{PREFIX}{self.rank}-{uuid.uuid4().hex}"
-        blocks = _blocks(self.seed + self.rank)
+        path = self.folder / f"{self.name}-{self.rank}"
         try:
-            begun, written, times = time.perf_counter(), 0, 0
-            while times == 0 or (self.until is not None and not self.until.exists()):
-                digest = self._write(path, blocks)
-                written, times = written + self.n_bytes, times + 1
-            write_s = time.perf_counter() - begun
-            evict([path])
-            before, begun = device_bytes(), time.perf_counter()
-            found = self._read(path)
-            read_s, after = time.perf_counter() - begun, device_bytes()
+            return self._run(path)
+        except OSError as e:
+            raise ConfigError(
+                f"{self.folder}: a checkpoint of {format_bytes(self.n_bytes)} a rank cannot be"
+                f" written and read back ({e.strerror}); give a smaller --checkpoint-bytes, or"
+                " another --checkpoint"
+            ) from e
         finally:
             path.unlink(missing_ok=True)
+
+    def _run(self, path: Path) -> Written:
+        blocks = _blocks(self.seed + self.rank)
+        begun, written, times = time.perf_counter(), 0, 0
+        while times == 0 or (self.until is not None and not self.until.exists()):
+            digest = self._write(path, blocks)
+            written, times = written + self.n_bytes, times + 1
+        write_s = time.perf_counter() - begun
+        evict([path])
+        before, begun = device_bytes(), time.perf_counter()
+        found = self._read(path)
+        read_s, after = time.perf_counter() - begun, device_bytes()
         fetched = None if before is None or after is None else after - before
         return Written(
             n_bytes=written,

@@ -1,8 +1,11 @@
 """A probe as a document: the verdict, what was measured, what limits, on what conditions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pipelines.probe.cache import RAM_TIMES
+from pipelines.probe.verdict import percent
 from sizing.document import charts
 from sizing.document.charts import Bar
 from sizing.document.markdown import markdown
@@ -66,7 +69,11 @@ def sections(data: Data) -> list[Section]:
     """What whoever bought the storage wants to know, in the order in which it is asked."""
     return [
         Section(key="summary", title="In short", blocks=(f"{summary(data)}.",)),
-        Section(key="verdicts", title="Verdicts", blocks=(verdicts(data), *NOTES)),
+        Section(
+            key="verdicts",
+            title="Verdicts",
+            blocks=(verdicts(data), *filter(None, [caution(data)]), *NOTES),
+        ),
         Section(
             key="reads",
             title="Training reads",
@@ -101,11 +108,16 @@ def so_many(data: Data) -> str:
 
 
 def verdicts(data: Data) -> Table:
-    rows = [
+    """Every verdict, and why."""
+    return table("Verdicts", ["what", "*verdict", "why"], verdict_rows(data))
+
+
+def verdict_rows(data: Data) -> list[tuple[str, str, str]]:
+    """What, verdict, why; in brackets what does not count for the verdict of all."""
+    return [
         (v["what"], v["outcome"] if v["judged"] else f"({v['outcome']})", v["reason"])
         for v in data["verdicts"]
     ]
-    return table("Verdicts", ["what", "*verdict", "why"], rows)
 
 
 def reads_table(data: Data) -> Table:
@@ -114,28 +126,50 @@ def reads_table(data: Data) -> Table:
     rows = [("accelerators fed", so_many(data), f"{data['settings']['accelerators']:,}", NONE)]
     if data["runs"]:
         rate, needed = format_rate(reads["bytes_per_s"]), format_rate(reads["required_bytes_per_s"])
-        au_apart, rate_apart = f"{reads['au_spread']:.1%}", f"{reads['rate_spread']:.1%}"
+        au_apart, rate_apart = percent(reads["au_spread"]), percent(reads["rate_spread"])
         rows += [
             ("utilisation", f"{reads['kept']:.3f}", "0.900", au_apart),
             (f"read by {of['supported']:,}", rate, needed, rate_apart),
             ("read requests", f"{format_count(reads['reads_per_s'])}/s", NONE, NONE),
-            ("from the device, of bytes asked for", share(reads["device_frac"]), "95%", NONE),
+            ("from the device, of bytes asked for", share(reads["device_frac"]), "95 %", NONE),
             ("read amplification, by the device", times(reads["amplification"]), NONE, NONE),
             ("read amplification, by the loader", times(reads["asked_frac"]), NONE, NONE),
             ("cores busy", f"{reads['cores']:.2f}", NONE, NONE),
         ]
+    if (ahead := data["dataset"]["read_ahead_bytes"]) is not None:
+        rows.append(("kernel's read-ahead there", format_memory(ahead), NONE, NONE))
     name = f"Training reads: means of {count(len(data['runs']), 'run')}"
     return table(name, ["what", ">measured", ">needed", ">spread of runs"], rows)
+
+
+def caution(data: Data) -> str:
+    """What a PASS leaves open; empty where it leaves nothing."""
+    of = data["dataset"]
+    if data["verdict"]["outcome"] != "PASS" or of["memory_times"] >= RAM_TIMES:
+        return ""
+    enough = format_bytes(RAM_TIMES * of["memory_bytes"]).replace(" ", "")
+    return (
+        f"The dataset is small, {of['memory_times']:.2g} times this host's memory: caches of the"
+        f" storage itself may have held it. To be sure, --fill {enough} --remove in a new folder"
+        " there."
+    )
 
 
 def whole_job(data: Data) -> str:
     """What this one host says of all of them."""
     supported, job = data["search"]["supported"], data["plan"]["accelerators"]
     if supported >= job:
-        return f"This host alone reads as much as the whole job, {count(job, 'accelerator')}."
+        return (
+            f"One host was probed. It alone reads as much as the whole job,"
+            f" {count(job, 'accelerator')}."
+        )
+    hosts = math.ceil(job / data["plan"]["per_node"])
     return (
-        f"The whole job has {count(job, 'accelerator')}: what the storage gives when all hosts read"
-        " at once was not probed; run it on several at the same time, on a dataset of each its own."
+        f"One host was probed; the whole job has {count(job, 'accelerator')} on"
+        f" {count(hosts, 'host')}. For what the storage gives to all of them, start this command on"
+        " several at the same time, on a dataset of each its own (--fill, once before):"
+        " accelerators fed, bytes and requests a second add up, and where twice the hosts no"
+        " longer give twice the sum, the storage is what limits."
     )
 
 
@@ -209,7 +243,9 @@ def conditions(data: Data) -> Table:
 
 def share(value: float | None) -> str:
     """A share, or that nobody can count it."""
-    return "unknown" if value is None else f"{value:.1%}"
+    if value is None:
+        return "unknown"
+    return "over 100 %" if value > 1.005 else percent(value)
 
 
 def times(value: float | None) -> str:

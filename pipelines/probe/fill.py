@@ -1,7 +1,7 @@
 """A dataset of random token ids, so large that no cache holds it and no array compresses it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import datasets
@@ -12,7 +12,7 @@ from pipelines.arrow_files import arrow_stream
 from pipelines.atomic import write_json
 from pipelines.dataset import dataset_schema, file_name
 from pipelines.errors import ConfigError
-from pipelines.probe.shards import read_json
+from pipelines.probe.shards import open_dataset, read_json
 from sizing.units import format_bytes
 
 MARK = "tokenmill probe: random token ids, no text"
@@ -21,17 +21,35 @@ BATCH_TOKENS = 1 << 20
 ROOM = 1.02  # of the size: other columns and headers, and what a file system keeps for itself
 
 
-def fill(folder: Path, n_bytes: int, *, width: int, seq_len: int, seed: int = 0) -> Path:
+def silent(_: str) -> None:
+    """Tell nobody what is being done."""
+
+
+def fill(
+    folder: Path,
+    n_bytes: int,
+    *,
+    width: int,
+    seq_len: int,
+    seed: int = 0,
+    tell: Callable[[str], None] = silent,
+) -> Path:
     """Write a packed dataset of about `n_bytes`; it can be opened when all of it is written.
 
-    width: bytes of a token id, 2 or 4.
+    One that an earlier call wrote with the same sizes is taken as it is.
+
+    width: bytes of a token id, 2 or 4.  tell: what is being done, once nothing is wrong with it.
 
     Raises:
         ConfigError: something else is in the folder, there is no room, or it cannot be written.
     """
-    _check(folder, n_bytes)
     dtype = np.uint16 if width == 2 else np.int32
     rows = max(1, n_bytes // (width * seq_len))
+    if is_filler(folder):
+        _check_same(folder, rows=rows, width=width, seq_len=seq_len)
+        return folder
+    _check(folder, n_bytes)
+    tell(f"filling {folder} with {format_bytes(n_bytes)} of random token ids")
     shard_rows = max(1, SHARD_BYTES // (width * seq_len))
     files = -(-rows // shard_rows)
     schema = dataset_schema(pa.from_numpy_dtype(dtype), seq_len)
@@ -72,6 +90,15 @@ def is_filler(folder: Path) -> bool:
     """Whether `fill` wrote the dataset here."""
     info = folder / "dataset_info.json"
     return info.is_file() and read_json(info).get("description") == MARK
+
+
+def _check_same(folder: Path, *, rows: int, width: int, seq_len: int) -> None:
+    found = open_dataset(folder)
+    if (found.rows, found.width, found.seq_len) != (rows, width, seq_len):
+        raise ConfigError(
+            f"{folder}: an earlier --fill wrote {format_bytes(found.bytes)} there, in rows of"
+            f" {found.seq_len} ids of {found.width} bytes; ask for the same, or delete the folder"
+        )
 
 
 def _check(folder: Path, n_bytes: int) -> None:

@@ -13,6 +13,7 @@ dataset         what was read
     seq_len         tokens of a row, or null where a row is a document
     dtype           of a token id
     fstype, mount   of the file system
+    read_ahead_bytes    the kernel's around what is asked for, or null
     memory_bytes    of the host
     memory_times    how often the dataset holds the host's memory
 plan            what was asked for
@@ -73,6 +74,8 @@ from pipelines.probe.verdict import (
     judge_both,
     judge_restart,
     judge_writes,
+    mean_kept,
+    percent,
     spread,
     worst,
 )
@@ -94,12 +97,16 @@ class Checkpoints:
 
 @dataclass(frozen=True, kw_only=True)
 class Probed:
-    """All that was measured.  need: accelerators to feed.  memory: bytes of the host's."""
+    """All that was measured.  need: accelerators to feed.  memory: bytes of the host's.
+
+    read_ahead: the kernel's, in bytes.
+    """
 
     shards: Shards
     mount: Mount
     sight: Sight
     memory: int
+    read_ahead: int | None
     order: Order
     need: int
     most: int
@@ -175,6 +182,7 @@ def _dataset(of: Probed) -> dict[str, Any]:
         "dtype": shards.dtype,
         "fstype": of.mount.fstype,
         "mount": of.mount.at,
+        "read_ahead_bytes": of.read_ahead,
         "memory_bytes": of.memory,
         "memory_times": shards.bytes / of.memory,
     }
@@ -227,7 +235,9 @@ def _verdicts(of: Probed, wanted: Demand) -> list[tuple[str, Verdict, bool]]:
         made.append(("checkpoint reads at a restart", back, back.outcome != "UNDECIDED"))
         if of.checkpoints.both is not None:
             both = judge_both(of.checkpoints.both[0], of.checkpoints.accelerators)
-            # where training waits for its checkpoints, the two never meet
+            if not of.is_async:
+                told = f"{both.reason}; not judged: training waits for checkpoints"
+                both = Verdict(outcome=both.outcome, reason=told)
             made.append(("reads while checkpoints are written", both, of.is_async))
     return made
 
@@ -235,18 +245,26 @@ def _verdicts(of: Probed, wanted: Demand) -> list[tuple[str, Verdict, bool]]:
 def _conditions(of: Probed) -> list[dict[str, Any]]:
     share, times = device_frac(of.runs), of.shards.bytes / of.memory
     apart = spread([run.kept for run in of.runs])
-    told = "cannot be counted" if not of.sight.seen or share is None else f"{share:.1%}"
+    told = "cannot be counted" if not of.sight.seen or share is None else percent(min(share, 1))
     rows = [
-        (f"utilisation {LEAST_AU:.2f}, first step excluded", of.found.supported > 0, ""),
+        (
+            f"utilisation {LEAST_AU:.2f}, first step excluded",
+            bool(of.runs) and mean_kept(of.runs) >= LEAST_AU,
+            f"{mean_kept(of.runs):.3f}",
+        ),
         (f"{RUNS} runs, each with its own seed", len(of.runs) == RUNS, f"{len(of.runs)}"),
         (
-            f"runs agree to {MOST_SPREAD:.0%}",
+            f"runs agree to {percent(MOST_SPREAD)}",
             bool(of.runs) and apart <= MOST_SPREAD,
-            f"{apart:.1%}",
+            percent(apart),
         ),
-        (f"dataset of {RAM_TIMES} times the host's memory", times >= RAM_TIMES, f"{times:.3g}"),
         (
-            f"{LEAST_DEVICE_FRAC:.0%} of what was read came from the device",
+            f"dataset of {RAM_TIMES} times the host's memory",
+            times >= RAM_TIMES,
+            f"{times:.3g} times",
+        ),
+        (
+            f"{percent(LEAST_DEVICE_FRAC)} of what was read came from the device",
             of.sight.seen and share is not None and share >= LEAST_DEVICE_FRAC,
             told,
         ),

@@ -1,29 +1,31 @@
 """A whole probe: search, repeats, what limits, checkpoints; its report is plain data."""
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.probe.cache import evict, host_memory_bytes, mount_of, sight
+from pipelines.probe.cache import evict, host_memory_bytes, mount_of, read_ahead_bytes, sight
 from pipelines.probe.checkpoint import CheckpointFile
 from pipelines.probe.checkpoints import CheckpointRates, node_files, rates, while_training
 from pipelines.probe.demand import LEAST_AU, Demand, Step, demand
+from pipelines.probe.fill import silent
 from pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
 from pipelines.probe.order import ORDERS, Order
 from pipelines.probe.report import Checkpoints, Probed, probe_json
 from pipelines.probe.search import Clock, Found, search
 from pipelines.probe.shards import Shards, open_dataset
 from pipelines.probe.team import Run, Team, together
-from pipelines.probe.verdict import RUNS, mean_kept
+from pipelines.probe.verdict import REPEATS, RUNS, mean_kept
 from pipelines.probe.worker import Train
 from sizing.sheet import Sheet
 
 LEAST_STEPS = 5
-SEARCH, REPEATS, DEPTHS_SHARE = 0.45, 0.35, 0.12  # of the time
+SEARCH, DEPTHS_SHARE = 0.45, 0.12  # of the time
 LEAST_FETCHES = 4  # of record batches by a process in a run
 SEARCH_RUNS = 16  # that the search is given time for
 LOWERED = 0.9  # the count that the repeats are tried with next, where they did not keep up
@@ -54,17 +56,46 @@ class Settings:
     loader: type[Loader] = Loader
 
 
-def probe(folder: Path, sheet: Sheet, settings: Settings, *, plan: str = "plan") -> dict[str, Any]:
+def probe(
+    folder: Path,
+    sheet: Sheet,
+    settings: Settings,
+    *,
+    plan: str = "plan",
+    tell: Callable[[str], None] = silent,
+) -> dict[str, Any]:
     """Read a dataset as training would; whether its storage keeps up, as `report` documents.
+
+    plan: its name.  tell: what is being done, once no mistake of the user's is left to find.
 
     Raises:
         ConfigError: no dataset is there, or a folder cannot be written.
         OSError: the storage failed.
     """
     shards, wanted = open_dataset(folder, settings.split), demand(sheet)
-    with Team() as team:
+    with _files(wanted, settings) as files, Team() as team:
+        tell(f"reading {shards.folder} for about {settings.seconds:g} s")
         made = _Probe(team, shards, wanted, sheet, settings)
-        return probe_json(made.run(), wanted, plan)
+        return probe_json(made.run(files), wanted, plan)
+
+
+def _files(
+    wanted: Demand, settings: Settings
+) -> contextlib.AbstractContextManager[Sequence[CheckpointFile]]:
+    """The checkpoint files of a node, none where none were asked for."""
+    if settings.checkpoint is None:
+        return contextlib.nullcontext(())
+    return node_files(
+        settings.checkpoint,
+        wanted,
+        ranks=min(wanted.per_node, _processes(settings)),
+        n_bytes=settings.checkpoint_bytes,
+        seed=settings.seed,
+    )
+
+
+def _processes(settings: Settings) -> int:
+    return settings.processes or min(8, 2 * (os.cpu_count() or 1))
 
 
 class _Probe:
@@ -76,7 +107,7 @@ class _Probe:
         self.order: Order = settings.order or _order(sheet.plan.training.access)
         self.need = settings.accelerators or wanted.per_node
         self.most = max(self.need, settings.most or wanted.accelerators)
-        self.processes = settings.processes or min(8, 2 * (os.cpu_count() or 1))
+        self.processes = _processes(settings)
         runs = sheet.plan.training.sequences_per_read
         self.chunk_rows = settings.chunk_rows or (runs if runs > 1 else 64)
         pool = POOL_BYTES // (8 * wanted.seq_len)
@@ -84,10 +115,9 @@ class _Probe:
         self._seed = settings.seed
         self._is_async = sheet.plan.checkpoints.mode == "async"
 
-    def run(self) -> Probed:
-        """All phases, one after another."""
+    def run(self, files: Sequence[CheckpointFile]) -> Probed:
+        """All phases, one after another.  files: checkpoints to be written, if any."""
         own = self._settings
-        files = [] if own.checkpoint is None else self._node_files(own.checkpoint)
         self._team.started(self.processes)
         begun = time.perf_counter()
         mount = mount_of(self._shards.folder.resolve())
@@ -99,6 +129,7 @@ class _Probe:
             mount=mount,
             sight=seen,
             memory=host_memory_bytes(),
+            read_ahead=read_ahead_bytes(self._shards.folder),
             order=self.order,
             need=self.need,
             most=self.most,
@@ -139,7 +170,7 @@ class _Probe:
         """Runs with as many as were found, or with fewer where these do not keep up after all."""
         run_s = REPEATS * self._settings.seconds / (RUNS + 2)
         supported, runs = found.supported, list[Run]()
-        while supported and len(runs) < RUNS and clock.left_s:
+        while supported and len(runs) < RUNS and (clock.left_s or not runs):
             runs.append(self._run(supported, run_s))
             if len(runs) == RUNS and mean_kept(runs) < LEAST_AU:
                 found = Found(
@@ -194,15 +225,10 @@ class _Probe:
         loader = self._settings.loader
         return [Train(reading=r, compute_s=step.compute_s, loader=loader) for r in readings]
 
-    def _node_files(self, folder: Path) -> list[CheckpointFile]:
-        own, ranks = self._settings, min(self._wanted.per_node, self.processes)
-        return node_files(
-            folder, self._wanted, ranks=ranks, n_bytes=own.checkpoint_bytes, seed=own.seed
-        )
-
     def _checkpoints(self, files: Sequence[CheckpointFile], found: Found) -> Checkpoints:
         """Alone, then while as many accelerators train as this host must feed, or can."""
-        alone = rates(self._team.write(files), files[0].n_bytes)
+        seen = sight((), mount_of(files[0].folder.resolve())).seen
+        alone = rates(self._team.write(files), files[0].n_bytes, seen=seen)
         both: tuple[Run, CheckpointRates] | None = None
         accelerators = min(self.need, found.supported)
         if accelerators:
@@ -210,7 +236,7 @@ class _Probe:
             steps = max(LEAST_STEPS, round(0.04 * self._settings.seconds / step.compute_s))
             most_s = 3 * (steps + 1) * step.compute_s
             orders = self._orders(step, "full")
-            both = while_training(self._team, orders, files, steps=steps, most_s=most_s)
+            both = while_training(self._team, orders, files, steps=steps, most_s=most_s, seen=seen)
         return Checkpoints(alone=alone, both=both, accelerators=accelerators)
 
 

@@ -151,6 +151,8 @@ def read_schema(path: Path) -> pa.Schema:
     Raises:
         ConfigError: it is none.
     """
+    if path.stat().st_size == 0:
+        raise ConfigError(f"{path}: has 0 bytes; fetch or write it again")
     try:
         with pa.OSFile(str(path)) as handle:
             handle.seek(stream_start(handle))
@@ -200,7 +202,8 @@ def _kind(schema: pa.Schema, path: Path) -> tuple[str, int | None]:
 
 def _split_folder(folder: Path, split: str | None) -> Path:
     if not folder.is_dir():
-        raise ConfigError(f"{folder}: no such folder; {WAY_OUT}")
+        told = "a file, not a folder" if folder.exists() else "no such folder"
+        raise ConfigError(f"{folder}: {told}; {WAY_OUT}")
     if not (folder / "state.json").exists() and (folder / "dataset").is_dir():
         folder = folder / "dataset"  # of a run directory
     listed = folder / "dataset_dict.json"

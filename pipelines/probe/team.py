@@ -2,9 +2,11 @@
 
 import contextlib
 import multiprocessing
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
@@ -13,8 +15,12 @@ from pipelines.errors import ConfigError
 from pipelines.probe.checkpoint import CheckpointFile, Written
 from pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
 
+PATIENCE_S = 1.0  # with workers that are to end
 GRACE_S = 20.0  # for a read that is under way when a run ends
-_DIED = "a worker of the probe died; see the system's log"
+_DIED = (
+    "a worker of the probe died; in a script, call it beneath if __name__ == '__main__', else see"
+    " the system's log"
+)
 
 
 class ProbeError(OSError):
@@ -125,17 +131,20 @@ class Team:
         return written
 
     def close(self) -> None:
-        """End all workers, those first that end by themselves."""
+        """End all workers: by themselves if they can, and cleaning up if they must be told."""
         for _, connection in self._workers:
             with contextlib.suppress(OSError):
                 connection.send(None)
-        for process, connection in self._workers:
-            process.join(1.0)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            connection.close()
+            connection.close()  # the end of what a worker waits for, whatever it waits for
+        processes = [process for process, _ in self._workers]
         self._workers.clear()
+        for ended_by in (None, BaseProcess.terminate, BaseProcess.kill):
+            until = time.perf_counter() + PATIENCE_S
+            for process in processes:
+                if ended_by is not None and process.is_alive():
+                    ended_by(process)
+            for process in processes:
+                process.join(max(0.0, until - time.perf_counter()))
 
     def __enter__(self) -> "Team":
         return self
@@ -149,7 +158,8 @@ class Team:
         while len(self._workers) < count:
             ours, theirs = self._context.Pipe()
             process = self._context.Process(target=serve, args=(theirs,), daemon=True)
-            process.start()
+            with _interrupts_held():
+                process.start()
             theirs.close()
             self._workers.append((process, ours))
             started.append(ours)
@@ -234,6 +244,17 @@ def together(runs: Sequence[Run]) -> Run:
     if any(run.device_bytes is None for run in runs):
         sums["device_bytes"] = None
     return Run(**{**sums, "complete": all(run.complete for run in runs)})
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Processes started here never hear of Ctrl-C: it is for this one, which then ends them."""
+    resource_tracker.ensure_running()  # which would let them through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _all_ready(connections: Sequence[Connection], until: float) -> bool:

@@ -1,5 +1,6 @@
 """Whether the storage passed, and if that cannot be said, why not."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,11 +11,12 @@ from pipelines.probe.checkpoints import CheckpointRates
 from pipelines.probe.demand import LEAST_AU
 from pipelines.probe.search import Found
 from pipelines.probe.team import Run
-from sizing.units import format_rate
+from sizing.units import format_bytes, format_quantity, format_rate
 
 Outcome: TypeAlias = Literal["PASS", "FAIL", "UNDECIDED"]
 
 RUNS = 5
+REPEATS = 0.35  # of the time, that they may take
 MOST_HELD_FRAC = 0.1  # of the dataset that a run may fetch where rows are read ahead
 MOST_SPREAD = 0.05  # of MLPerf Storage, for runs that replicate each other
 
@@ -56,26 +58,22 @@ def judge(
     reads_ahead: the order has the kernel fetch rows that are read later, or never.
     A FAIL stands whatever was cached: a cache only helps.
     """
-    supported = found.supported
-    if supported < need:
-        if found.failing is None or found.failing > need:
-            reason = (
-                f"the time was up before {need:,} accelerators could be tried; give more --seconds"
-            )
-            return Verdict(outcome="UNDECIDED", reason=reason)
+    if found.failing is not None and found.failing <= need:
         reason = (
-            f"{need:,} accelerators are needed: {supported:,} keep a utilisation of"
+            f"{need:,} accelerators are needed: {found.supported:,} keep a utilisation of"
             f" {LEAST_AU:.2f}, {found.failing:,} do not"
         )
         return Verdict(outcome="FAIL", reason=reason)
-    if len(runs) < RUNS:
-        told = f"the time was up after {len(runs)} of {RUNS} runs; give more --seconds"
-        return Verdict(outcome="UNDECIDED", reason=told)
-    doubt = _cached(runs, sight, dataset_bytes >= RAM_TIMES * memory)
-    if not doubt and sight.seen and reads_ahead:
-        doubt = _held(runs, dataset_bytes)
-    if doubt:
-        return Verdict(outcome="UNDECIDED", reason=doubt)
+    if sight.seen:
+        cached = _cached(runs)
+        held = _held(runs, dataset_bytes) if reads_ahead else ""
+        doubts = (_late(need, found, runs), cached, held)
+    else:  # MLPerf Storage's own rule: no memory of this host holds so much
+        unseen = "" if dataset_bytes >= RAM_TIMES * memory else _unseen(sight, memory)
+        doubts = (unseen, _late(need, found, runs), "")
+    for doubt in doubts:
+        if doubt:
+            return Verdict(outcome="UNDECIDED", reason=doubt)
     told = f"{so_many(found)} are fed, {need:,} are needed"
     return Verdict(outcome="PASS", reason=told)
 
@@ -86,34 +84,62 @@ def so_many(found: Found) -> str:
     return f"{least}{found.supported:,} accelerators"
 
 
-def _cached(runs: Sequence[Run], sight: Sight, is_large: bool) -> str:
+def _late(need: int, found: Found, runs: Sequence[Run]) -> str:
+    """What the time was too short for; empty if it was not."""
+    if found.supported < need:
+        return f"the time was up before {need:,} accelerators could be tried; give more --seconds"
+    if len(runs) == RUNS:
+        return ""
+    told = f"the time was up after {len(runs)} of {RUNS} runs; give more --seconds"
+    if not runs:
+        return told
+    enough = RUNS * max(run.whole_s for run in runs) / REPEATS
+    return f"{told}, {10 * math.ceil(enough / 10 + 1)} at least"
+
+
+def _unseen(sight: Sight, memory: int) -> str:
+    """Why nobody knows what came from memory, and what to do."""
+    if sight.is_memory:
+        return f"{sight.why}; give a folder on the storage that is to be judged"
+    enough = format_bytes(RAM_TIMES * memory)
+    return (
+        f"cache share unknown: {sight.why}; probe {RAM_TIMES} times the host's memory: --fill"
+        f" {enough.replace(' ', '')}"
+    )
+
+
+def _cached(runs: Sequence[Run]) -> str:
     """Why what was read may have come from memory; empty if it did not."""
-    if not sight.seen:
-        if is_large:
-            return ""  # MLPerf Storage's own rule: no memory of this host holds it
-        return (
-            f"cache share unknown: {sight.why}; probe a dataset of {RAM_TIMES} times the host's"
-            " memory, see --fill"
-        )
     share = device_frac(runs)
     if share is None or share < LEAST_DEVICE_FRAC:
-        told = "an unknown share" if share is None else f"{share:.1%}"
+        told = "an unknown share" if share is None else percent(share)
         return (
             f"the page cache served it: {told} of the bytes asked for came from the device,"
-            f" {LEAST_DEVICE_FRAC:.0%} must; end what else has the files open, or see --fill"
+            f" {percent(LEAST_DEVICE_FRAC)} must; end what else has the files open, or see --fill"
         )
     return ""
 
 
 def _held(runs: Sequence[Run], dataset_bytes: int) -> str:
     """Why what was read ahead may have served later reads; empty if little of it could."""
-    share = max(run.device_bytes or 0 for run in runs) / dataset_bytes
+    fetched = max((run.device_bytes or 0 for run in runs), default=0)
+    share = fetched / dataset_bytes
     if share <= MOST_HELD_FRAC:
         return ""
     return (
-        f"the dataset is small: what was read ahead in a run is {share:.0%} of it, so that later"
-        " reads found their rows in the page cache; probe a larger one, see --fill"
+        f"the dataset is small: what was read ahead in a run is {percent(share)} of it, so that"
+        " later reads found their rows in the page cache; probe a larger one, --fill"
+        f" {format_bytes(fetched / MOST_HELD_FRAC, digits=2).replace(' ', '')} at least"
     )
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    >>> percent(0.9487), percent(1)
+    ('94.9 %', '100 %')
+    """
+    return format_quantity(share, "fraction")
 
 
 def spread(values: Sequence[float]) -> float:

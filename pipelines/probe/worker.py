@@ -9,6 +9,8 @@ A thread loads batches ahead while the process "computes", as the workers of a t
 import contextlib
 import queue
 import resource
+import signal
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -53,7 +55,9 @@ class Failed:
 def serve(connection: Connection) -> None:
     """Do what the parent sends until it sends None or is gone."""
     _allow_many_files()
-    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's, which then closes the connection
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as an exception: files are deleted
+    with contextlib.suppress(EOFError, ConnectionError):
         connection.send(READY)
         while (order := connection.recv()) is not None:
             try:

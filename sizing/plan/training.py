@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section
+from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
 from sizing.tables.access import find_access
 from sizing.tables.row import MaybeShare, Positive, Ratio, Whole
 
@@ -15,6 +15,7 @@ class Training(Section):
     recompute_frac: of the forward pass done again for the backward pass; 1 is full.
     batch_tokens: of one step of the whole job.  data_parallel: replicas of the weights.
     access: how sequences are read, a row of the table of access patterns.
+    read_ahead: of the kernel, around what a memory map is asked for.
     read_amplification: bytes fetched from storage for each byte used, in place of the table's.
     sequences_per_read: that lie in a row and are fetched at once.
     """
@@ -28,6 +29,9 @@ class Training(Section):
     access: Annotated[str, Assumed("name", f"{OUR_CHOICE}: Arrow record batches in order")] = (
         "sequential"
     )
+    read_ahead: Annotated[
+        Size, Assumed("bytes", "Linux's default; a device's own is its read_ahead_kb")
+    ] = 131_072.0
     read_amplification: Annotated[Ratio | None, Assumed("ratio", "the access pattern's")] = None
     sequences_per_read: Annotated[Whole, Assumed("sequences", OUR_CHOICE)] = 1
 

@@ -15,6 +15,7 @@ from sizing.formulas.bandwidth import (
     SEQUENCE_READS_PER_S,
     UNCACHED_BYTES_PER_S,
     USEFUL_BYTES_PER_READ,
+    WASTED_BYTES_PER_READ,
 )
 from sizing.formulas.capacity import LOGICAL_BYTES
 from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S, IMAGES_PER_S
@@ -30,7 +31,7 @@ from sizing.requirement import Requirement
 from sizing.sections.rate import peak
 from sizing.sections.stages import one_dataset
 from sizing.sheet import Given, Sheet, SourceFacts
-from sizing.tables.access import find_access
+from sizing.tables.access import AccessRow, find_access
 
 TITLE = "Reads"
 REQUESTS = "read requests, whole job"
@@ -71,7 +72,7 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
         return stated
     pattern = find_access(sheet.plan.training.access)
     chosen = f"{sheet.plan.source('training.access')}; {{}}"
-    if pattern.wasted_bytes is None:
+    if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
         source = chosen.format(pattern.source_of("amplification"))
         return sheet.assume(
             "read_amplification",
@@ -87,13 +88,32 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
             sequence_bytes=sequence,
             sequences_per_read="training.sequences_per_read",
         )
-    source = chosen.format(pattern.source_of("wasted_bytes"))
     return sheet.add(
         "read amplification",
         READ_AMPLIFICATION,
         useful_bytes_per_read=sheet[USED],
-        wasted_bytes_per_read=sheet.assume(
-            "wasted_bytes_per_read", pattern.wasted_bytes, unit="bytes", source=source
+        wasted_bytes_per_read=_wasted(sheet, pattern, chosen),
+    )
+
+
+def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
+    """Bytes of a read that nobody uses.  chosen: why the pattern is this one, before a source."""
+    if pattern.wasted_read_aheads is None:
+        return sheet.assume(
+            "wasted_bytes_per_read",
+            pattern.wasted_bytes or 0.0,
+            unit="bytes",
+            source=chosen.format(pattern.source_of("wasted_bytes")),
+        )
+    return sheet.add(
+        "bytes wasted of a read",
+        WASTED_BYTES_PER_READ,
+        read_ahead_bytes="training.read_ahead",
+        read_aheads_per_read=sheet.assume(
+            "read_aheads_per_read",
+            pattern.wasted_read_aheads,
+            unit="ratio",
+            source=chosen.format(pattern.source_of("wasted_read_aheads")),
         ),
     )
 

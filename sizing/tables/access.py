@@ -15,6 +15,7 @@ class AccessRow(Row):
     read_bytes: used of each read, when it was measured.
     wasted_bytes: delivered with each read and not used, whatever is used of it; None where what
     is wasted grows with what is read.
+    wasted_read_aheads: the same, as a multiple of what the kernel reads ahead.
     """
 
     amplification: Ratio
@@ -22,6 +23,7 @@ class AccessRow(Row):
     high: Ratio | None = None
     read_bytes: Annotated[int, Field(ge=1)] | None = None
     wasted_bytes: NotNegative | None = None
+    wasted_read_aheads: NotNegative | None = None
 
 
 @cache
@@ -37,7 +39,7 @@ def find_access(name: str) -> AccessRow:
         PlanError: there is none; the nearest names are offered.
 
     >>> find_access("sequential").amplification, find_access("mmap").amplification
-    (1.3, 14.2)
+    (1.3, 11.1)
     """
     return find_row(
         name,

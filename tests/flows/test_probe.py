@@ -9,8 +9,12 @@ import yaml
 from flows.cli import main
 from tests.pipelines.probe.corpora import SEQ_LEN, packed
 
-PLAN = {"model": {"params": "8B", "seq_len": SEQ_LEN}, "cluster": {"count": 1}}
-QUICK = ["--seconds", "2", "--processes", "1"]
+PLAN = {
+    "model": {"params": "8B", "seq_len": SEQ_LEN},
+    "cluster": {"count": 1},
+    "training": {"batch_tokens": 400},  # a step of 0.05 s
+}
+QUICK = ["--seconds", "1", "--processes", "1"]
 
 
 @pytest.fixture
@@ -70,6 +74,11 @@ def test_a_filled_folder_is_probed_and_removed(plan, tmp_path, capsys):
         (["{empty}", "--fill", "1 GX"], "--fill: '1 GX'"),
         (["{dataset}", "--checkpoint", "{file}"], "checkpoints cannot be written there"),
         (["{dataset}", "--plan", "{none}"], "no such plan file"),
+        (["{file}"], "a file, not a folder"),
+        (["s3://bucket/d"], "s3://bucket/d: probe reads folders, as training does; mount it"),
+        (["{dataset}", "--seconds", "inf"], "--seconds inf: must be over 0, and a number"),
+        (["{dataset}", "--checkpoint-bytes", "1GB"], "is of --checkpoint FOLDER; give both"),
+        (["{dataset}", "--out", "{file}"], "cannot write there (File exists); choose another"),
     ],
 )
 def test_a_mistake_is_one_line(arguments, told, dataset, tmp_path, capsys):
@@ -93,5 +102,6 @@ def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server):
             return json.load(answer)["data"]
 
     rows = json.loads(artifact("storage-probe"))
-    assert [row["outcome"] for row in rows] == [v["outcome"] for v in data["verdicts"]]
+    assert [row["verdict"] for row in rows] == [v["outcome"] for v in data["verdicts"]]
+    assert [list(row) for row in rows] == [["what", "verdict", "why"]] * len(rows)
     assert artifact("storage-probe-report").startswith("# Storage probe")

@@ -55,10 +55,10 @@ def documents(folder, lengths, *, rows=8, per_file=2):
     return write_shards(folder, groups, per_file=per_file)
 
 
-def sheet(**changes):
-    """A plan of one accelerator whose step lasts 0.1 s."""
+def sheet(*, step_s=0.02, **changes):
+    """A plan of one accelerator whose step is short."""
     rate = size(changes=_PLAN)["training rate, one accelerator"].value
-    batch = {"training.batch_tokens": 0.1 * rate * changes.get("cluster.count", 1)}
+    batch = {"training.batch_tokens": step_s * rate * changes.get("cluster.count", 1)}
     return size(changes={**_PLAN, **batch, **changes})
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.probe.cache import Mount, device_bytes, evict, mount_of, sight
+from pipelines.probe.cache import Mount, device_bytes, evict, mount_of, read_ahead_bytes, sight
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -41,7 +41,15 @@ def test_servers_and_their_caches_cannot_be_seen(fstype):
 
 
 def test_a_file_system_in_memory_cannot_be_seen():
-    assert "lies in this host's memory" in sight([], Mount("tmpfs", "/tmp")).why
+    got = sight([], Mount("tmpfs", "/tmp"))
+    assert got.is_memory
+    assert "lies in this host's memory" in got.why
+
+
+def test_how_far_the_kernel_reads_ahead(disk):
+    told = read_ahead_bytes(disk)
+    assert told is None or told % 1024 == 0
+    assert read_ahead_bytes(Path("/proc")) is None
 
 
 def test_one_of_an_unknown_kind_is_tried(disk):

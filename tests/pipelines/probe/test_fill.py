@@ -61,6 +61,16 @@ def test_it_is_removed_and_nothing_else(tmp_path):
     assert not again.exists()
 
 
+def test_what_is_there_of_the_same_size_is_taken_as_it_is(tmp_path):
+    folder = fill(tmp_path / "fill", 100_000, width=2, seq_len=8)
+    before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    fill(folder, 100_000, width=2, seq_len=8)
+    assert {p.name: p.stat().st_mtime_ns for p in folder.iterdir()} == before
+    for n_bytes, width in ((90_000, 2), (200_000, 4)):
+        with pytest.raises(ConfigError, match="an earlier --fill wrote 201 kB there, in rows of 8"):
+            fill(folder, n_bytes, width=width, seq_len=8)
+
+
 def test_another_dataset_is_never_removed(tmp_path):
     packed(tmp_path / "d")
     with pytest.raises(ConfigError, match="was not written by --fill; delete it yourself"):

@@ -59,6 +59,21 @@ def test_a_file_elsewhere_is_refused(tmp_path, name):
         open_dataset(folder)
 
 
+def test_a_file_in_place_of_a_folder(tmp_path):
+    path = packed(tmp_path / "d") / "state.json"
+    with pytest.raises(ConfigError) as e:
+        open_dataset(path)
+    assert str(e.value) == f"{path}: a file, not a folder; {WAY_OUT}"
+
+
+def test_a_shard_without_bytes(tmp_path):
+    path = packed(tmp_path / "d") / "data-00001-of-00003.arrow"
+    path.write_bytes(b"")
+    with pytest.raises(ConfigError) as e:
+        open_dataset(tmp_path / "d")
+    assert str(e.value) == f"{path}: has 0 bytes; fetch or write it again"
+
+
 def test_a_file_that_is_missing(tmp_path):
     folder = packed(tmp_path / "d")
     (folder / "data-00001-of-00003.arrow").unlink()

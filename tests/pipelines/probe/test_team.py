@@ -1,11 +1,16 @@
 """Workers with a barrier at each step, on real files: utilisation, counters, failures."""
 
 import mmap
+import multiprocessing
+import os
+import signal
+import time
 
 import pytest
 
 from pipelines.errors import ConfigError
 from pipelines.probe.cache import Sight, evict
+from pipelines.probe.checkpoint import CheckpointFile
 from pipelines.probe.demand import demand
 from pipelines.probe.loader import Loader, Reading
 from pipelines.probe.search import Clock, Found, search
@@ -62,7 +67,8 @@ def test_a_loader_that_discards_shows_in_the_counters_of_a_run(team, tmp_path):
 
 
 def test_as_many_are_supported_as_a_slow_reader_feeds(team, tmp_path):
-    shards, wanted = open_dataset(packed(tmp_path / "d", batches=64, rows=8)), demand(sheet())
+    shards = open_dataset(packed(tmp_path / "d", batches=64, rows=8))
+    wanted = demand(sheet(step_s=0.1))
 
     def au_of(accelerators):
         step = wanted.step(accelerators, 1)
@@ -76,8 +82,12 @@ def test_as_many_are_supported_as_a_slow_reader_feeds(team, tmp_path):
         return team.train(made, steps=8, most_s=60).kept
 
     assert wanted.tokens_per_s == pytest.approx(TOKENS_PER_S)
-    found = search(au_of, need=1, first=1, most=64, clock=Clock(float("inf")))
-    assert (found.supported, found.failing) == (2, 3)
+    for _ in range(4):  # a machine that is busy with something else makes it fewer, never more
+        found = search(au_of, need=1, first=2, most=3, clock=Clock(float("inf")))
+        assert found.supported <= 2
+        if found.supported == 2:
+            return
+    pytest.fail("two were never fed")
 
 
 def test_the_first_step_is_no_part_of_the_utilisation(team, tmp_path):
@@ -136,8 +146,25 @@ def test_storage_that_fails_is_told(tmp_path):
         team.train(orders(shards), steps=2, most_s=60)
 
 
+def test_workers_that_are_ended_delete_their_files(tmp_path):
+    endless = CheckpointFile(
+        folder=tmp_path, name=".trial", n_bytes=10_000, rank=0, seed=1, until=tmp_path / "never"
+    )
+    with Team() as team:
+        others = set(multiprocessing.active_children())
+        team.started(1)[0].send(endless)
+        (worker,) = set(multiprocessing.active_children()) - others
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        os.kill(worker.pid, signal.SIGINT)  # as Ctrl-C does to all of a terminal's processes
+        time.sleep(0.1)
+        assert worker.is_alive()
+    assert not worker.is_alive()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_checkpoints_come_back_or_do_not(team, tmp_path):
     good, torn = team.write([a_file(tmp_path, 1000), a_file(tmp_path, 1000, Torn)])
     assert (good.verified, torn.verified) == (True, False)
-    with pytest.raises(ProbeError, match="No such file"):
+    with pytest.raises(ConfigError, match="No such file"):
         team.write([a_file(tmp_path / "none", 10)])

@@ -68,7 +68,7 @@ def test_too_few_fail_whatever_was_cached():
 def test_a_page_cache_that_served_is_refused(device_bytes):
     got = verdict(runs=(a_run(device_bytes),) * 5)
     assert got.outcome == "UNDECIDED"
-    assert got.reason.startswith(f"the page cache served it: {device_bytes / 1000:.1%} of the")
+    assert got.reason.startswith(f"the page cache served it: {device_bytes / 10:g} % of the")
 
 
 def test_95_percent_from_the_device_is_enough():
@@ -78,20 +78,39 @@ def test_95_percent_from_the_device_is_enough():
 def test_a_cache_that_nobody_can_see_is_refused_unless_the_dataset_is_too_large_for_it():
     got = verdict(sight=UNSEEN, dataset_bytes=49)
     assert got.outcome == "UNDECIDED"
-    assert got.reason.startswith("cache share unknown: /data is nfs4: what it caches is not told;")
+    assert got.reason == (
+        "cache share unknown: /data is nfs4: what it caches is not told; probe 5 times the host's"
+        " memory: --fill 50B"
+    )
     assert verdict(sight=UNSEEN, dataset_bytes=50).outcome == "PASS"
+
+
+def test_memory_is_no_storage():
+    memory = Sight(False, "/tmp is tmpfs: the dataset lies in this host's memory", is_memory=True)
+    got = verdict(sight=memory)
+    assert (got.outcome, got.reason) == (
+        "UNDECIDED",
+        "/tmp is tmpfs: the dataset lies in this host's memory; give a folder on the storage that"
+        " is to be judged",
+    )
 
 
 def test_rows_that_were_read_ahead_are_no_reads_of_the_device():
     small = verdict(ahead=True, dataset_bytes=9_999)
     assert small.outcome == "UNDECIDED"
-    assert small.reason.startswith("the dataset is small: what was read ahead in a run is 10% of")
+    assert small.reason.startswith("the dataset is small: what was read ahead in a run is 10 % of")
     assert verdict(ahead=True, dataset_bytes=10_000).outcome == "PASS"
     assert verdict(dataset_bytes=9_999).outcome == "PASS"
 
 
 def test_time_that_was_up_is_no_answer():
-    assert verdict(runs=(a_run(),) * 4).outcome == "UNDECIDED"
+    few = verdict(runs=(a_run(),) * 4)  # of 12 s: five take 60 s, 0.35 of 171 s
+    assert few == Verdict(
+        outcome="UNDECIDED",
+        reason="the time was up after 4 of 5 runs; give more --seconds, 190 at least",
+    )
+    assert verdict(runs=()).reason.endswith("0 of 5 runs; give more --seconds")
+    assert "/data is nfs4" in verdict(runs=(), sight=UNSEEN).reason  # which more time cannot mend
     too_early = verdict(need=50, of=found(8, 100, "time"))
     assert too_early.outcome == "UNDECIDED"
     assert too_early.reason.startswith("the time was up before 50 accelerators could be tried")
