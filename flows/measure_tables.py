@@ -8,12 +8,14 @@ from flows.show import console, printable, table
 from flows.troubles import bounded
 from pipelines.estimating.compare import Compared
 from pipelines.estimating.run import Outcome
-from sizing.corpus import DATASET
+from sizing.corpus import DATASET, Estimate, UniqueGrowth
 from sizing.figure import Figure
 from sizing.units import format_bytes
 
-COUNTED = "counted"
+COUNTED, READ = "counted", "parts read"
 PROBES, PARTS = "probes", "sampled parts"
+NESTED, MODEL, BOUNDS = "nested parts", "model of growth", "bounds"
+UNIQUE = {"scan": PROBES, "model": MODEL, "bounds": BOUNDS}
 TIMED = "seconds on this machine"
 HOUR_S = 3600
 
@@ -36,7 +38,8 @@ def show_estimate(outcome: Outcome, out: Path) -> None:
     reasons = removed_rows(outcome)
     if reasons:
         show.print()
-        title = "why documents leave before duplicates are looked for; all were counted"
+        counted = "all were counted" if outcome.predicted.is_whole else "of what was read"
+        title = f"why documents leave before duplicates are looked for; {counted}"
         show.print(table(title, ("stage", "reason", ">docs", ">share"), reasons))
     show.print()
     for line in [*outcome.predicted.remarks, *bounded(unread(outcome), "the inputs")]:
@@ -45,8 +48,11 @@ def show_estimate(outcome: Outcome, out: Path) -> None:
     show.print(f"next      tokenmill size --corpus {out}")
 
 
-def show_compared(rows: Sequence[Compared]) -> None:
-    """Print what was predicted beside what the run made; nothing, if nothing was predicted."""
+def show_compared(rows: Sequence[Compared], path: Path | None) -> None:
+    """Print what was predicted beside what the run made; nothing, if nothing was predicted.
+
+    path: of the estimate.
+    """
     if not rows:
         return
     show, outside = console(), [row.name for row in rows if not row.held]
@@ -59,6 +65,7 @@ def show_compared(rows: Sequence[Compared]) -> None:
     columns = ("figure", ">predicted", "95 % interval", ">actual", "")
     show.print()
     show.print(table("predicted and actual", columns, cells))
+    show.print(f"predicted in  {path}")
     if outside:
         show.print(f"outside their intervals: {', '.join(outside)}")
 
@@ -66,25 +73,27 @@ def show_compared(rows: Sequence[Compared]) -> None:
 def figure_rows(outcome: Outcome) -> list[FigureRow]:
     """All figures of an estimate, in the order a reader asks."""
     estimate, corpus = outcome.estimate, outcome.estimate.corpus
-    drawn = [COUNTED] + [PROBES] * (outcome.finished.probed is not None)
+    counted, unique = _counted_on(outcome), UNIQUE.get(estimate.unique_by or "", "")
+    drawn = [counted] + [unique] * bool(unique)
     after = ", ".join(drawn)
     tokens = ", ".join([*drawn, PARTS])
     rows: list[tuple[str, Figure | None, Callable[[float], str], str]] = [
-        ("documents in", estimate.docs_in, _count, COUNTED),
-        ("text in", estimate.text_bytes_in, format_bytes, COUNTED),
-        *_kept(outcome),
-        ("unique, of what filters leave", estimate.unique_frac, _share, PROBES),
+        ("documents in", estimate.docs_in, _count, counted),
+        ("text in", estimate.text_bytes_in, format_bytes, counted),
+        *_kept(outcome, unique),
+        ("unique, of what filters leave", estimate.unique_frac, _share, unique),
         ("documents", corpus.docs, _count, after),
         ("text", corpus.text_bytes, format_bytes, after),
         ("tokens", corpus.tokens, _count, tokens),
         ("text bytes per token", corpus.text_bytes_per_token, _ratio, PARTS),
         ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, PARTS),
         *(
-            (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens))
+            (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, counted))
             for folder, figure in corpus.stored_bytes.items()
         ),
         ("files of the dataset", corpus.files.get(DATASET), _count, tokens),
-        ("clustering memory", estimate.clustering_memory_bytes, format_bytes, COUNTED),
+        ("disk of the run, at most", _peak(estimate), format_bytes, tokens),
+        ("clustering memory", estimate.clustering_memory_bytes, format_bytes, counted),
         ("CPU time", estimate.cpu_hours, _hours, TIMED),
         (f"wall time, {estimate.cores} cores", estimate.wall_hours, _hours, TIMED),
     ]
@@ -92,7 +101,22 @@ def figure_rows(outcome: Outcome) -> list[FigureRow]:
         FigureRow(name, shown(figure.value), _interval(figure, shown), rests_on)
         for name, figure, shown, rests_on in rows
         if figure is not None
-    ]
+    ] + growth_rows(estimate.growth)
+
+
+def growth_rows(growth: UniqueGrowth | None) -> list[FigureRow]:
+    """How unique documents grow, and how many a larger corpus has."""
+    if growth is None:
+        return []
+    beta = growth.exponent
+    law = f"{growth.scale:,.3g} * N^{beta.value:.3f}"
+    between = _interval(beta, "N^{:.3f}".format)
+    rows = [FigureRow("unique documents grow as", law, between, NESTED)]
+    if growth.grown_docs is not None and growth.grown_unique is not None:
+        of, unique = growth.grown_docs.value, growth.grown_unique
+        name = f"unique of {of:,.0f} documents"
+        rows.append(FigureRow(name, _count(unique.value), _interval(unique, _count), MODEL))
+    return rows
 
 
 def removed_rows(outcome: Outcome) -> list[tuple[str, str, int, str]]:
@@ -115,16 +139,28 @@ def unread(outcome: Outcome) -> list[str]:
     ]
 
 
-def _kept(outcome: Outcome) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
+def _counted_on(outcome: Outcome) -> str:
+    return COUNTED if outcome.predicted.is_whole else READ
+
+
+def _kept(
+    outcome: Outcome, unique: str
+) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
     for name, figure in outcome.estimate.kept_frac.items():
         if figure.limits() != (None, None) or figure.value != 1.0:
-            rests_on = COUNTED if name in outcome.predicted.totals else PROBES
+            is_counted = name in outcome.predicted.totals
+            rests_on = _counted_on(outcome) if is_counted else unique
             yield f"kept by {name}", figure, _share, rests_on
 
 
-def _stored_on(folder: str, tokens: str) -> str:
+def _stored_on(folder: str, tokens: str, counted: str) -> str:
     by_folder = {"inputs": COUNTED, "10-filtered": PARTS, "90-tokens": tokens, DATASET: tokens}
-    return by_folder.get(folder, COUNTED)
+    return by_folder.get(folder, counted)
+
+
+def _peak(estimate: Estimate) -> Figure | None:
+    """What lies on disk when nothing has been deleted yet."""
+    return list(estimate.disk_bytes.values())[-1] if estimate.disk_bytes else None
 
 
 def _interval(figure: Figure, shown: Callable[[float], str]) -> str:

@@ -4,22 +4,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from flows.cli import OK
 from flows.contamination_tables import benchmarks_table
+from flows.image_tables import image_tables
 from flows.measure_tables import show_compared
 from flows.progress import watching
 from flows.server import embedded_server
+from flows.settings import setting
 from flows.show import as_json, console, printable, table
 from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from pipelines.contamination.counted import warnings
 from pipelines.dry_run import dry_run
-from pipelines.errors import ConfigError
-from pipelines.estimating.compare import compare, load_estimate
+from pipelines.estimating.compare import compare, find_estimate, load_estimate
 from pipelines.prepare import finished_report, opened, plan_run
 from pipelines.recipe import Recipe, find_recipe, load_recipe
 from pipelines.summary import removed_by_reason
+from sizing.corpus import Estimate
 from sizing.units import format_bytes
 
 MOST_REQUIREMENTS = 7
@@ -27,24 +27,39 @@ MOST_REQUIREMENTS = 7
 
 def run(args: argparse.Namespace) -> int:
     """Prepare a corpus, or show what would be done."""
-    settings = dict(_setting(text) for text in args.set)
+    settings = dict(setting(text) for text in args.set)
     if args.workers is not None:
         settings["run.workers"] = args.workers
     recipe = load_recipe(find_recipe(args.recipe), settings)
     out = Path(args.out)
-    estimate = load_estimate(Path(args.estimate), recipe) if args.estimate else None
+    found = estimate_for(recipe, args)
     if args.dry_run:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show_plan(planned)
         return OK
     report = prepare_with_progress(recipe, out, quiet=args.json)
-    rows = compare(estimate, report) if estimate else []
+    rows = compare(found[1], report) if found else []
     if args.json:
-        as_json({**report, "predicted": [row.to_json() for row in rows]} if estimate else report)
+        as_json({**report, "predicted": [row.to_json() for row in rows]} if found else report)
     else:
         show_report(report, out)
-        show_compared(rows)
+        show_compared(rows, found[0] if found else None)
     return exit_code(report)
+
+
+def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estimate] | None:
+    """The estimate that is named, or an estimate.json made for this recipe that lies at hand.
+
+    That is in the run directory, beside it, or beside the recipe, in this order.
+
+    Raises:
+        ConfigError: the one that is named cannot be used.
+    """
+    if args.estimate:
+        path = Path(args.estimate)
+        return path, load_estimate(path, recipe)
+    out = Path(args.out).absolute()
+    return find_estimate(recipe, (out, out.parent, Path(args.recipe).absolute().parent))
 
 
 def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str, Any]:
@@ -82,6 +97,9 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     if reasons:
         show.print()
         show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
+    for images in image_tables(report):
+        show.print()
+        show.print(images)
     show.print()
     for line in headline(report):
         show.print(line)
@@ -159,13 +177,3 @@ def show_plan(planned: dict[str, Any]) -> None:
 def _with_error(total: dict[str, Any], name: str) -> str:
     error = total[f"{name}_se"]
     return f"{total[name]:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"--set {text!r}: write KEY=VALUE, as output.seq_len=2048")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError as e:
-        raise ConfigError(f"--set {text!r}: the value is not YAML") from e

@@ -16,10 +16,11 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import DRAWS, I64, Drawn, coupled, generator, levels
+from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
 from sizing.spread import TAIL, Z_95
 
 FURTHEST = 2.0  # times the largest subset
+ROUNDING = 1e-9  # of all documents
 LEAST_SUBSETS = 4  # two parameters, two degrees of freedom for the error
 
 
@@ -27,12 +28,12 @@ LEAST_SUBSETS = 4  # two parameters, two degrees of freedom for the error
 class Growth:
     """The curve through documents and unique documents of nested subsets of a corpus.
 
-    docs, unique: (k,) rising; of subsets drawn at random, each within the next.
+    docs, unique: (k,) rising; of subsets drawn at random, each within the next, or means over such.
     share: of the hash space that unique documents were counted in, before division by it.
     """
 
-    docs: I64
-    unique: I64
+    docs: I64 | F64
+    unique: I64 | F64
     share: float = 1.0
 
     def __post_init__(self) -> None:
@@ -41,14 +42,17 @@ class Growth:
                 f"{len(self.docs)} nested subsets make no curve, {LEAST_SUBSETS} or more do"
             )
         new, fresh = np.diff(self.docs), np.diff(self.unique)
-        if self.docs[0] < self.unique[0] or self.unique[0] < 1:
-            raise ConfigError(f"{self.docs[0]} documents cannot have {self.unique[0]} unique ones")
-        wrong = np.flatnonzero((new <= 0) | (fresh < 0) | (fresh > new))
+        slack = ROUNDING * float(self.docs[-1])
+        if self.docs[0] + slack < self.unique[0] or self.unique[0] < 1:
+            raise ConfigError(
+                f"{self.docs[0]:g} documents cannot have {self.unique[0]:g} unique ones"
+            )
+        wrong = np.flatnonzero((new <= 0) | (fresh < -slack) | (fresh > new + slack))
         if len(wrong):
             at = int(wrong[0])
             raise ConfigError(
-                f"from {self.docs[at]} to {self.docs[at + 1]} documents the unique ones go from"
-                f" {self.unique[at]} to {self.unique[at + 1]}; subsets must be nested and grow"
+                f"from {self.docs[at]:g} to {self.docs[at + 1]:g} documents the unique ones go from"
+                f" {self.unique[at]:g} to {self.unique[at + 1]:g}; subsets must be nested and grow"
             )
 
     def exponent(self) -> tuple[float, float, float]:

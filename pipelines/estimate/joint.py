@@ -7,7 +7,7 @@ Every quantity is a product of draws that belong together, so that tokens, bytes
 draw are of one corpus that the samples allow, and their ratios are no wider than they must be.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,11 +83,20 @@ class Prediction:
             text_bytes_in=self.text_bytes[INPUTS].figure(),
             kept_frac={step: drawn.figure() for step, drawn in self.kept_frac.items()},
             unique_frac=None if unique_frac is None else unique_frac.figure(),
+            disk_bytes={folder: drawn.figure() for folder, drawn in self._disk_bytes()},
             clustering_memory_bytes=None if memory is None else memory.figure(),
             cores=self.cores,
             cpu_hours=self.cpu_hours.figure(),
             wall_hours=self.wall_hours.figure(),
         )
+
+    def _disk_bytes(self) -> Iterator[tuple[str, Drawn]]:
+        """All that was written when a folder is full."""
+        made = exact(0)
+        for folder, size in self.stored_bytes.items():
+            if folder != INPUTS:
+                made = made + size
+                yield folder, made
 
     def _corpus(
         self, name: str, sample: str, width: Literal[2, 4], files: Mapping[str, Drawn]

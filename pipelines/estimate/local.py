@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from pipelines.errors import ConfigError
@@ -33,7 +32,8 @@ class LocalSample:
     cluster_docs: (m,) of each cluster, whole, where known. Without it what was looked at is
         scaled by bytes, which makes documents too many where few were drawn of each cluster.
     sums: of what is measured, over the documents looked at, by name: (m,) each.
-    pps: clusters were drawn with chances proportional to their bytes, rather than alike.
+    pps: clusters were drawn with chances proportional to their bytes, each time from all of them,
+        rather than alike and each once.
     seed: of the draws; all quantities of one sample are drawn jointly.
     """
 
@@ -61,7 +61,7 @@ class LocalSample:
         if len(self.strata) == 1 and self._unread().any():
             raise ConfigError(
                 "1 cluster was read of several, which says nothing of how they differ; read 2 or"
-                " more (a larger --budget, or smaller clusters)"
+                " more (a larger --sample or --budget, or smaller clusters)"
             )
 
     def _weights(self) -> F64:
@@ -70,15 +70,11 @@ class LocalSample:
             scale = self.cluster_bytes / self.read_bytes
         else:
             scale = self.cluster_docs / self.docs
-        if self.pps:  # but where every cluster was drawn anyway
-            scale = np.where(self._all_drawn()[self.strata], scale, scale / self.cluster_bytes)
+        if self.pps:
+            scale = scale / self.cluster_bytes
         found = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
         weights: F64 = scale * (self.strata_bytes / np.where(found > 0, found, 1.0))[self.strata]
         return weights
-
-    def _all_drawn(self) -> npt.NDArray[np.bool_]:
-        n = len(self.strata_bytes)
-        return np.bincount(self.strata, self.cluster_bytes, n) >= self.strata_bytes
 
     def total(self, name: str) -> Drawn:
         """Of all inputs."""
@@ -86,7 +82,7 @@ class LocalSample:
         return self._positive(value, self._residuals(self.sums[name]))
 
     def error(self, name: str) -> float:
-        """Standard error of the total (linearised)."""
+        """Standard error of the total (jackknife)."""
         return float(np.sqrt((self._residuals(self.sums[name]) ** 2).sum()))
 
     def ratio(self, name: str, per: str) -> Drawn:
@@ -137,38 +133,40 @@ class LocalSample:
     def _residuals(self, sums: F64) -> F64:
         """(m,): what each cluster adds to the total's error; squares sum to its variance.
 
-        A cluster is compared with all of its stratum. One that is alone in it is compared with
-        all clusters of the others (collapsed strata: Cochran, section 5A.12), which overstates
-        the variance by what the strata differ.
+            r = made - size * (made / size of the others of its stratum)
+            variance = (n - 1) / n * sum of r^2
+
+        The jackknife: with a cluster compared to a ratio that it has part in, as linearisation
+        does, few clusters of unequal size seem to differ less than they do. One that is alone in
+        its stratum is compared with all clusters of the others (collapsed strata: Cochran,
+        section 5A.12), which overstates the variance by what the strata differ.
         """
         n = len(self.strata_bytes)
         made = self.weights * sums
         size = self.weights * self.read_bytes  # bytes that the cluster stands for
         count = np.bincount(self.strata, minlength=n)
-        size_of = np.bincount(self.strata, size, minlength=n)
-        ratio = np.bincount(self.strata, made, minlength=n) / np.where(size_of > 0, size_of, 1.0)
-        freedom = count / np.maximum(count - 1, 1)
-        residual: F64 = made - ratio[self.strata] * size
-        scale = freedom[self.strata]
         alone = (count == 1)[self.strata]
-        others = len(made) - 1
-        if others and alone.any():
-            elsewhere = (made.sum() - made) / np.maximum(size.sum() - size, 1.0)
-            residual = np.where(alone, made - elsewhere * size, residual)
-            scale = np.where(alone, others / (others + 1), scale)
-        return residual * np.sqrt(scale * self._unread()[self.strata])
+        others = np.where(alone, len(made), count[self.strata]) - 1
+        made_of, size_of = (
+            np.where(alone, x.sum(), np.bincount(self.strata, x, minlength=n)[self.strata]) - x
+            for x in (made, size)
+        )
+        residual: F64 = made - size * made_of / np.where(others > 0, size_of, 1.0)
+        scale: F64 = others / (others + 1) * self._unread()[self.strata]
+        return residual * np.sqrt(scale)
 
     def _unread(self) -> F64:
         """(n_strata,) share of each stratum's bytes in clusters not read (Cochran, section 2.6).
 
         1 where clusters were read in part: then reading them all would not make it exact. And 1
-        where they were drawn by bytes, unless all were: there is no such correction.
+        where they were drawn by bytes: large ones come more than once, and bytes of what was drawn
+        may be as many as there are while much was not.
         """
         n = len(self.strata_bytes)
         read = np.bincount(self.strata, self.cluster_bytes, minlength=n)
         partly = np.bincount(self.strata, self.read_bytes < self.cluster_bytes, minlength=n) > 0
         share = np.clip(1 - read / np.maximum(self.strata_bytes, 1), 0.0, 1.0)
-        return np.where(partly | (self.pps & ~self._all_drawn()), 1.0, share)
+        return np.where(partly | self.pps, 1.0, share)
 
     def _df(self, squares: F64) -> float:
         """Degrees of freedom: as many as clusters that matter, less one for each group.

@@ -34,8 +34,9 @@ SHIFT = np.uint64(29)
 class Closure:
     """Clusters grown from drawn rows until they are whole, or memory or walks run out."""
 
-    def __init__(self, rows: Rows, drawn: I64, step: NearDedup) -> None:
-        self._rows, self._drawn = rows, drawn
+    def __init__(self, rows: Rows, drawn: I64, step: NearDedup, units: I64) -> None:
+        """units: (n_batches,) what each batch of the rows is of."""
+        self._rows, self._drawn, self._units = rows, drawn, units
         self._bands = step.lsh().bands
         self._least = least_equal(step.num_perm, step.verify)
         keys = self._keys_of(drawn)
@@ -46,13 +47,14 @@ class Closure:
         self._first = np.full(len(self._ids), rows.n, np.int64)
         self._alike = np.zeros(len(self._ids), np.int64)
         self._edges: list[I64] = []  # (n, 2) of node numbers
+        self._places = _pairs(self._ids[:0], self._counts[:0])  # ident, unit; each once
         drawn_keyed = drawn[self._has_key]
         _, at = np.unique(self._drawn_ids[self._has_key], return_index=True)
         self._frontier = np.arange(len(self._ids))
         self._frontier_rows = drawn_keyed[at]
 
     def found(self) -> dict[str, npt.NDArray[Any]]:
-        """Of each row drawn: copies, the first row of its cluster, alike, whole."""
+        """Of each row drawn: copies, the first row of its cluster, alike, whole, units."""
         for _ in range(MOST_WALKS):
             if not len(self._frontier) or (self._edges and len(self._ids) > MOST_NODES):
                 break
@@ -70,10 +72,15 @@ class Closure:
         keyed = self._has_key
         node = order[np.searchsorted(self._ids[order], self._drawn_ids[keyed])]
         ones = np.ones(len(keyed), np.int64)
-        made = {"copies": ones, "first": self._drawn.copy(), "alike": ones.copy()}
+        made = {name: ones.copy() for name in ("copies", "alike", "units")}
+        made["first"] = self._drawn.copy()
         made["copies"][keyed] = sizes[label[node]]
         made["first"][keyed] = first[label[node]]
         made["alike"][keyed] = self._alike[node]
+        placed = order[np.searchsorted(self._ids[order], self._places["id"])]
+        spans = np.unique(np.column_stack([label[placed], self._places["other"]]), axis=0)
+        found_in = np.bincount(spans[:, 0], minlength=n_clusters)
+        made["units"][keyed] = np.maximum(found_in[label[node]], 1)
         whole = np.ones(len(keyed), np.bool_)
         whole[keyed] = ~open_ended[label[node]]
         return {**made, "whole": whole}
@@ -89,7 +96,7 @@ class Closure:
             keys = np.column_stack([self._rows.values(b, c) for c in self._columns()])
             docs, nodes = table.alike(keys, self._rows.values(b, "signature"))
             np.add.at(alike, nodes, 1)
-            met.add(idents(keys)[docs], start + docs, nodes)
+            met.add(idents(keys)[docs], start + docs, nodes, int(self._units[b]))
         if not self._edges:
             self._alike[frontier] = alike
         self._join(frontier, met)
@@ -108,6 +115,7 @@ class Closure:
         self._counts = np.concatenate([self._counts, counts[~known]])
         self._first = np.concatenate([self._first, first[~known]])
         self._alike = np.concatenate([self._alike, np.ones(int((~known).sum()), np.int64)])
+        self._places = np.unique(np.concatenate([self._places, met.places()]))
         pairs_id, pairs_node = met.pairs()
         left = number[np.searchsorted(ids, pairs_id)]
         self._edges.append(np.column_stack([left, frontier[pairs_node]]))
@@ -128,9 +136,10 @@ class _Met:
     def __init__(self) -> None:
         self._documents: list[tuple[U64, I64, I64]] = []
         self._pairs: list[npt.NDArray[Any]] = []
+        self._places: list[npt.NDArray[Any]] = []
 
-    def add(self, ids: U64, rows: I64, nodes: I64) -> None:
-        """(n,) pairs: the ident and row of a document, and the node that it is like."""
+    def add(self, ids: U64, rows: I64, nodes: I64, unit: int) -> None:
+        """(n,) pairs: the ident and row of a document, of one unit, and the node it is like."""
         if not len(ids):
             return
         each, at = np.unique(rows, return_index=True)
@@ -139,8 +148,10 @@ class _Met:
         np.minimum.at(first, inverse, each)
         self._documents.append((unique, np.bincount(inverse), first))
         self._pairs.append(np.unique(_pairs(ids, nodes)))
+        self._places.append(_pairs(unique, np.full(len(unique), unit)))
         if len(self._pairs) > 64:
             self._pairs = [np.unique(np.concatenate(self._pairs))]
+            self._places = [self.places()]
             self._documents = [self.documents()]
 
     def documents(self) -> tuple[U64, I64, I64]:
@@ -153,11 +164,16 @@ class _Met:
         np.minimum.at(first, inverse, rows)
         return unique, np.bincount(inverse, counts).astype(np.int64), first
 
+    def places(self) -> npt.NDArray[Any]:
+        """Pairs of an ident and a unit that holds a document of it, each once."""
+        none = _pairs(np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        return np.unique(np.concatenate([none, *self._places]))
+
     def pairs(self) -> tuple[U64, I64]:
         if not self._pairs:
             return np.zeros(0, np.uint64), np.zeros(0, np.int64)
         found = np.unique(np.concatenate(self._pairs))
-        return found["id"], found["node"]
+        return found["id"], found["other"]
 
 
 class _Table:
@@ -212,7 +228,7 @@ def idents(keys: U64) -> U64:
     return mixed
 
 
-def _pairs(ids: U64, nodes: I64) -> npt.NDArray[Any]:
-    made = np.empty(len(ids), [("id", np.uint64), ("node", np.int64)])
-    made["id"], made["node"] = ids, nodes
+def _pairs(ids: U64, others: I64) -> npt.NDArray[Any]:
+    made = np.empty(len(ids), [("id", np.uint64), ("other", np.int64)])
+    made["id"], made["other"] = ids, others
     return made

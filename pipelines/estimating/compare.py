@@ -1,7 +1,8 @@
 """A prediction beside what the run then made: each figure, and whether its interval holds it."""
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from pipelines.recipe import Recipe
 from sizing.corpus import Estimate
 from sizing.figure import Figure
 
+NAME = "estimate.json"
 HOUR_S = 3600
 ROUNDING = 1e-9  # of a figure that is exact
 
@@ -61,6 +63,16 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
     return estimate
 
 
+def find_estimate(recipe: Recipe, folders: Iterable[Path]) -> tuple[Path, Estimate] | None:
+    """The first estimate.json of these folders that was made for a recipe; others do not matter."""
+    for folder in folders:
+        path = folder / NAME
+        if path.is_file():
+            with contextlib.suppress(ConfigError):
+                return path, load_estimate(path, recipe)
+    return None
+
+
 def compare(estimate: Estimate, report: dict[str, Any]) -> list[Compared]:
     """All figures that both an estimate and the report of its run have."""
     actual = {name: float(value) for name, value in _actual(report) if value is not None}
@@ -93,6 +105,7 @@ def _predicted(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
     yield from ((name, figure) for name, figure in single.items() if figure is not None)
     yield from ((f"kept by {name}", figure) for name, figure in estimate.kept_frac.items())
     yield from ((f"stored in {name}", figure) for name, figure in corpus.stored_bytes.items())
+    yield from ((f"disk after {name}", figure) for name, figure in estimate.disk_bytes.items())
     yield from ((f"files in {name}", figure) for name, figure in corpus.files.items())
 
 
@@ -115,7 +128,10 @@ def _actual(report: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
         yield "unique fraction", least / most if most else None
     yield "stored in inputs", report["inputs"]["bytes"]
     yield "files in inputs", report["inputs"]["files"]
+    disk = 0
     for folder, size in report["stored_bytes"].items():
+        disk += size
         yield f"stored in {folder}", size
+        yield f"disk after {folder}", disk
     files = [name for name in report["dataset"]["files"] if name.endswith(".arrow")]
     yield "files in dataset", len(files)

@@ -10,6 +10,8 @@ What a cluster keeps is its first document, so that is looked for too. Memory is
 documents drawn and of their clusters, of which equal documents count once.
 """
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.estimating.closure import Closure
 from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.key_sample import Clusters, sample_keys
 from pipelines.estimating.scan import ENDS
 from pipelines.job import Done
 from pipelines.keys import key_parameters
@@ -28,6 +31,7 @@ from pipelines.recipe import step_name
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
 
 I64 = npt.NDArray[np.int64]
+FOUND = ("copies", "alike", "whole", "units")  # of a step, as `Copies` has them
 
 
 class Copies(NamedTuple):
@@ -37,12 +41,14 @@ class Copies(NamedTuple):
     first: what becomes of the first of them, which is kept: (n,) int64 each, by column of ENDS.
     alike: (n,) int64, those of them that are like the probe itself, not by way of others.
     whole: (n,) bool, all of them were found.
+    units: (n,) int64, how many units of what was read hold one of them.
     """
 
     copies: I64
     first: dict[str, I64]
     alike: I64
     whole: npt.NDArray[np.bool_]
+    units: I64
 
 
 class Probed(NamedTuple):
@@ -51,6 +57,7 @@ class Probed(NamedTuple):
     doc_id: (n,) uint64, ascending.  certain: (n,) bool, taken rather than drawn.
     ends: (n,) int64 each, by column of ENDS.
     steps: by name, in the recipe's order.
+    clusters: of equal documents, a sample of all; where no other ones are looked for.
     """
 
     corpus_docs: int
@@ -58,6 +65,7 @@ class Probed(NamedTuple):
     certain: npt.NDArray[np.bool_]
     ends: dict[str, I64]
     steps: dict[str, Copies]
+    clusters: Clusters | None
 
     @property
     def last(self) -> Copies:
@@ -76,10 +84,11 @@ class Probed(NamedTuple):
         return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
 
 
-def count_copies(job: MeasureJob, keys: tuple[str, ...]) -> Done:
+def count_copies(job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] = ()) -> Done:
     """Draw documents and count what is like them; write a row for each.
 
-    keys: of the parts that were read, in order.
+    keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
+        given, each is a unit.
     """
     rows = corpus_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
     ends = corpus_rows([job.ends(key) for key in keys], {})
@@ -88,37 +97,66 @@ def count_copies(job: MeasureJob, keys: tuple[str, ...]) -> Done:
     columns: dict[str, npt.NDArray[Any]] = {
         "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
         "certain": np.isin(drawn, certain),
-        **_taken(ends, drawn, "own"),
+        **taken(ends, drawn, "own."),
     }
-    for step, found in _all_copies(rows, drawn, job.dedup).items():
-        columns |= _taken(ends, found["first"], f"{step}.first")
-        columns |= {f"{step}.{name}": found[name] for name in ("copies", "alike", "whole")}
+    of_part = np.array(units or range(len(keys)), np.int64)
+    of_batch = np.repeat(of_part, np.diff(rows.shard_batches))
+    for step, found in _all_copies(rows, drawn, job.dedup, of_batch).items():
+        columns |= taken(ends, found["first"], f"{step}.first.")
+        columns |= {f"{step}.{name}": found[name] for name in FOUND}
+    _write(job.probes, columns)
+    facts: dict[str, Any] = {"corpus_docs": rows.n}
+    files = [job.probes]
+    if all(isinstance(step, ExactDedup) for step in job.dedup):
+        sampled = sample_keys(rows, of_batch)
+        _write(job.clusters, sampled.columns() | taken(ends, sampled.first, ""))
+        facts["share"] = sampled.share
+        files.append(job.clusters)
+    return Done(files=files, facts=facts)
+
+
+def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
     batch = pa.record_batch({name: pa.array(values) for name, values in columns.items()})
-    with arrow_file(job.probes, batch.schema) as writer:
+    with arrow_file(path, batch.schema) as writer:
         writer.write_batch(batch)
-    return Done(files=[job.probes], facts={"corpus_docs": rows.n})
 
 
-def read_copies(job: MeasureJob, corpus_docs: int) -> Probed:
-    """What `count_copies` wrote."""
-    (batch,) = open_arrow(job.probes)[0]
-
-    def column(name: str) -> npt.NDArray[Any]:
-        return np.asarray(batch[name].to_numpy(zero_copy_only=False))
-
-    def of(prefix: str) -> dict[str, I64]:
-        return {name: column(f"{prefix}.{name}") for name in ENDS.names}
-
+def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
+    """What `count_copies` wrote; facts: of its receipt."""
+    columns = _columns(job.probes)
     steps = {
         step: Copies(
-            copies=column(f"{step}.copies"),
-            first=of(f"{step}.first"),
-            alike=column(f"{step}.alike"),
-            whole=column(f"{step}.whole"),
+            first=_ends(columns, f"{step}.first."),
+            **{name: columns[f"{step}.{name}"] for name in FOUND},
         )
         for step in map(step_name, job.dedup)
     }
-    return Probed(corpus_docs, column("doc_id"), column("certain"), of("own"), steps)
+    clusters = None
+    if "share" in facts:
+        of_keys = _columns(job.clusters)
+        clusters = Clusters(
+            share=facts["share"],
+            first=_ends(of_keys, ""),
+            **{name: of_keys[name] for name in ("sizes", "units", "unit", "giant")},
+        )
+    return Probed(
+        corpus_docs=facts["corpus_docs"],
+        doc_id=columns["doc_id"],
+        certain=columns["certain"],
+        ends=_ends(columns, "own."),
+        steps=steps,
+        clusters=clusters,
+    )
+
+
+def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:
+    (batch,) = open_arrow(path)[0]
+    names = batch.schema.names
+    return {name: np.asarray(batch[name].to_numpy(zero_copy_only=False)) for name in names}
+
+
+def _ends(columns: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, I64]:
+    return {name: columns[f"{prefix}{name}"] for name in ENDS.names}
 
 
 def longest_rows(ends: Rows, n_probes: int) -> I64:
@@ -152,19 +190,20 @@ def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
 
 
 def _all_copies(
-    rows: Rows, drawn: I64, steps: tuple[Config, ...]
+    rows: Rows, drawn: I64, steps: tuple[Config, ...], units: I64
 ) -> dict[str, dict[str, npt.NDArray[Any]]]:
     """By step, what it and the ones before it take for the same; `first` is a row."""
     made: dict[str, dict[str, npt.NDArray[Any]]] = {}
     ones = np.ones(len(drawn), np.int64)
     last: dict[str, npt.NDArray[Any]]
-    last = {"copies": ones, "first": drawn, "alike": ones, "whole": ones.astype(np.bool_)}
+    last = {name: ones for name in ("copies", "alike", "units")}
+    last |= {"first": drawn, "whole": ones.astype(np.bool_)}
     for step in steps:
         if isinstance(step, ExactDedup):
-            copies, first = equal_digests(rows, drawn)
-            found = {**last, "copies": copies, "first": first, "alike": copies}
+            copies, first, spans = equal_digests(rows, drawn, units)
+            found = {**last, "copies": copies, "first": first, "alike": copies, "units": spans}
         elif isinstance(step, NearDedup):
-            found = Closure(rows, drawn, step).found()
+            found = Closure(rows, drawn, step, units).found()
         # a step adds to what is the same already: documents without shingles have no neighbours
         wider = np.greater(found["copies"], last["copies"])
         whole = last["whole"] & found["whole"]
@@ -174,15 +213,19 @@ def _all_copies(
     return made
 
 
-def equal_digests(rows: Rows, drawn: I64) -> tuple[I64, I64]:
-    """Of each row drawn: how many rows have its digest, and the first of them."""
+def equal_digests(rows: Rows, drawn: I64, units: I64) -> tuple[I64, I64, I64]:
+    """Of each row drawn: how many rows have its digest, the first of them, units they are in.
+
+    units: (n_batches,) what each batch is of, ascending.
+    """
     if not len(drawn):
-        return drawn, drawn
+        return drawn, drawn, drawn
     digests = rows.take("digest", drawn)
     halves = np.unique(digests[:, 0])  # comparing numbers first is ten times faster than pairs
     wanted, place = np.unique(_as_pairs(digests), return_inverse=True)
     counts = np.zeros(len(wanted), np.int64)
     first = np.full(len(wanted), rows.n, np.int64)
+    spans, latest = counts.copy(), np.full(len(wanted), -1)
     for b, start in rows.walk():
         here = rows.values(b, "digest")
         near = np.minimum(np.searchsorted(halves, here[:, 0]), len(halves) - 1)
@@ -192,7 +235,11 @@ def equal_digests(rows: Rows, drawn: I64) -> tuple[I64, I64]:
         same = wanted[at] == pairs
         np.add.at(counts, at[same], 1)
         np.minimum.at(first, at[same], start + maybe[same])
-    return counts[place], first[place]
+        new = np.unique(at[same])
+        new = new[latest[new] != units[b]]
+        spans[new] += 1
+        latest[new] = units[b]
+    return counts[place], first[place], spans[place]
 
 
 def _as_pairs(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
@@ -200,9 +247,9 @@ def _as_pairs(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(pairs).view([("a", np.uint64), ("b", np.uint64)]).reshape(-1)
 
 
-def _taken(ends: Rows, wanted: I64, prefix: str) -> dict[str, I64]:
+def taken(ends: Rows, wanted: I64, prefix: str) -> dict[str, I64]:
     """All columns of ENDS at rows in any order."""
     if not len(wanted):
-        return {f"{prefix}.{name}": np.zeros(0, np.int64) for name in ENDS.names}
+        return {f"{prefix}{name}": np.zeros(0, np.int64) for name in ENDS.names}
     rows, place = np.unique(wanted, return_inverse=True)
-    return {f"{prefix}.{name}": ends.take(name, rows)[place] for name in ENDS.names}
+    return {f"{prefix}{name}": ends.take(name, rows)[place] for name in ENDS.names}

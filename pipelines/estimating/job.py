@@ -5,6 +5,7 @@ OUT.scratch/11-keys/…         keys of all documents, as the run itself would w
 OUT.scratch/ends/…            what becomes of the same documents, row by row
 OUT.scratch/local/…           tokens of the documents of sampled parts
 OUT.scratch/probes.arrow      the documents drawn, and how many are like each
+OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
 
 from dataclasses import dataclass
@@ -15,15 +16,16 @@ from pydantic import Field
 
 from pipelines.config import Config
 from pipelines.errors import ConfigError
-from pipelines.estimating.sample import DEFAULT_BUDGET
+from pipelines.estimating.sample import DEFAULT_SAMPLE, EVERYTHING
 from pipelines.identity import run_identity
 from pipelines.manifest import open_run
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Recipe, step_name
+from pipelines.repeats.steps import SAME
 from pipelines.shard import Plan
 
-MEASURE_VERSION = "1"  # raise it when the same settings and inputs make another estimate
+MEASURE_VERSION = "2"  # raise it when the same settings and inputs make another estimate
 DEFAULT_PROBES = 10_000
 
 
@@ -31,19 +33,28 @@ class Measuring(Config):
     """How a run is predicted.
 
     probes: documents drawn, of which all duplicates are counted.
-    budget: of the inputs, what is tokenized: a share of their bytes, or over 1 bytes.
+    sample: of the inputs, what is tokenized: a share of their bytes, or over 1 bytes.
+    budget: of the inputs, what may be read at all, alike; what is tokenized lies within.
     seed: of what is drawn.  cores: of the run that is predicted.
+    grow_to: of a corpus that grows, so many times its documents, or over 2 documents.
     """
 
     recipe: Recipe
     probes: Annotated[int, Field(ge=1)] = DEFAULT_PROBES
-    budget: Annotated[float, Field(gt=0)] = DEFAULT_BUDGET
+    sample: Annotated[float, Field(gt=0)] = DEFAULT_SAMPLE
+    budget: Annotated[float, Field(gt=0)] = EVERYTHING
     seed: Annotated[int, Field(ge=0)] = 0
     cores: Annotated[int, Field(ge=1)] = 1
+    grow_to: Annotated[float, Field(ge=1)] | None = None
 
     def identity(self) -> dict[str, Any]:
         """What decides what is read and counted, as JSON."""
-        return {"probes": self.probes, "budget": self.budget, "seed": self.seed}
+        return {
+            "probes": self.probes,
+            "sample": self.sample,
+            "budget": self.budget,
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +72,10 @@ class MeasureJob(PrepareJob):
     @property
     def probes(self) -> Path:
         return self.out / "probes.arrow"
+
+    @property
+    def clusters(self) -> Path:
+        return self.out / "clusters.arrow"
 
     @property
     def first_pass(self) -> Pass:
@@ -103,11 +118,17 @@ def open_measuring(out: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
 
 
 def check_one_pass(recipe: Recipe) -> None:
-    """Refuse a recipe whose duplicates are looked for in two places.
+    """Refuse a recipe whose duplicates are looked for in two places, or by what is not sampled.
 
     Raises:
-        ConfigError: names the second step.
+        ConfigError: names the second step, or that which compares URLs or images.
     """
+    for step in recipe.steps:
+        if isinstance(step, SAME):
+            raise ConfigError(
+                f"step {step.name!r} is not predicted; leave it out, and what it removes is taken"
+                " to stay"
+            )
     parts = [p for p in passes(recipe.steps) if duplicate_finders(p.after)]
     if len(parts) > 1 or (parts and parts[0].index):
         late = step_name(duplicate_finders(parts[-1].after)[0])

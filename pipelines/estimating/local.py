@@ -15,6 +15,7 @@ from pipelines.errors import ConfigError
 from pipelines.estimate.local import LocalSample
 from pipelines.estimating.copies import Probed
 from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.removed import ROWS
 from pipelines.estimating.sample import Sample
 from pipelines.estimating.scan import DOCUMENTS, TOKENIZE, TOKENS
 from pipelines.receipt import Receipt
@@ -49,6 +50,11 @@ class Parts:
         text_bytes = self._sum("end_bytes")
         sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": text_bytes}
         return self._sampled(text_bytes, text_bytes, sums)
+
+    def removed_row_bytes(self) -> float | None:
+        """Of a row of a document that leaves; None where no two could be measured."""
+        rows, size = (float(self._sum(name).sum()) for name in ROWS)
+        return size / rows if rows else None
 
     def tokens(self, probed: Probed | None) -> LocalSample:
         """What is left of documents at the end: text_bytes, tokens."""
@@ -90,19 +96,34 @@ class Parts:
         used = self._sample.drawn & (looked_at > 0)
         if not used.any():
             raise ConfigError(
-                "no text is left of the parts that were sampled; sample more (--budget, now"
+                "no text is left of the parts that were sampled; sample more (--sample, now"
                 f" {self._sample.drawn_frac:.2g} of the bytes) or loosen the filters"
             )
-        strata = self._collapsed(used)
+        strata, sizes = self._collapsed(used), self._filled(sizes)
+        units, first, unit = np.unique(
+            self._sample.units[used], return_index=True, return_inverse=True
+        )
+        of_unit = np.bincount(self._sample.units, sizes).astype(np.float64)
         return LocalSample(
-            strata=strata[used],
+            strata=strata[used][first],
             strata_bytes=np.bincount(strata, sizes).astype(np.float64),
-            cluster_bytes=sizes[used],
-            read_bytes=looked_at[used],
-            docs=np.ones(int(used.sum()), np.int64),
-            sums={name: values[used] for name, values in sums.items()},
+            cluster_bytes=of_unit[units],
+            read_bytes=_by_part(unit, looked_at[used], len(units)),
+            docs=np.ones(len(units), np.int64),
+            sums={name: _by_part(unit, values[used], len(units)) for name, values in sums.items()},
             seed=self._job.measuring.seed,
         )
+
+    def _filled(self, sizes: F64) -> F64:
+        """Sizes of all parts; those of a part that was not read as its bytes have it."""
+        read, part_bytes = self._sample.read, self._sample.part_bytes
+        if read.all():
+            return sizes
+        strata, n = self._sample.strata, int(self._sample.strata.max()) + 1
+        per_byte = _by_part(strata[read], sizes[read], n) / np.maximum(
+            _by_part(strata[read], part_bytes[read], n), 1.0
+        )
+        return np.where(read, sizes, part_bytes * per_byte[strata])
 
     def _collapsed(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Strata of the parts; those of which nothing was looked at join one of their source, or

@@ -1,6 +1,6 @@
 """The phases of predicting a run.
 
-scan     every part of the inputs, once; sampled ones to the end of the recipe
+scan     the parts of the inputs that are read, once; sampled ones to the end of the recipe
 probe    documents drawn, and what is like them, from keys alone; where duplicates are looked for
 """
 
@@ -37,13 +37,19 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             args=(part, bool(drawn)),
             chain=part.chain,
         )
-        for part, drawn in zip(sample.plan.shards, sample.drawn, strict=True)
+        for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
+        if read
     )
     finished.parts = yield from do_phase(Phase(name=SCAN, works=works), finished)
-    keys = tuple(part.key for part in sample.plan.shards if part.key in finished.parts)
+    read = [
+        (part.key, int(unit))
+        for part, unit in zip(sample.plan.shards, sample.units, strict=True)
+        if part.key in finished.parts
+    ]
+    keys, units = tuple(key for key, _ in read), tuple(unit for _, unit in read)
     if job.dedup and keys:
         inputs = digest_of([job.identity, *(finished.parts[key].digest for key in keys)])
-        probe = Work(step=PROBE, key="all", inputs=inputs, call=count_copies, args=(keys,))
+        probe = Work(step=PROBE, key="all", inputs=inputs, call=count_copies, args=(keys, units))
         made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
         finished.probed = made["all"]
     return finished

@@ -12,6 +12,8 @@ from pipelines.apart import check_apart
 from pipelines.atomic import write_json
 from pipelines.drive import Execute, drive
 from pipelines.errors import ConfigError
+from pipelines.estimate.drawn import Drawn
+from pipelines.estimate.growth import Growth
 from pipelines.estimating.copies import read_copies
 from pipelines.estimating.job import (
     MeasureJob,
@@ -29,7 +31,8 @@ from pipelines.read.parked import parking
 from pipelines.receipt import digest_of
 from pipelines.recipe import Recipe
 from pipelines.shard import Plan
-from sizing.corpus import Estimate
+from sizing.corpus import Estimate, UniqueGrowth
+from sizing.figure import Figure
 
 
 class Outcome(NamedTuple):
@@ -51,7 +54,7 @@ def measure_corpus(measuring: Measuring, out: Path, execute: Execute) -> Outcome
         LedgerError: documents or bytes do not add up.
     """
     plan = plan_run(measuring.recipe)
-    sample = draw_sample(measuring.recipe, plan, budget=measuring.budget, seed=measuring.seed)
+    sample = sample_of(measuring, plan)
     with opened(measuring, out, sample.plan) as job:
         finished = drive(job, phases(job, sample), execute)
         try:
@@ -63,6 +66,20 @@ def measure_corpus(measuring: Measuring, out: Path, execute: Execute) -> Outcome
         write_json(out, to_json(estimate))
     shutil.rmtree(job.out)
     return Outcome(estimate, predicted, sample, finished)
+
+
+def sample_of(measuring: Measuring, plan: Plan) -> Sample:
+    """The parts that are read and tokenized for a prediction.
+
+    plan: of the run itself.
+    """
+    return draw_sample(
+        measuring.recipe,
+        plan,
+        sample=measuring.sample,
+        budget=measuring.budget,
+        seed=measuring.seed,
+    )
 
 
 @contextlib.contextmanager
@@ -85,7 +102,7 @@ def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
 def predict_from(job: MeasureJob, plan: Plan, sample: Sample, finished: Measured) -> Predicted:
     """The prediction from what was counted."""
     receipt = finished.probed
-    probed = None if receipt is None else read_copies(job, receipt.facts["corpus_docs"])
+    probed = None if receipt is None else read_copies(job, receipt.facts)
     receipts = [finished.parts.get(part.key) for part in sample.plan.shards]
     glue = Glue(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
     return glue.predicted()
@@ -95,7 +112,7 @@ def estimate_of(
     job: MeasureJob, sample: Sample, finished: Measured, predicted: Predicted
 ) -> Estimate:
     """As estimate.json has it."""
-    return predicted.prediction.estimate(
+    estimate = predicted.prediction.estimate(
         name=job.recipe.name,
         recipe=recipe_digest(job.recipe),
         sample=sample_in_words(job, sample, finished),
@@ -103,6 +120,25 @@ def estimate_of(
         unique_frac=predicted.unique_frac,
         clustering_memory_bytes=predicted.memory_bytes,
         files=predicted.files,
+    )
+    growth = None if predicted.growth is None else growth_of(predicted.growth, predicted.grown)
+    return estimate.model_copy(update={"unique_by": predicted.unique_by, "growth": growth})
+
+
+def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:
+    """As estimate.json has it.
+
+    grown: documents, and unique ones of these.
+    """
+    beta, low, high = growth.exponent()
+    exponent = Figure(value=max(beta, 0.0), low=max(low, 0.0), high=max(high, beta, 0.0))
+    return UniqueGrowth(
+        scale=growth.scale(),
+        exponent=exponent,
+        docs=tuple(growth.docs.tolist()),
+        unique=tuple(growth.unique.tolist()),
+        grown_docs=None if grown is None else Figure(value=grown[0]),
+        grown_unique=None if grown is None else grown[1].figure(),
     )
 
 
@@ -114,8 +150,12 @@ def recipe_digest(recipe: Recipe) -> str:
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
     tokenized = f"{sample.drawn_frac:.1%} of the bytes tokenized"
+    if not sample.read.all():
+        tokenized = f"{sample.read_frac:.1%} of the bytes read, {sample.drawn_frac:.1%} tokenized"
+    elif finished.probed is None:
+        tokenized += ", all read once"
     if finished.probed is None:
-        return f"{tokenized}, all read once"
+        return tokenized
     docs = finished.probed.facts["corpus_docs"]
     return f"{min(job.measuring.probes, docs):,} of {docs:,} documents probed, {tokenized}"
 

@@ -22,7 +22,11 @@ import pyarrow as pa
 from dedup.arrow_text import text_buffers
 from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
+from pipelines.estimating.compressed import set_down, within_more
+from pipelines.estimating.disk import write_s_per_byte
 from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.removed import ROWS, rows_measured
+from pipelines.estimating.sample import PARTS
 from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
 from pipelines.ledger import StageStats
@@ -30,7 +34,6 @@ from pipelines.read.account import damages, read_stats
 from pipelines.read.parked import BLOCK_BYTES
 from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
-from pipelines.schema import DOCUMENT
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage
 from pipelines.tokenize import MismatchError, Tokens, load_engine
@@ -49,14 +52,14 @@ LOCAL = pa.schema(
         pa.field("tokens", pa.int64()),
     ]
 )
-LZ4_WINDOW_BYTES = 1 << 16
 KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
+START = "start"  # what is loaded or compiled once a process
 TOKENS = "tokens"
 ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
 T = TypeVar("T")
 
 
-_warm: set[str] = set()  # names of what this process has run before
+_per_call: dict[str, float] = {}  # seconds of no bytes, by what this process has run before
 
 
 class _Tally:
@@ -70,20 +73,44 @@ class _Tally:
         self.damage: list[str] = []
 
     def timed(self, name: str, work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> T:
-        if name not in _warm:  # what is compiled or loaded once is no time of the documents
-            work(batch)
-            _warm.add(name)
-        started = time.thread_time()
-        done = work(batch)
-        self.seconds[name] += time.thread_time() - started
+        """Do the work, and add its seconds.
+
+        A run has larger batches: what every call takes, however small the batch, is left out.
+        """
+        done, seconds = _clocked(work, batch)
+        if name not in _per_call:
+            first, (done, seconds) = seconds, _clocked(work, batch)
+            _per_call[name] = _of_a_call(work, batch, seconds)
+            self.seconds[START] += max(first - seconds, 0.0)
+        self.seconds[name] += max(seconds - _per_call[name], 0.0)
         return done
+
+
+def _of_a_call(
+    work: Callable[[pa.RecordBatch], object], batch: pa.RecordBatch, seconds: float
+) -> float:
+    """Seconds that a call takes without any bytes: on the line through the batch and one of its
+    documents.
+    """
+    one = batch.slice(0, 1)
+    short, long = float(one["text"].nbytes), float(batch["text"].nbytes)
+    if short == long:
+        return 0.0
+    return max(_clocked(work, one)[1] * long - seconds * short, 0.0) / (long - short)
+
+
+def _clocked(work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> tuple[T, float]:
+    started = time.thread_time()
+    done = work(batch)
+    return done, time.thread_time() - started
 
 
 def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
     """Read a part of the inputs, to the end of the recipe but for duplicates and, mostly, tokens.
 
-    Facts: seconds of one core by what took them; sums of the documents at the end (end_docs,
-    end_bytes, row_bytes) and, of a sampled part, tokens and bytes as compressed (documents).
+    Facts: seconds of one core by what took them, and of writing a byte; sums of the documents at
+    the end (end_docs, end_bytes, row_bytes) and, of a sampled part, tokens and bytes as compressed
+    (documents).
     """
     tally = _Tally(job)
     paths: list[Path] = []
@@ -109,6 +136,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
     facts = {
         "source": part.source,
         "seconds": dict(tally.seconds),
+        "write_s_per_byte": write_s_per_byte(job.out, PARTS * part.bytes),
         "sums": dict(tally.sums),
         "damage": tally.damage,
     }
@@ -189,15 +217,16 @@ def _tokens(
     """What tokenizes, and sees what documents take between passes."""
     local = files.enter_context(arrow_file(job.local(part.key), LOCAL))
     is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
-    compressed = compressed_bytes if is_piece else plainly_compressed_bytes
 
     def encode(batch: pa.RecordBatch) -> Tokens:
         return _encode(job, batch["text"])
 
     def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
         if job.first_pass.after:  # then the run sets documents down between two passes
-            tally.sums[DOCUMENTS] += tally.timed(DOCUMENTS, compressed, batch)
+            plain = tally.timed(DOCUMENTS, set_down, batch)
+            tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
         if end.num_rows:
+            tally.sums.update(dict(zip(ROWS, rows_measured(batch), strict=True)))
             counts = np.diff(tally.timed(TOKENIZE, encode, end).offsets)
             tally.sums[TOKENS] += int(counts.sum())
             lengths = pa.array(text_buffers(end["text"]).lengths, pa.int64())
@@ -213,27 +242,3 @@ def _encode(job: MeasureJob, text: pa.Array) -> Tokens:
         return load_engine(job.recipe.tokenizer, job.recipe.output.dtype).encode(text)
     except MismatchError:
         return load_engine(job.exactly().recipe.tokenizer, job.recipe.output.dtype).encode(text)
-
-
-def compressed_bytes(batch: pa.RecordBatch) -> int:
-    """What documents take within a larger batch, without the head and end of their file.
-
-    A piece of what a run compresses at once lacks the text before it; its own end is given it for
-    that, as long as all of it is out of the reach of lz4.
-    """
-    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
-        return plainly_compressed_bytes(batch)
-    return _lz4_bytes(pa.concat_batches([batch, batch])) - _lz4_bytes(batch)
-
-
-def plainly_compressed_bytes(batch: pa.RecordBatch) -> int:
-    """What documents take as a batch of their own."""
-    return _lz4_bytes(batch) - _lz4_bytes(batch.slice(0, 0))
-
-
-def _lz4_bytes(batch: pa.RecordBatch) -> int:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, DOCUMENT, options=options) as writer:
-        writer.write_batch(batch)
-    return int(sink.tell())

@@ -1,13 +1,12 @@
 """What a run writes in each folder, and the memory its clustering takes.
 
 What a row takes is known from its schema, what its text takes was measured, and heads of files
-and batches are added. Left out are 12-edges, removed, overlaps and pieces: they hang on how many
-documents are alike or removed, and are small beside the others.
+and batches are added. Left out is what decontaminate writes: 05-index, 15-found, 16-ignored,
+overlaps and pieces.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +20,10 @@ from pipelines.duplicates import (
     NEAR_BYTES_PER_DOC,
 )
 from pipelines.edges import ROW_BYTES
-from pipelines.estimate.drawn import DRAWS, Drawn, exact
+from pipelines.estimate.drawn import Drawn, exact
+from pipelines.estimating.blocks import between, blocks_of
 from pipelines.estimating.job import MeasureJob
 from pipelines.keys import key_schema
-from pipelines.read.parked import BLOCK_BYTES
 from pipelines.recipe import step_name
 from pipelines.schema import DOCUMENT
 from pipelines.shard import Plan
@@ -34,8 +33,6 @@ from sizing.corpus import DATASET, INPUTS
 DOC_ID_BYTES, DIGEST_BYTES, HASH_BYTES, SIGNED_BYTES = 8, 16, 8, 4
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 DUPLICATE_BYTES = 8 + 4 + 2 / 8  # duplicate_of, similarity, and whether there is one
-SOME_EMPTY = 0.5  # of the shards have documents left, at least
-FURTHER = 2.0  # times as many batches as blocks: blocks of many documents are cut
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
 NUMBERS = {"exact": "13-exact", "near": "14-near"}
 
@@ -47,15 +44,18 @@ class Written:
     docs, text_bytes: that duplicates are looked for among.
     compressed_frac: bytes between two passes per text byte; None where there is one pass.
     docs_left, tokens: of the dataset.  row_bytes: of its rows besides their ids.
+    edges: bytes; None where near duplicates are not looked for.  removed: bytes.
     width: bytes of a token id.
     """
 
-    docs: int
-    text_bytes: int
+    docs: Drawn
+    text_bytes: Drawn
     compressed_frac: Drawn | None
     docs_left: Drawn
     tokens: Drawn
     row_bytes: Drawn
+    edges: Drawn | None
+    removed: Drawn
     width: int
 
 
@@ -67,6 +67,8 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
         made["10-filtered"] = written.compressed_frac * written.text_bytes + heads(DOCUMENT, plan)
     if job.dedup:
         made["11-keys"] = heads(key_schema(job.dedup), plan) + docs * key_bytes(job)
+        if written.edges is not None:
+            made["12-edges"] = written.edges
         for step in job.dedup:
             made[NUMBERS[step_name(step)]] = heads(DUPLICATES, plan) + docs * DUPLICATE_BYTES
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
@@ -76,14 +78,13 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
     head = heads(dataset_schema(pa.uint16(), None), plan, of_dataset=True)
     made[DATASET] = rows + head if seq_len is None else ids * packed
+    made["removed"] = written.removed
     return made
 
 
 def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
     """Bytes of the heads and ends of the shards' files, and of their batches.
 
-    A batch is what some block of the input holds, as a reader has it, and at most a whole shard; a
-    shard of which nothing is left has none.
     of_dataset: the same batches in one file, as a stream.
     """
     make = pa.ipc.new_stream if of_dataset else pa.ipc.new_file
@@ -94,14 +95,10 @@ def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
             for _ in range(n_batches):
                 writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))
         sizes.append(sink.tell())
-    usual = float(len(plan.shards))
-    most = float(sum(1 + shard.bytes // BLOCK_BYTES for shard in plan.shards))
-    batches = np.random.default_rng(0).permutation(
-        np.geomspace(SOME_EMPTY * usual, FURTHER * most, DRAWS)
-    )
+    blocks = blocks_of(plan)
+    batches = between(blocks.least, blocks.most, order=0, value=blocks.usual)
     files = float(sizes[0] * (1 if of_dataset else len(plan.shards)))
-    per_batch = float(sizes[1] - sizes[0])
-    return Drawn(files + per_batch * sqrt(usual * most), files + per_batch * batches)
+    return batches * float(sizes[1] - sizes[0]) + files
 
 
 def key_bytes(job: MeasureJob) -> float:
@@ -115,7 +112,7 @@ def key_bytes(job: MeasureJob) -> float:
     return made
 
 
-def clustering_memory_bytes(job: MeasureJob, docs: int) -> Drawn | None:
+def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
     """Peak RAM of the arrays of the corpus-wide steps: with less, keys are read in parts."""
     if not job.dedup:
         return None
@@ -125,7 +122,8 @@ def clustering_memory_bytes(job: MeasureJob, docs: int) -> Drawn | None:
             wanted.append(EXACT_BYTES_PER_DOC + EXACT_BYTES_PER_ROW)
         elif isinstance(step, NearDedup):
             wanted.append(NEAR_BYTES_PER_DOC + job.measuring.cores * ROW_BYTES)
-    return exact(min(docs * max(wanted), job.recipe.run.memory_budget))
+    most, needed = job.recipe.run.memory_budget, docs * float(max(wanted))
+    return Drawn(min(needed.value, most), np.minimum(needed.draws, most))
 
 
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:

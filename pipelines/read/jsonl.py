@@ -52,10 +52,9 @@ def cut_jsonl(
 
 def read_jsonl(shard: SourceShard, limits: Limits, run: str = "") -> Iterator[ReadBatch]:
     """Yield the documents of a shard; blank lines are no documents."""
-    start = first_byte(shard.start)
-    last = shard.stop is None
+    start, stop = first_byte(shard.start), shard.stop
     blocks = read_blocks(
-        shard.paths[0], shard.compression, start=start, limits=limits, run=run, last=last
+        shard.paths[0], shard.compression, start=start, stop=stop, limits=limits, run=run
     )
     with contextlib.closing(blocks):
         yield from _documents(shard, limits, blocks)
@@ -68,7 +67,7 @@ def _documents(shard: SourceShard, limits: Limits, blocks: Iterator[bytes]) -> I
     )
     for item in found:
         if isinstance(item, LostLine):
-            yield failed_batch(shard.ordinal, [_lost(shard, row, item)])
+            yield failed_batch(shard.ordinal, [line_failure(shard, row, item)])
             row += 1
             continue
         for group in _split(item):
@@ -153,17 +152,17 @@ def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        return {}, _what_is_wrong(line), str(e)[:SHOWN_ERROR]
+        return {}, what_is_wrong(line), str(e)[:SHOWN_ERROR]
     if not isinstance(value, dict):
-        return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
+        return {}, "invalid_json", f"a line must be an object, not {json_type(value)}"
     if value.get(text) is None:
         return {}, "missing_text", f"{text!r} is {'null' if text in value else 'not there'}"
     if not isinstance(value[text], str):
-        return {}, "text_not_string", f"{text!r} is {_json_type(value[text])}"
+        return {}, "text_not_string", f"{text!r} is {json_type(value[text])}"
     return value, "", ""
 
 
-def _what_is_wrong(line: bytes) -> str:
+def what_is_wrong(line: bytes) -> str:
     """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
     try:
         line.decode()
@@ -200,7 +199,7 @@ def _columns(
         offsets, name = group.offsets, shard.names[0]
         ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
     if any(type(v) is not str for v in ids):
-        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
+        ids = [as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
     urls = None
     if shard.url:
         values = (o.get(shard.url) for o in objects)
@@ -208,7 +207,7 @@ def _columns(
     return Parsed(rows, pa.array(ids, pa.string()), urls, texts, bad)
 
 
-def _as_string(value: Any, line: bytes, column: str | None) -> str:
+def as_string(value: Any, line: bytes, column: str | None) -> str:
     """An id as a string; numbers as they are written, those over 64 bits too."""
     if isinstance(value, str):
         return value
@@ -229,7 +228,7 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
         offset += sum(map(len, part.lines)) + len(part.lines)
 
 
-def _lost(shard: SourceShard, row: int, line: LostLine) -> Failure:
+def line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
     return Failure(
         row,
         f"{shard.names[0]}#{line.offset}",
@@ -257,7 +256,7 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
             objects += 1
             keys.update(dict.fromkeys(value))
         else:
-            problems.append(("invalid_json", f"a line is {_json_type(value)}"))
+            problems.append(("invalid_json", f"a line is {json_type(value)}"))
     if objects:
         return find_columns(keys, wanted, path)
     if problems:
@@ -285,6 +284,6 @@ def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
     )
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
     names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
     return "null" if value is None else names.get(type(value), "a number")

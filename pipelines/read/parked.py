@@ -34,13 +34,14 @@ class Stream:
     def close(self) -> None:
         self._file.close()
 
-    def blocks(self, start: int) -> Iterator[bytes]:
+    def blocks(self, start: int, stop: int | None = None) -> Iterator[bytes]:
         """Blocks of at least `BLOCK_BYTES`, from byte `start` on, which is `first` at least.
 
-        They end where pieces do, so that they do not depend on where the stream was taken up.
+        They end where pieces do, so that they do not depend on where the stream was taken up; and
+        early where all lines that begin before `stop` have ended.
         """
         held: list[bytes] = []
-        size, skip = 0, start - self.first
+        at, size, skip = start, 0, start - self.first
         try:
             for piece in self._from_first():
                 if skip >= len(piece):
@@ -49,7 +50,8 @@ class Stream:
                 held.append(piece[skip:] if skip else piece)
                 size += len(held[-1])
                 skip = 0
-                if size >= BLOCK_BYTES:
+                at += len(held[-1])
+                if size >= BLOCK_BYTES or ends_past(held[-1], at - len(held[-1]), stop):
                     yield b"".join(held)
                     held, size = [], 0
         except Exception:
@@ -76,6 +78,11 @@ class Stream:
         piece = next(self._pieces, None)
         self.damaged = False
         return piece
+
+
+def ends_past(piece: bytes, at: int, stop: int | None) -> bool:
+    """Whether a line ends in a piece, from byte `at`, behind which the next begins at `stop`."""
+    return stop is not None and piece.find(b"\n", max(stop - 1 - at, 0)) >= 0
 
 
 _runs: Counter[str] = Counter()

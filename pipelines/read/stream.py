@@ -12,7 +12,7 @@ import zstandard
 from isal import isal_zlib
 
 from pipelines.read.limits import Limits
-from pipelines.read.parked import BLOCK_BYTES, Stream, park, take
+from pipelines.read.parked import BLOCK_BYTES, Stream, ends_past, park, take
 from pipelines.store import is_outage, open_input, translated
 
 # What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
@@ -21,6 +21,7 @@ GZIP_OUT_BYTES = 1024**2
 # zstandard returns all that a piece decompresses to; 4 bytes can stand for a block of
 # 128 KiB, so 2 KiB make 64 MiB at most. Smaller pieces cost speed (1 KiB: 15 %).
 ZSTD_PIECE_BYTES = 2 * 1024
+TAIL_BYTES = 64 * 1024  # read at a time of the line that reaches into the next shard
 GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
 _GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 RATIO_SAMPLE_BYTES = 1024**2
@@ -43,15 +44,16 @@ def read_blocks(
     compression: str | None,
     *,
     start: int = 0,
+    stop: int | None = None,
     limits: Limits,
     run: str = "",
-    last: bool = False,
 ) -> Generator[bytes, None, None]:
     """Blocks of about `BLOCK_BYTES` of the uncompressed file, from byte `start` on.
 
+    stop: where another shard begins: a block ends early once it holds the end of the last line
+        that begins before, so that small shards do not read each other's lines.
     run: an identity under which files do not change. With it a compressed stream is set down
         where reading ends, for the shard that begins there (see `parked`).
-    last: no shard begins there.
 
     Raises:
         DamagedError: after the last good byte was yielded.
@@ -60,7 +62,7 @@ def read_blocks(
     if compression is None:
         with open_input(path) as file:
             file.seek(start)
-            yield from _raw(file, path)
+            yield from _raw(file, path) if stop is None else _to(stop, file, path, start)
         return
     key = (run, path)
     stream = take(key, start) if run else None
@@ -68,9 +70,9 @@ def read_blocks(
         file = open_input(path)
         stream = Stream(file, _decompressed(file, path, compression, limits))
     try:
-        yield from stream.blocks(start)
+        yield from stream.blocks(start, stop)
     finally:
-        if run and not last:
+        if run and stop is not None:
             park(key, stream)
         else:
             stream.close()
@@ -107,14 +109,28 @@ def _decompressed(
 
 
 def _raw(file: pa.NativeFile, path: str) -> Iterator[bytes]:
-    while True:
-        try:
-            block = file.read(BLOCK_BYTES)
-        except OSError as e:
-            raise (translated(e, path) if is_outage(e) else e) from None
-        if not block:
-            return
+    while block := _read(file, path, BLOCK_BYTES):
         yield block
+
+
+def _to(stop: int, file: pa.NativeFile, path: str, at: int) -> Iterator[bytes]:
+    """As `_raw` from byte `at` on, but for where the blocks of lines that are wanted end."""
+    held = b""
+    while piece := _read(file, path, min(BLOCK_BYTES - len(held), max(stop - at, TAIL_BYTES))):
+        held += piece
+        at += len(piece)
+        if len(held) >= BLOCK_BYTES or ends_past(piece, at - len(piece), stop):
+            yield held
+            held = b""
+    if held:
+        yield held
+
+
+def _read(file: pa.NativeFile, path: str, size: int) -> bytes:
+    try:
+        return bytes(file.read(size))
+    except OSError as e:
+        raise (translated(e, path) if is_outage(e) else e) from None
 
 
 def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:

@@ -78,6 +78,27 @@ def filter_case(name: str, title: str, mb: float = 50) -> Case:
     return Case(name=name, title=title, entries=(ours(name, mb), *both_words(name, 4)))
 
 
+def images(shards: str) -> tuple[Entry, ...]:
+    """Readers of image shards: captions, facts of the headers, MD5."""
+    step, less = f"images: {shards}", "no captions, no ids, no record batches"
+    return (
+        Entry(label=OURS, tool="images_ours", step=step, mb=2),
+        Entry(label="tarfile + Pillow", tool="images_parts", step=step, mb=2, unfair=less),
+        peer("images", "images_peers", "webdataset + Pillow", step, 2, less),
+    )
+
+
+def image_filters(shards: str, *more: Entry) -> tuple[Entry, ...]:
+    """Rules for sides and aspect ratio over what was read."""
+    step = f"images: filter {shards}"
+    return (
+        Entry(label=OURS, tool="images_ours", step=step, mb=2),
+        peer("data_juicer", "data_juicer_", "Data-Juicer", step, 2, f"{DECODES}; from a folder"),
+        *more,
+    )
+
+
+DECODES = "decodes every image, knows no other way"
 JOIN = "splits at spaces only, and takes no set of the shingles"
 LOWER_SPLIT = "words by `str.lower().split()`, not by Unicode's word characters as ours"
 
@@ -216,6 +237,31 @@ CASES = (
             datatrove("tokenize", 4),
             tokenizing("gigatoken + pyarrow", "to disk: gigatoken", 20, "no guard for exactness"),
         ),
+    ),
+    Case(
+        name="images photos",
+        title="read image shards, photos (MB of tar)",
+        entries=images("photos"),
+    ),
+    Case(
+        name="images clipart",
+        title="read image shards, clip art of 6 KB",
+        docs=True,
+        entries=images("clipart"),
+    ),
+    Case(
+        name="images filter photos",
+        title="read and filter image shards, photos (MB of tar)",
+        entries=image_filters(
+            "photos",
+            peer("images", "images_peers", "img2dataset", "images: filter photos", 2, DECODES),
+        ),
+    ),
+    Case(
+        name="images filter clipart",
+        title="read and filter image shards, clip art of 6 KB",
+        docs=True,
+        entries=image_filters("clipart"),
     ),
     Case(
         name="run",

@@ -19,48 +19,24 @@ from pipelines.estimate.growth import Growth
 from pipelines.estimate.hash_space import HashSample
 from pipelines.estimate.local import LocalSample
 from pipelines.estimate.unique import Probes
+from tests.bench.coverage_joint import bracket_rows, chain_rows, grouped_rows
 from tests.bench.intervals import DRAWN, METHODS, Method
+from tests.bench.simulated import (
+    LARGEST,
+    Row,
+    clusters,
+    covered,
+    exponent,
+    lengths,
+    probe_copies,
+    typical_length,
+)
 
 F64 = npt.NDArray[np.float64]
 
 TRUTHS = (0.05, 0.3, 0.73)
 PROBES = (100, 1_000, 10_000)
-LARGEST = 100_000  # documents of a cluster
 GIANT = 1_000  # documents of a cluster that a hash sample counts apart
-
-
-def exponent(truth: float) -> float:
-    """Of the Zipf distribution of sizes whose unique fraction, 1 / mean size, is `truth`."""
-    log_size = np.log(np.arange(1, LARGEST + 1))
-    low, high = 0.5, 8.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        sizes = np.exp(-middle * log_size)
-        if sizes.sum() / np.exp((1 - middle) * log_size).sum() < truth:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
-def probe_copies(rng: np.random.Generator, truth: float, shape: tuple[int, int]) -> F64:
-    """Copies of documents drawn at random: a cluster comes up as often as it has documents."""
-    chance = np.cumsum(np.arange(1, LARGEST + 1) ** (1 - exponent(truth)))
-    return np.searchsorted(chance, rng.random(shape) * chance[-1]) + 1.0
-
-
-def clusters(rng: np.random.Generator, truth: float, count: int) -> npt.NDArray[np.int64]:
-    """Sizes of the clusters of one corpus."""
-    chance = np.cumsum(np.arange(1, LARGEST + 1) ** -exponent(truth))
-    return np.searchsorted(chance, rng.random(count) * chance[-1]) + 1
-
-
-Row = tuple[str, str, str, float, float]  # method, truth, sample, coverage, mean half-width
-
-
-def covered(truth: float, intervals: list[tuple[float, float]]) -> tuple[float, float]:
-    low, high = np.clip(np.array(intervals, np.float64).T, 0, None)
-    return float(((low <= truth) & (truth <= high)).mean()), float((high - low).mean() / 2)
 
 
 def unique_rows(
@@ -88,15 +64,6 @@ def token_rows(reps: int, truths: tuple[float, ...], sizes: tuple[int, ...]) -> 
                 probes = Probes(copies=row.astype(np.int64), seed=seed, n_draws=DRAWN)
                 made.append(probes.unique_frac(lengths(rng, row)).limits())
             yield "ours, tokens", f"{fact:.3f}", f"{n}", *covered(fact, made)
-
-
-def typical_length(copies: F64) -> F64:
-    """Mean tokens of documents with so many copies."""
-    return np.asarray(600 * copies**-0.15)
-
-
-def lengths(rng: np.random.Generator, copies: F64) -> F64:
-    return typical_length(copies) * rng.lognormal(-0.72, 1.2, copies.shape)
 
 
 def hash_rows(reps: int, truths: tuple[float, ...]) -> Iterator[Row]:
@@ -248,6 +215,9 @@ def main() -> None:
         hash_rows(reps, TRUTHS),
         local_rows(reps, (5, 20, 60)),
         growth_rows(reps // 5),
+        grouped_rows(reps, TRUTHS),
+        bracket_rows(reps, TRUTHS),
+        chain_rows(reps, TRUTHS),
     ):
         for name, truth, sample, hit, half in rows:
             print(f"| {name} | {truth} | {sample} | {hit:.1%} | {half:.4g} |", flush=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.bench import corpus, environment
 from tests.bench.cases import TOOLS, Case, Entry
+from tests.bench.image_shards import image_shards
 
 ROOT = Path(__file__).parent.parent.parent
 WORKER = Path(__file__).with_name("worker.py")
@@ -27,6 +28,7 @@ QUIET = {
     "HF_DATASETS_OFFLINE": "1",
     "DO_NOT_TRACK": "1",
     "DAFT_PROGRESS_BAR": "0",
+    "NO_ALBUMENTATIONS_UPDATE": "1",
 }
 
 
@@ -99,9 +101,12 @@ def once(bench: Bench, entry: Entry) -> dict[str, Any]:
         "core": _core(),
     }
     command = [python, str(WORKER), json.dumps(given)]
+    surroundings = _surroundings(bench)
+    if entry.step.startswith("images"):
+        surroundings["BENCH_IMAGES"] = str(image_shards(bench.folder, bench.data))
     try:
         ended = subprocess.run(
-            command, env=_surroundings(bench), capture_output=True, timeout=TIMEOUT_S, check=False
+            command, env=surroundings, capture_output=True, timeout=TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise ToolError(f"not done after {TIMEOUT_S} s") from None

@@ -1,10 +1,12 @@
-"""Deduplication of many documents, from key sidecars that are made for it: no text.
+"""Deduplication of many documents and images, from key sidecars that are made for it: no text.
 
-    python -m tests.bench.scale [--docs 10000000] [--digests 50000000] [--budget 4GiB] [--workers 2]
+    python -m tests.bench.scale [--docs 10000000] [--digests 50000000] [--images 10000000]
+                                [--budget 4GiB] [--workers 2] [--only STEP …]
 
 Prints wall and CPU seconds and the highest resident memory of each step, each measured in its
 own process; pages of mapped files count. The steps are those of a run: band keys of signatures
-(part of signing), the edges of all bands and their clusters, and the first of equal digests.
+(part of signing), the edges of all bands and their clusters, the first of equal digests, and
+images counted by URL and MD5.
 """
 
 import argparse
@@ -29,6 +31,9 @@ from pipelines.edges import find_edges
 from pipelines.keys import band_column, key_schema
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Recipe, make_recipe
+from pipelines.repeats.count import find_repeats
+from pipelines.repeats.steps import RepeatedImages
+from pipelines.repeats.units import unit_schema
 from pipelines.schema import doc_ids
 
 SHARD_DOCS = 100_000
@@ -44,7 +49,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(measured(options)) + "\n")
         return
     with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
-        for step in STEPS:
+        for step in options.only or STEPS:
             command = [sys.executable, "-m", "tests.bench.scale", *sys.argv[1:]]
             ended = subprocess.run(
                 [*command, "--step", step, "--out", folder],
@@ -64,10 +69,12 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--docs", type=int, default=10_000_000)
     parser.add_argument("--digests", type=int, default=50_000_000)
+    parser.add_argument("--images", type=int, default=10_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--budget", default="4GiB", help="the recipe's run.memory_budget")
     parser.add_argument("--same", type=float, default=0.0, help="share of documents that are equal")
     parser.add_argument("--scratch", type=Path, help="where to make the sidecars")
+    parser.add_argument("--only", choices=STEPS, nargs="+", help="steps to take")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -161,12 +168,45 @@ def first(options: argparse.Namespace):
     return lambda: {"digests": len(first_occurrence(table))}
 
 
+def make_images(options: argparse.Namespace):
+    """Four of five URLs and MD5s are drawn from as many as there are images, others from few."""
+    step = RepeatedImages()
+    job, schema = job_of(options, step), unit_schema(step)
+
+    def work():
+        rng = np.random.default_rng(3)
+        for shard, (start, stop) in enumerate(shards(options.images)):
+            n = stop - start
+            columns = {"doc_id": doc_ids(shard, 0, n), "number": np.zeros(n, np.int32)}
+            for key in step.columns:
+                often = rng.zipf(1.3, n).astype(np.uint64) % np.uint64(1 << 20)
+                drawn = rng.integers(1 << 20, options.images + (1 << 20), n, np.uint64)
+                columns[key] = listed(digest_of(np.where(rng.random(n) < 0.2, often, drawn)))
+            write(job.units(0, str(shard)), schema, columns)
+        return {"images": options.images}
+
+    return work
+
+
+def repeated_images(options: argparse.Namespace):
+    step, keys = RepeatedImages(), keys_of(options.images)
+    job = job_of(options, step)
+
+    def work():
+        facts = find_repeats(job, 0, (step,), keys).facts
+        return {k: v["units"] if k in step.columns else v for k, v in facts.items()}
+
+    return work
+
+
 STEPS = {
     "make signatures": make_signatures,
     "edges and clusters": edges_and_clusters,
     "make digests": make_digests,
     "exact": exact,
     "first occurrence": first,
+    "make images": make_images,
+    "repeated images": repeated_images,
 }
 
 
@@ -212,6 +252,7 @@ def job_of(options: argparse.Namespace, step: Config) -> PrepareJob:
         {
             "inputs": [{"path": "unread.jsonl"}],
             "steps": [step],
+            "images": {},
             "tokenizer": {"path": "unread.json"},
             "run": {"memory_budget": options.budget, "workers": options.workers},
         },

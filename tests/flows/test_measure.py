@@ -1,6 +1,7 @@
 """The command as a user types it, and the flow's artifact, against the tests' own server."""
 
 import json
+import shutil
 import urllib.request
 
 import pytest
@@ -19,7 +20,7 @@ def recipe(tmp_path_factory):
 def measured(recipe, tmp_path_factory, server):
     """An estimate, and what the command printed."""
     out = tmp_path_factory.mktemp("measured") / "estimate.json"
-    command = ["measure", str(recipe), "--out", str(out), "--probes", "200", "--budget", "40%"]
+    command = ["measure", str(recipe), "--out", str(out), "--probes", "200", "--sample", "40%"]
     with pytest.MonkeyPatch.context() as patch:
         lines = []
         patch.setattr("sys.stdout.write", lines.append)
@@ -36,6 +37,27 @@ def test_the_table_says_what_each_figure_rests_on(measured):
     assert "seconds on this machine" in rows["wall time, 8 cores"]
     assert "200 of" in shown
     assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_a_part_of_the_inputs_gives_bounds_and_says_so(recipe, tmp_path, capsys, server):
+    command = ["measure", str(recipe), "--out", str(tmp_path / "e.json"), "--budget", "30%"]
+    assert main([*command, "--grow-to", "1.2x"]) == 0
+    shown = capsys.readouterr().out
+    rows = {line[:30].strip(): line for line in shown.splitlines()}
+    assert rows["unique, of what filters leave"].rstrip().endswith(" bounds")
+    assert " to " in rows["documents in"]
+    assert "parts read" in rows["documents in"]
+    assert "no sample of documents tells how many" in " ".join(shown.split())
+    assert json.loads((tmp_path / "e.json").read_text())["unique_by"] == "bounds"
+
+
+def test_growth_is_a_row_of_the_table(recipe, tmp_path, capsys, server):
+    command = ["measure", str(recipe), "--out", str(tmp_path / "e.json"), "--grow-to", "1.5x"]
+    assert main([*command, "--set", "shard_bytes=20kB"]) == 0
+    rows = {line[:30].strip(): line for line in capsys.readouterr().out.splitlines()}
+    assert "* N^" in rows["unique documents grow as"]
+    (grown,) = [line for name, line in rows.items() if name.startswith("unique of ")]
+    assert grown.rstrip().endswith("model of growth")
 
 
 def test_nothing_but_the_estimate_stays(measured):
@@ -90,12 +112,28 @@ def test_prepare_holds_a_prediction_against_the_run(measured, recipe, tmp_path, 
     assert "made for another recipe" in capsys.readouterr().err
 
 
+def test_prepare_finds_the_prediction_that_lies_beside_the_run(
+    measured, recipe, tmp_path, capsys, server
+):
+    out, _ = measured
+    shutil.copy(out, tmp_path / "estimate.json")
+    command = ["prepare", str(recipe), "--out", str(tmp_path / "run")]
+    assert main(command) == 0
+    assert f"predicted in  {tmp_path / 'estimate.json'}" in capsys.readouterr().out
+    assert main([*command[:-1], str(tmp_path / "r2"), "--set", "output.seq_len=64"]) == 0
+    assert "predicted and actual" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
         ("--budget", "some", "--budget 'some': write a share of the bytes (20%), or bytes (5GB)"),
-        ("--budget", "0", "--budget '0': write a share"),
+        ("--sample", "0", "--sample '0': write a share"),
         ("--budget", "120%", "--budget '120%': write a share"),
+        ("--budget", "0%", "--budget '0%': write a share"),
+        ("--grow-to", "3x", "--grow-to '3x': write times as many documents (1.5x), 2x at most"),
+        ("--grow-to", "1.5", "--grow-to '1.5': write times as many documents (1.5x), 2x at most"),
+        ("--grow-to", "more", "--grow-to 'more': write times as many documents (1.5x)"),
         ("--probes", "0", "--probes 0: must be 1 at least"),
         ("--cores", "0", "--cores 0: must be 1 at least"),
         ("--seed", "-1", "--seed -1: must be 0 at least"),

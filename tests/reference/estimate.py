@@ -1,6 +1,7 @@
 """Estimates from samples with Python's numbers, and limits by counting outcomes."""
 
 from fractions import Fraction
+from itertools import combinations
 from math import comb, log
 
 
@@ -47,7 +48,7 @@ def bisected(function):
 
 
 def total_and_variance(strata, strata_bytes, cluster_bytes, sums, pps=False):
-    """Separate ratio estimate of a total, of clusters that were read whole, each stratum twice."""
+    """Separate ratio estimate of a total, of clusters read whole; its error by leaving each out."""
     total, variance = 0, 0
     for h, all_bytes in enumerate(strata_bytes):
         at = [i for i, s in enumerate(strata) if s == h]
@@ -57,9 +58,10 @@ def total_and_variance(strata, strata_bytes, cluster_bytes, sums, pps=False):
         ratio = sum(y) / sum(x)
         unread = 1 if pps else 1 - Fraction(sum(cluster_bytes[i] for i in at), all_bytes)
         n = len(at)
-        square = sum((a - ratio * b) ** 2 for a, b in zip(y, x, strict=True)) / (n - 1)
+        without = [(sum(y) - a) / (sum(x) - b) for a, b in zip(y, x, strict=True)]
+        square = sum((other - ratio) ** 2 for other in without) * Fraction(n - 1, n)
         total += all_bytes * ratio
-        variance += unread * n * square * Fraction(all_bytes) ** 2 / sum(x) ** 2
+        variance += unread * square * all_bytes**2
     return total, variance
 
 
@@ -79,3 +81,40 @@ def makespan(seconds, cores):
     for s in seconds:
         busy[busy.index(min(busy))] += s
     return max(busy)
+
+
+def rarefied(spans, weights, n_units, k):
+    """Mean weight of the clusters that k of the units hold, over all ways to choose them."""
+    ways = comb(n_units, k)
+    return sum(
+        Fraction(w) * (1 - Fraction(comb(n_units - m, k), ways))
+        for m, w in zip(spans, weights, strict=True)
+    )
+
+
+def unique_of_random_units(units, k):
+    """The same, of clusters as sets of units, by going through all subsets of k units."""
+    every = sorted({u for cluster in units for u in cluster})
+    subsets = list(combinations(every, k))
+    seen = sum(any(u in subset for u in cluster) for subset in subsets for cluster in units)
+    return Fraction(seen, len(subsets))
+
+
+def misra_gries(keys, room):
+    """One document after the other; with no counter free, each counter loses one."""
+    counts = {}
+    for key in keys:
+        if key in counts or len(counts) < room:
+            counts[key] = counts.get(key, 0) + 1
+        else:
+            counts = {k: n - 1 for k, n in counts.items() if n > 1}
+    return counts
+
+
+def clusters_of(keys, units):
+    """By key: documents, distinct units, place of the first."""
+    made = {}
+    for place, (key, unit) in enumerate(zip(keys, units, strict=True)):
+        docs, held, first = made.get(key, (0, frozenset(), place))
+        made[key] = docs + 1, held | {unit}, first
+    return {key: (docs, len(held), first) for key, (docs, held, first) in made.items()}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench import coverage, intervals
+from tests.bench import coverage, coverage_joint, intervals
 
 LEAST = 0.93  # of 95 % intervals
 
@@ -46,4 +46,10 @@ def test_local_quantities_cover(files):
 
 def test_growth_covers():
     for row in coverage.growth_rows(20):
+        assert row[3] >= LEAST, row
+
+
+@pytest.mark.parametrize("rows", ["grouped_rows", "bracket_rows", "chain_rows"])
+def test_what_is_put_together_covers(rows):
+    for row in getattr(coverage_joint, rows)(100, (0.3,)):
         assert row[3] >= LEAST, row

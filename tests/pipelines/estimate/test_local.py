@@ -60,11 +60,18 @@ def test_documents_are_scaled_by_documents_where_they_are_known():
     assert by_docs.total("made").value == pytest.approx(400 * (20 + 60) / (200 + 300))
 
 
-def test_clusters_drawn_by_bytes_count_alike_but_where_all_were_drawn():
+def test_clusters_drawn_by_bytes_count_alike():
     some = sample([0, 0], [800], [100, 300], sums={"made": [10, 60]}, pps=True)
     assert some.total("made").value == pytest.approx(800 * (0.1 + 0.2) / 2)
-    every = sample([0, 0], [400], [100, 300], sums={"made": [10, 60]}, pps=True)
-    assert every.total("made").limits() == (70, 70)
+
+
+def test_bytes_of_a_large_cluster_drawn_again_and_again_are_not_those_of_all():
+    got = sample(
+        [0] * 5, [400], [300, 300, 300, 100, 300], sums={"made": [3, 3, 3, 9, 3]}, pps=True
+    )
+    assert got.error("made") > 0
+    low, high = got.total("made").limits()
+    assert low < 400 * (4 * 0.01 + 0.09) / 5 < high
 
 
 def test_quantities_of_one_sample_are_drawn_together():

@@ -1,10 +1,12 @@
 """What was predicted beside what a run made of it."""
 
+import json
+
 import pytest
 
 from pipelines.drive import one_by_one
 from pipelines.errors import ConfigError
-from pipelines.estimating.compare import compare, load_estimate
+from pipelines.estimating.compare import compare, find_estimate, load_estimate
 from pipelines.estimating.job import Measuring
 from pipelines.estimating.run import measure_corpus
 from pipelines.prepare import prepare
@@ -18,7 +20,7 @@ def run(tmp_path_factory):
     """A recipe, where its estimate is, and the report of its run."""
     folder = tmp_path_factory.mktemp("corpus")
     recipe, out = load_recipe(write_corpus(folder)), folder / "estimate.json"
-    measure_corpus(Measuring(recipe=recipe, budget=0.5), out, one_by_one)
+    measure_corpus(Measuring(recipe=recipe, sample=0.5), out, one_by_one)
     return recipe, out, prepare(recipe, folder / "run", one_by_one)
 
 
@@ -50,6 +52,20 @@ def test_what_falls_outside_its_interval_is_flagged(run):
         changed = estimate.model_copy(update={"corpus": corpus})
         rows = {row.name: row for row in compare(changed, report)}
         assert rows["tokens"].held is held
+
+
+def test_the_first_estimate_that_was_made_for_a_recipe_is_found(run, tmp_path):
+    recipe, path, _ = run
+    places = [tmp_path / name for name in ("none", "other", "no", "here")]
+    for folder in places[1:]:
+        folder.mkdir()
+    data = json.loads(path.read_text())
+    (places[1] / "estimate.json").write_text(json.dumps({**data, "recipe": "another"}))
+    (places[2] / "estimate.json").write_text("[]")
+    (places[3] / "estimate.json").write_text(path.read_text())
+    found = find_estimate(recipe, places)
+    assert found == (places[3] / "estimate.json", load_estimate(path, recipe))
+    assert find_estimate(recipe, places[:3]) is None
 
 
 def test_an_estimate_of_another_recipe_is_refused(run, tmp_path):

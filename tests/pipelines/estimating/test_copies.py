@@ -20,6 +20,7 @@ from pipelines.estimating.copies import (
 from pipelines.estimating.scan import ENDS
 from pipelines.sidecar import Rows
 from tests.pipelines.test_duplicates import (
+    EXACT,
     NEAR,
     SHARD_DOCS,
     STEPS,
@@ -59,10 +60,11 @@ def probed(folder, steps, probes) -> Probed:
         keys=lambda _pass, key: folder / "11-keys" / f"part-{key}.arrow",
         ends=lambda key: ends / key,
         probes=folder / "probes.arrow",
+        clusters=folder / "clusters.arrow",
         dedup=steps,
         measuring=SimpleNamespace(probes=probes, seed=3),
     )
-    return read_copies(job, count_copies(job, KEYS).facts["corpus_docs"])
+    return read_copies(job, count_copies(job, KEYS).facts)
 
 
 def kept_by_run(folder, steps):
@@ -86,6 +88,38 @@ def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, step
     assert left_bytes == pytest.approx(text_bytes(np.flatnonzero(kept)).sum())
 
 
+def clusters_of_run(folder, steps):
+    """(n,) a number for each document's cluster."""
+    find(folder, folder / "run", steps, "4GiB")
+    links = np.arange(N)
+    for number in ("13-exact", "14-near"):
+        if (folder / "run" / number).is_dir():
+            of, _, ids = labels(folder / "run", number)
+            row = {int(id_): r for r, id_ in enumerate(ids)}
+            here = [r if to is None else row[to] for r, to in enumerate(of)]
+            links = np.where(links == np.arange(N), here, links)
+    while (links[links] != links).any():
+        links = links[links]
+    return links
+
+
+@pytest.mark.parametrize("steps", [*STEPS.values(), (EXACT,)], ids=[*STEPS, "exact"])
+def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
+    write_keys(tmp_path, steps, *texts(families=4_000))
+    found = probed(tmp_path, steps, N)
+    shard = np.repeat(np.arange(len(SHARD_DOCS)), SHARD_DOCS)
+    cluster = clusters_of_run(tmp_path, steps)
+    pairs = np.unique(np.column_stack([cluster, shard]), axis=0)
+    expected = np.bincount(pairs[:, 0], minlength=N)[cluster]
+    assert {1, 2} <= set(expected.tolist())
+    assert (found.last.units == expected).all()
+    assert (found.clusters is None) == (steps != (EXACT,))
+    if found.clusters is not None:
+        sizes = np.bincount(cluster)
+        assert sorted(found.clusters.sizes.tolist()) == sorted(sizes[sizes > 0].tolist())
+        assert found.clusters.units.sum() == len(pairs)
+
+
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
     write_keys(tmp_path, steps, *texts(families=9_000))
@@ -97,6 +131,7 @@ def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
         assert (found.copies == every.steps[name].copies[at]).all()
         assert (found.first["end_bytes"] == every.steps[name].first["end_bytes"][at]).all()
         assert (found.alike <= found.copies).all()
+        assert (found.units == every.steps[name].units[at]).all()
 
 
 def test_a_million_equal_documents_are_one_node(tmp_path, monkeypatch):

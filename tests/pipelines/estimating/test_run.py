@@ -20,6 +20,7 @@ from sizing.requirements import requirement_sheet
 from tests.e2e.corpus import prose, write_corpus
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
+ROUGH = {"12-edges", "removed"}  # small, and told no closer than within some times as much
 STEPS = {
     "nothing": [],
     "one pass": ["normalize", GOPHER],
@@ -60,12 +61,20 @@ def actual_of(report):
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_all_of_the_bytes_tell_what_the_run_makes(recipe_path, tmp_path, steps):
     recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})
-    estimate = measured(recipe, tmp_path, budget=1.0).estimate
+    estimate = measured(recipe, tmp_path, sample=1.0).estimate
     actual = actual_of(prepare(recipe, tmp_path / "run", one_by_one))
     for name in ("docs", "text_bytes"):
         assert getattr(estimate.corpus, name).value == pytest.approx(actual[name]), name
     for name, figure in figures(estimate):
-        assert figure.value == pytest.approx(actual[name], rel=0.05), name
+        if name in ROUGH:
+            low, high = (figure.value if end is None else end for end in figure.limits())
+            assert low <= actual[name] <= high, name
+            assert figure.value == pytest.approx(actual[name], rel=0.7), name
+        else:
+            assert figure.value == pytest.approx(actual[name], rel=0.05), name
+    *_, peak = estimate.disk_bytes.values()
+    written = sum(size for name, size in actual.items() if name in estimate.disk_bytes)
+    assert peak.value == pytest.approx(written, rel=0.05)
     for name, figure in estimate.kept_frac.items():
         assert 0 < figure.value <= 1, name
 
@@ -75,7 +84,7 @@ def test_a_sample_is_near_what_the_run_makes_and_its_intervals_are_not_absurd(
     recipe_path, tmp_path, steps
 ):
     recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})
-    estimate = measured(recipe, tmp_path, budget=0.5, probes=300).estimate
+    estimate = measured(recipe, tmp_path, sample=0.5, probes=300).estimate
     actual = actual_of(prepare(recipe, tmp_path / "run", one_by_one))
     for name, figure in figures(estimate):
         low, high = figure.limits()
@@ -89,7 +98,7 @@ def test_a_sample_is_near_what_the_run_makes_and_its_intervals_are_not_absurd(
 def test_the_same_seed_gives_the_same_estimate_but_for_time(recipe_path, tmp_path):
     recipe = recipe_of(recipe_path, tmp_path)
     one, same, other = (
-        measured(recipe, tmp_path, budget=0.4, probes=200, seed=seed).estimate.corpus
+        measured(recipe, tmp_path, sample=0.4, probes=200, seed=seed).estimate.corpus
         for seed in (0, 0, 1)
     )
     assert one == same
@@ -97,7 +106,7 @@ def test_the_same_seed_gives_the_same_estimate_but_for_time(recipe_path, tmp_pat
 
 
 def test_an_estimate_is_a_corpus_to_size(recipe_path, tmp_path):
-    estimate = measured(recipe_of(recipe_path, tmp_path), tmp_path, budget=0.4, probes=200).estimate
+    estimate = measured(recipe_of(recipe_path, tmp_path), tmp_path, sample=0.4, probes=200).estimate
     data = json.loads((tmp_path / "estimate.json").read_text())
     assert Estimate.model_validate(data) == estimate
     corpus = load_corpus(tmp_path / "estimate.json")
@@ -180,7 +189,7 @@ def test_copies_do_not_decide_the_bytes_of_a_token(recipe_path, tmp_path, steps)
     """Of digits a token is a byte, of prose some three: what is left is prose."""
     digits = " ".join(str(number) for number in range(400))
     recipe = corpus_of(tmp_path, recipe_path, [*prose()[:60], *[digits] * 200], steps=steps)
-    estimate = measured(recipe, tmp_path, budget=1.0).estimate
+    estimate = measured(recipe, tmp_path, sample=1.0).estimate
     total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
     assert estimate.corpus.tokens.value == pytest.approx(total["tokens"], rel=1e-3)
 
@@ -193,7 +202,7 @@ def test_a_source_without_survivors_does_no_harm(recipe_path, tmp_path):
         {**prose, "source": "long"},
     ]
     recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact", "near"])
-    estimate = measured(recipe, tmp_path, budget=0.3, probes=100).estimate
+    estimate = measured(recipe, tmp_path, sample=0.3, probes=100).estimate
     actual = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
     low, high = estimate.corpus.tokens.limits()
     assert low < actual["tokens"] < high

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.errors import ConfigError
-from pipelines.estimating.sample import budget_bytes, draw, draw_sample
+from pipelines.estimating.sample import bytes_of, draw, draw_sample
 from pipelines.plan import plan_inputs
 from pipelines.recipe import make_recipe
 
@@ -47,11 +47,11 @@ def test_a_lone_part_of_several_gets_another():
 
 
 def test_a_budget_is_a_share_or_bytes():
-    assert budget_bytes(0.25, 400.0) == 100.0
-    assert budget_bytes(1.0, 400.0) == 400.0
-    assert budget_bytes(300.0, 400.0) == 300.0
+    assert bytes_of("--budget", 0.25, 400.0) == 100.0
+    assert bytes_of("--budget", 1.0, 400.0) == 400.0
+    assert bytes_of("--budget", 300.0, 400.0) == 300.0
     with pytest.raises(ConfigError, match="--budget 0: write bytes, or a share of them"):
-        budget_bytes(0.0, 400.0)
+        bytes_of("--budget", 0.0, 400.0)
 
 
 def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
@@ -62,9 +62,9 @@ def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
         {"inputs": [{"path": str(tmp_path)}], "tokenizer": {"path": "tokenizer.json"}}, where="test"
     )
     plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
-    sample = draw_sample(recipe, plan, budget=0.2, seed=0)
+    sample = draw_sample(recipe, plan, sample=0.2, seed=0)
     assert 80 <= len(sample.plan.shards) <= 201
     assert sample.strata.max() == 1
     assert 0.15 < sample.drawn_frac <= 0.2
-    assert len(draw_sample(recipe, plan, budget=0.2, seed=0).plan.shards) == len(sample.plan.shards)
-    assert (draw_sample(recipe, plan, budget=0.2, seed=1).drawn != sample.drawn).any()
+    assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
+    assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()

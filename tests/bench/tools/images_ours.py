@@ -1,0 +1,42 @@
+"""Tokenmill over image shards: reading them, and filtering what was read."""
+
+import os
+from pathlib import Path
+
+from pipelines.images.options import Images
+from pipelines.images.rules import ImageRules
+from pipelines.plan import plan_inputs
+from pipelines.read.limits import Limits
+from pipelines.read.readers import read_shard
+from pipelines.shard import Input
+
+RULES = ImageRules()
+
+
+def over(name, *stages):
+    def make(part, scratch):
+        warm = "warm-" if scratch.name == "warm" else ""
+        path = Path(os.environ["BENCH_IMAGES"]) / f"{warm}{name}.tar"
+        (shard,) = plan_inputs([Input(path=str(path))], 1 << 40, images=True).shards
+
+        def work():
+            docs = kept = 0
+            for batch in read_shard(shard, limits=Limits(), images=Images()):
+                documents = batch.documents
+                docs += documents.num_rows
+                for stage in stages:
+                    documents = stage(documents).kept
+                kept += documents.num_rows
+            return {"docs": docs, "kept": kept, "text_bytes": path.stat().st_size}
+
+        return work
+
+    return make
+
+
+STEPS = {
+    "images: photos": over("photos"),
+    "images: clipart": over("clipart"),
+    "images: filter photos": over("photos", RULES),
+    "images: filter clipart": over("clipart", RULES),
+}
