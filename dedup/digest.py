@@ -35,8 +35,14 @@ def digests(text: pa.Array, method: Method) -> npt.NDArray[np.uint64]:
     """
     if method not in get_args(Method):
         raise ValueError(f"digest method must be 'md5' or 'xxh3', got {method!r}")
+    return span_digests(*text_buffers(text), method)
+
+
+def span_digests(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], method: Method
+) -> npt.NDArray[np.uint64]:
+    """(n, 2) digests of `data[offsets[i]:offsets[i + 1]]`, bytes of whatever kind."""
     digest = _md5 if method == "md5" else xxhash.xxh3_128_digest
-    data, offsets = text_buffers(text)
     joined = b"".join(digest(data.data[s:e]) for s, e in pairwise(offsets.tolist()))
     return np.frombuffer(joined, np.uint64).reshape(-1, 2)
 
@@ -70,3 +76,11 @@ def first_occurrence(
         out,
     )
     return out
+
+
+def last_occurrence(
+    digests: npt.NDArray[np.uint64], bits: int | None = None
+) -> npt.NDArray[np.int64]:
+    """As `first_occurrence`, the highest row number; memory besides: 24 bytes more for each row."""
+    backward = first_occurrence(np.ascontiguousarray(digests[::-1]), bits)
+    return len(digests) - 1 - backward[::-1]

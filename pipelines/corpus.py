@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from dedup.partition import MAX_ROWS
 from pipelines.config import Config
-from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.dedup_steps import NearDedup
 from pipelines.errors import ConfigError
 from pipelines.keys import key_parameters
 from pipelines.prepare_job import PrepareJob
+from pipelines.recipe import step_name
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
 from sizing.units import format_memory
 
@@ -49,7 +50,7 @@ class Corpus(NamedTuple):
 
     def gone_before(self, step: str, n: int) -> npt.NDArray[np.bool_]:
         """(n,) documents that a corpus-wide step standing before `step` removes already."""
-        names = ["exact" if isinstance(s, ExactDedup) else "near" for s in self.steps]
+        names = [step_name(s) for s in self.steps]
         gone = np.zeros(n, np.bool_)
         for before in names[: names.index(step)]:
             at = 0
@@ -65,8 +66,19 @@ class Corpus(NamedTuple):
         workers = self.job.workers or os.cpu_count() or 1
         return min(workers, self.near.lsh().bands)
 
-    def memory_left(self, step: str, n: int, per_doc: int, *, least: int, at_once: int = 1) -> int:
+    def memory_left(
+        self,
+        step: str,
+        n: int,
+        per_doc: int,
+        *,
+        least: int,
+        at_once: int = 1,
+        of: str = "documents",
+    ) -> int:
         """Bytes of the budget that one of `at_once` works has besides `per_doc` for each document.
+
+        of: what there are `n` of, if not documents.
 
         Raises:
             ConfigError: less than `least`.
@@ -77,7 +89,7 @@ class Corpus(NamedTuple):
             fewer = ", use fewer workers" if at_once > 1 else ""
             raise ConfigError(
                 f"{step}: needs {format_memory(at_once * (n * per_doc + least))} of memory for"
-                f" {n:,} documents, run.memory_budget is {format_memory(budget)};"
+                f" {n:,} {of}, run.memory_budget is {format_memory(budget)};"
                 f" raise it{fewer} or split the corpus"
             )
         return left

@@ -9,14 +9,14 @@ kept, else the document that is kept in its place.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from dedup.cluster import Forest, cluster_sizes
-from dedup.digest import first_occurrence
+from dedup.digest import first_occurrence, last_occurrence
 from dedup.minhash import pair_similarity
 from dedup.partition import prefix_bits
 from pipelines.arrow_files import arrow_file
@@ -38,6 +38,7 @@ LARGEST_CLUSTERS = 20
 ROWS_AT_ONCE = 1 << 20
 EXACT_BYTES_PER_DOC = 14  # label 8, gone before 1, cluster size 4, gone 1
 EXACT_BYTES_PER_ROW = 40  # of a part: row number 4, digest 16, first row 16, partition 4
+LAST_BYTES_PER_ROW = 32  # to go through them backwards: digest 16, first row 16
 EXACT_BYTES_PER_LARGEST = 32  # digest 16, of a hash table at most 16
 NEAR_BYTES_PER_DOC = 13  # label 8, gone 1, and cluster size 4 or, later, similarity 4
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
@@ -45,21 +46,51 @@ MOST_PAIRS = 1 << 19  # at a time: more do not read faster
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
+class Equality(NamedTuple):
+    """Which documents are equal, and which of them is kept.
+
+    name: of the step.  column: of their keys.
+    empty: a key of zeros is none, and equals nothing.
+    similarity: what the files say of equal documents.
+    """
+
+    name: str
+    column: str
+    keep: Literal["first", "last"] = "first"
+    empty: bool = False
+    similarity: float | None = 1.0
+
+
 def find_exact(
     job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
 ) -> Done:
     """Mark every document whose digest an earlier one has."""
-    corpus = Corpus(job, pass_index, steps, shards)
+    return find_equal(Corpus(job, pass_index, steps, shards), Equality("exact", "digest"))
+
+
+def find_equal(corpus: Corpus, equality: Equality) -> Done:
+    """Mark every document that equals the one kept in its place."""
+    name, keep = equality.name, equality.keep
     rows = corpus.rows()
-    left = corpus.memory_left("exact", rows.n, EXACT_BYTES_PER_DOC, least=LEAST_BYTES)
-    gone = corpus.gone_before("exact", rows.n)
+    left = corpus.memory_left(name, rows.n, EXACT_BYTES_PER_DOC, least=LEAST_BYTES)
+    gone = corpus.gone_before(name, rows.n)
     label = np.arange(rows.n)
-    column = KeyColumn(rows, "digest", lambda start, keys: ~gone[start : start + len(keys)])
-    for part in parts(column, Room(left, EXACT_BYTES_PER_ROW, EXACT_BYTES_PER_LARGEST)):
-        # where all are equal, the one digest there is, the first row, is that of all rows
-        label[part.rows] = part.rows[first_occurrence(part.keys, prefix_bits(rows.n))]
+
+    def wanted(start: int, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        there = ~gone[start : start + len(keys)]
+        return there & keys.any(axis=1) if equality.empty else there
+
+    occurrence = first_occurrence if keep == "first" else last_occurrence
+    per_row = EXACT_BYTES_PER_ROW + (LAST_BYTES_PER_ROW if keep == "last" else 0)
+    room = Room(left, per_row, EXACT_BYTES_PER_LARGEST)
+    for part in parts(KeyColumn(rows, equality.column, wanted), room):
+        if part.all_equal:
+            label[part.rows] = part.rows[0 if keep == "first" else -1]
+        else:
+            label[part.rows] = part.rows[occurrence(part.keys, prefix_bits(rows.n))]
     facts = _cluster_facts(rows, label)
-    return Done(files=_write(corpus, "exact", rows, label, None), facts=facts)
+    alike = None if equality.similarity is None else np.float32(equality.similarity)
+    return Done(files=_write(corpus, name, rows, label, alike), facts=facts)
 
 
 def find_near(
@@ -143,12 +174,13 @@ def _write(
     step: str,
     rows: Rows,
     label: npt.NDArray[np.int64],
-    similarity: npt.NDArray[np.float32] | None,
+    similarity: npt.NDArray[np.float32] | np.float32 | None,
 ) -> list[Path]:
     """Write the duplicates file of every shard; row `r` duplicates `label[r]`, if another.
 
-    label: (n,), used up.  similarity: (n,) of each row to that; None where they are equal.
+    label: (n,), used up.  similarity: (n,) of each row to that, or one of all; None: not known.
     """
+    alike = np.broadcast_to(np.float32(np.nan) if similarity is None else similarity, rows.n)
     gone = _name_kept(rows, label, ROWS_AT_ONCE)
     of = label.view(np.uint64)
     paths = []
@@ -158,10 +190,11 @@ def _write(
             for b in range(*rows.shard_batches[shard : shard + 2].tolist()):
                 at = slice(rows.starts[b], rows.starts[b + 1])
                 kept = ~gone[at]
-                alike = similarity[at] if similarity is not None else np.ones(len(kept), np.float32)
                 columns = [
                     pa.array(np.where(kept, 0, of[at]), mask=kept),
-                    pa.array(np.where(kept, np.float32(0), alike), mask=kept),
+                    pa.array(
+                        np.where(kept, np.float32(0), alike[at]), mask=kept | np.isnan(alike[at])
+                    ),
                 ]
                 writer.write_batch(pa.record_batch(columns, schema=DUPLICATES))
         paths.append(path)

@@ -12,6 +12,8 @@ from dedup.lsh import band_keys
 from dedup.minhash import signatures
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.repeats.keys import image_set_keys, text_keys
+from pipelines.repeats.steps import SAME, SameImages, SameUrl
 from pipelines.sidecar import with_parameters
 
 
@@ -23,19 +25,24 @@ def key_parameters(steps: Sequence[Config]) -> dict[str, Any]:
             made["exact"] = step.parameters()
         elif isinstance(step, NearDedup):
             made["near"] = step.parameters()
+        elif isinstance(step, SAME):
+            made[step.name] = step.parameters()
     return made
 
 
 def key_schema(steps: Sequence[Config]) -> pa.Schema:
     """Columns of a key sidecar: doc_id, and what each corpus-wide step needs.
 
-    digest: 16 bytes as two uint64.  signature: num_perm uint32.  band_00, …: uint64, 0 for
+    digest: 16 bytes as two uint64.  same_url, same_images: likewise, zeros for a document without
+    URL or images.  signature: num_perm uint32.  band_00, …: uint64, 0 for
     a document without shingles.
     """
     fields = [pa.field("doc_id", pa.uint64())]
     for step in steps:
         if isinstance(step, ExactDedup):
             fields.append(pa.field("digest", pa.list_(pa.uint64(), 2)))
+        elif isinstance(step, SAME):
+            fields.append(pa.field(step.name, pa.list_(pa.uint64(), 2)))
         elif isinstance(step, NearDedup):
             fields.append(pa.field("signature", pa.list_(pa.uint32(), step.num_perm)))
             fields += [pa.field(band_column(b), pa.uint64()) for b in range(step.lsh().bands)]
@@ -55,6 +62,10 @@ def document_keys(
         if isinstance(step, ExactDedup):
             pairs = digests(documents["text"], step.digest)
             columns.append(_fixed_size_list(pairs))
+        elif isinstance(step, SameUrl):
+            columns.append(_fixed_size_list(text_keys(documents["url"])))
+        elif isinstance(step, SameImages):
+            columns.append(_fixed_size_list(image_set_keys(documents, step.by)))
         elif isinstance(step, NearDedup):
             signed = signatures(documents["text"], step.minhash())
             keys = band_keys(signed, step.lsh())

@@ -1,7 +1,8 @@
 """Passes: documents go through stages until a step needs the whole corpus.
 
-    pass 0: read ── stages ── documents + keys + found ─┐    (10-filtered, 11-keys, 15-found)
+    pass 0: read ── stages ── documents + keys + found ─┐    (10-filtered, 11-keys, 15-found, …)
               corpus-wide: exact, near, what is ignored │    (13-exact, 14-near, 16-ignored)
+                           or stands there too often    │    (19-repeated)
     pass 1: documents ── drop, cut ── stages ───────────┴─ tokenize    (90-tokens)
 
 A recipe without a corpus-wide step is one pass. Each shard goes through a pass as one
@@ -13,10 +14,15 @@ from dataclasses import dataclass
 
 from pipelines.config import Config
 from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import DEDUP
+from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.recipe import step_name
+from pipelines.repeats.steps import REPEATS, SAME, Repeats
 
-CORPUS_WIDE = (*DEDUP, Decontaminate)  # steps that need something of all documents at once
+# steps that need something of all documents at once: those that keep one of equal documents, and
+# those that cut something out of documents
+DEDUP = (ExactDedup, NearDedup, *SAME)
+CUTTERS = (Decontaminate, *REPEATS)
+CORPUS_WIDE = (*DEDUP, *CUTTERS)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ def passes(steps: Sequence[Config]) -> list[Pass]:
     for step in steps:
         is_corpus_wide = isinstance(step, CORPUS_WIDE)
         after = groups[-1][1]
-        if after and (not is_corpus_wide or isinstance(after[-1], Decontaminate)):
+        if after and (not is_corpus_wide or isinstance(after[-1], CUTTERS)):
             groups.append(([], []))
         groups[-1][is_corpus_wide].append(step)
     if groups[-1][1]:
@@ -59,6 +65,11 @@ def passes(steps: Sequence[Config]) -> list[Pass]:
 def decontamination(steps: Sequence[Config]) -> Decontaminate | None:
     """The step among these that frees documents from benchmarks; a recipe has one at most."""
     return next((step for step in steps if isinstance(step, Decontaminate)), None)
+
+
+def repeats(steps: Sequence[Config]) -> Repeats | None:
+    """The step among these that takes out what the corpus has too often; a pass has one at most."""
+    return next((step for step in steps if isinstance(step, REPEATS)), None)
 
 
 def duplicate_finders(steps: Sequence[Config]) -> tuple[Config, ...]:

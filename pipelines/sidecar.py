@@ -120,6 +120,7 @@ def corpus_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
                 f"{path}: made with {found}, this run needs {dict(parameters)}; delete it and rerun"
             )
         batches += of_shard
+        mapped.madvise(mmap.MADV_DONTNEED)  # around each batch's head much was mapped
         maps.append(mapped)
         shard_batches.append(len(batches))
     starts = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup import partition
-from dedup.digest import digests, first_occurrence
+from dedup.digest import digests, first_occurrence, last_occurrence
 from tests.strategies import text_columns
 
 METHODS = {
@@ -49,6 +49,13 @@ def test_first_occurrence_matches_the_reference(rows):
     got = first_occurrence(array)
     assert got.dtype == np.int64
     assert got.tolist() == first_by_dictionary(rows)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40))
+def test_last_occurrence_is_the_first_from_behind(rows):
+    got = last_occurrence(np.array(rows, np.uint64).reshape(-1, 2))
+    n = len(rows)
+    assert got.tolist() == [n - 1 - place for place in first_by_dictionary(rows[::-1])][::-1]
 
 
 def test_first_occurrence_over_many_partitions(tmp_path):

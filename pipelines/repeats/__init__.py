@@ -1,0 +1,1 @@
+"""What the whole corpus has too often: images, image sets, documents of one URL, paragraphs."""

@@ -1,0 +1,113 @@
+"""Sidecars of what repeats is counted of: a row for each image, or each paragraph, of a shard.
+
+A unit is named by its document and its number in it, and has a key for each way of counting it.
+Batches are those of the documents.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dedup.partition import MAX_ROWS
+from pipelines.corpus import Corpus
+from pipelines.duplicates import read_duplicates
+from pipelines.errors import ConfigError
+from pipelines.images.blobs import Blobs
+from pipelines.images.edit import counts_of
+from pipelines.images.options import Images
+from pipelines.recipe import step_name
+from pipelines.repeats.keys import Keys, image_keys, paragraph_keys, split_paragraphs
+from pipelines.repeats.looks import looks
+from pipelines.repeats.steps import RepeatedImages, RepeatedParagraphs, Repeats
+from pipelines.sidecar import Rows, corpus_rows, open_arrow, with_parameters
+
+KEY = pa.list_(pa.uint64(), 2)
+
+
+def unit_schema(step: Repeats) -> pa.Schema:
+    """Columns of a sidecar: doc_id, number, and the keys, zeros for none."""
+    keys = [pa.field(name, KEY) for name in step.columns]
+    fields = [pa.field("doc_id", pa.uint64()), pa.field("number", pa.int32()), *keys]
+    return with_parameters(pa.schema(fields), _parameters(step))
+
+
+def units_maker(
+    step: Repeats, images: Images | None
+) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
+    """What makes the sidecar's rows for a batch of documents and the bytes of their images."""
+    schema = unit_schema(step)
+
+    def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
+        if isinstance(step, RepeatedParagraphs):
+            doc_ids, numbers, keys = _paragraphs(documents, step)
+        else:
+            doc_ids, numbers = _images(documents)
+            if isinstance(step, RepeatedImages):
+                keys = [image_keys(documents, by) for by in step.by]
+            else:
+                keys = [looks(documents, blobs, max_pixels=images.max_pixels if images else 0)]
+        lists = [pa.FixedSizeListArray.from_arrays(pa.array(k.reshape(-1)), 2) for k in keys]
+        return pa.record_batch([pa.array(doc_ids), pa.array(numbers), *lists], schema=schema)
+
+    return made
+
+
+def unit_rows(corpus: Corpus, step: Repeats) -> Rows:
+    """The sidecars of all shards.
+
+    Raises:
+        ConfigError: there are too many units to number.
+    """
+    paths = [corpus.job.units(corpus.pass_index, key) for key in corpus.shards]
+    rows = corpus_rows(paths, _parameters(step))
+    if rows.n >= MAX_ROWS:
+        raise ConfigError(
+            f"{step.name}: {rows.n:,} {unit_name(step)} are more than can be counted at once,"
+            f" {MAX_ROWS - 1:,}; split the corpus"
+        )
+    return rows
+
+
+def gone_before(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_] | None:
+    """(n,) units of documents that a step standing before removes; None if there is no such."""
+    names = [step_name(step) for step in corpus.steps[:-1]]
+    if not names:
+        return None
+    gone = np.zeros(rows.n, np.bool_)
+    at = 0
+    for shard in corpus.shards:
+        documents = open_arrow(corpus.job.keys(corpus.pass_index, shard))[0]
+        found = [read_duplicates(corpus.duplicates(name, shard)) for name in names]
+        for batch, *of_steps in zip(documents, *found, strict=True):
+            lost = np.any([d["duplicate_of"].is_valid() for d in of_steps], axis=0)
+            units = rows.values(at, "doc_id")
+            start = int(rows.starts[at])
+            gone[start : start + len(units)] = np.isin(units, np.asarray(batch["doc_id"])[lost])
+            at += 1
+    return gone
+
+
+def unit_name(step: Repeats) -> str:
+    return "paragraphs" if isinstance(step, RepeatedParagraphs) else "images"
+
+
+def _parameters(step: Repeats) -> dict[str, object]:
+    return {step.name: step.parameters()}
+
+
+def _images(documents: pa.RecordBatch) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    doc_ids = np.repeat(np.asarray(documents["doc_id"]), counts_of(documents))
+    return doc_ids, np.asarray(documents["images"].flatten().field("number"))
+
+
+def _paragraphs(
+    documents: pa.RecordBatch, step: RepeatedParagraphs
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32], list[Keys]]:
+    paragraphs = split_paragraphs(documents["text"])
+    n_each = np.asarray(paragraphs.value_lengths()).astype(np.int64)
+    numbers = np.arange(n_each.sum()) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+    keys = paragraph_keys(documents, paragraphs, of_domain=step.within == "domain")
+    doc_ids = np.repeat(np.asarray(documents["doc_id"]), n_each)
+    return doc_ids, numbers.astype(np.int32), [keys]
