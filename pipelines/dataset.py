@@ -1,19 +1,21 @@
 """The dataset that training reads: token shards laid out in order, in files of a stated size.
 
 Every file is one piece of work: which documents (or packed sequences) it holds follows
-from the token counts of the shards alone, so files can be written in any order.
+from the sizes of the shards alone, so files can be written in any order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import datasets
 import numpy as np
 import pyarrow as pa
 
 from pipelines.arrow_files import arrow_stream, parquet_file
 from pipelines.atomic import write_json
+from pipelines.images.blobs import Spool
+from pipelines.images.options import Images
+from pipelines.images.stored import describe, features_of, in_dataset, with_bytes
 from pipelines.job import Done
 from pipelines.ledger import StageStats
 from pipelines.prepare_job import PrepareJob
@@ -22,34 +24,36 @@ from pipelines.schema import REMOVED
 from pipelines.sidecar import open_arrow
 from pipelines.stage import removed_rows
 from pipelines.token_shards import splits
-from pipelines.token_span import TokenShard, token_span
+from pipelines.token_span import TokenShard, TokenSpan, token_span
 
 
 class Layout(NamedTuple):
     """How one split is cut into files.
 
-    tokens: of the whole split.  files: how many.  file_tokens: tokens a file begins after
-    the one before; a document belongs to the file in which its first token falls.
+    tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
+    files: how many.  file_size: of the stream, that a file begins after the one before; a
+    document belongs to the file in which it begins.
     """
 
     split: str
     shards: tuple[TokenShard, ...]
     tokens: int
+    size: int
     files: int
-    file_tokens: int
+    file_size: int
 
 
 def layout(job: PrepareJob, split: str, shards: Sequence[TokenShard], width: int) -> Layout:
     """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
     out = job.recipe.output
-    tokens = sum(s.tokens for s in shards)
+    tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
     if out.seq_len is None:
-        file_tokens = max(out.shard_bytes // width, 1)
-        files = max(-(-tokens // file_tokens), 1)
+        file_size = max(out.shard_bytes // (width if job.recipe.images is None else 1), 1)
+        files = max(-(-size // file_size), 1)
     else:
-        file_tokens = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
-        files = max(-(-(tokens // out.seq_len * out.seq_len) // file_tokens), 1)
-    return Layout(split, tuple(shards), tokens, files, file_tokens)
+        file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
+        files = max(-(-(size // out.seq_len * out.seq_len) // file_size), 1)
+    return Layout(split, tuple(shards), tokens, size, files, file_size)
 
 
 def file_name(number: int, files: int) -> str:
@@ -64,36 +68,53 @@ def split_folder(job: PrepareJob, split: str) -> Path:
 def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     """Write one file of the dataset."""
     path = split_folder(job, plan.split) / file_name(number, plan.files)
-    start = number * plan.file_tokens
-    stop = plan.tokens if number == plan.files - 1 else start + plan.file_tokens
-    seq_len = job.recipe.output.seq_len
-    schema = dataset_schema(_id_type(job, plan), seq_len)
-    span = token_span(_paths(job, plan), start, stop, last=stop == plan.tokens)
-    rows = span.documents() if seq_len is None else span.sequences(seq_len)
+    start = number * plan.file_size
+    stop = plan.size if number == plan.files - 1 else start + plan.file_size
+    schema = dataset_schema(_id_type(job, plan), job.recipe.output.seq_len, job.recipe.images)
+    span = token_span(_paths(job, plan), start, stop, last=stop == plan.size)
     count = 0
     with arrow_stream(path, schema) as writer:
-        for columns in rows:
+        for columns in _rows(job, span):
             batch = pa.record_batch(columns, schema=schema)
             writer.write_batch(batch)
             count += batch.num_rows
     return Done(files=[path], facts={"rows": count})
 
 
-def dataset_schema(id_type: pa.DataType, seq_len: int | None) -> pa.Schema:
+def _rows(job: PrepareJob, span: TokenSpan) -> Iterator[list[pa.Array]]:
+    """The columns of a file, by batch."""
+    seq_len, images = job.recipe.output.seq_len, job.recipe.images
+    if seq_len is not None:
+        yield from span.sequences(seq_len)
+    elif images is None:
+        yield from span.documents()
+    else:
+        for key, rows in span.illustrated():
+            pictures = rows["images"]
+            if images.store == "bytes":
+                pictures = with_bytes(pictures, Spool(job.spool(key)))
+            yield [*(rows[n] for n in ("input_ids", "doc_id", "id", "source")), pictures]
+
+
+def dataset_schema(
+    id_type: pa.DataType, seq_len: int | None, images: Images | None = None
+) -> pa.Schema:
     """Columns of the dataset.
 
-    One row a document: input_ids, doc_id, id, source. Packed: input_ids of `seq_len`, and
-    where the sequence begins: in document `doc_id`, `doc_offset` tokens from its start.
+    One row a document: input_ids, doc_id, id, source, and images where a recipe has them. Packed:
+    input_ids of `seq_len`, and where the sequence begins: in document `doc_id`, `doc_offset`
+    tokens from its start.
     """
     if seq_len is None:
-        return pa.schema(
-            [
-                pa.field("input_ids", pa.list_(id_type)),
-                pa.field("doc_id", pa.uint64()),
-                pa.field("id", pa.string()),
-                pa.field("source", pa.string()),
-            ]
-        )
+        fields = [
+            pa.field("input_ids", pa.list_(id_type)),
+            pa.field("doc_id", pa.uint64()),
+            pa.field("id", pa.string()),
+            pa.field("source", pa.string()),
+        ]
+        if images is not None:
+            fields.append(pa.field("images", in_dataset(images)))
+        return pa.schema(fields)
     return pa.schema(
         [
             pa.field("input_ids", pa.list_(id_type, seq_len)),
@@ -120,7 +141,8 @@ def write_state(
     paths = []
     for plan, made in zip(plans, digests, strict=True):
         folder = split_folder(job, plan.split)
-        schema = dataset_schema(_id_type(job, plan), job.recipe.output.seq_len)
+        recipe = job.recipe
+        schema = dataset_schema(_id_type(job, plan), recipe.output.seq_len, recipe.images)
         state: dict[str, Any] = {
             "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
             "_fingerprint": digest_of(made)[:16],
@@ -130,11 +152,10 @@ def write_state(
             "_output_all_columns": False,
             "_split": plan.split,
         }
-        features = datasets.Features.from_arrow_schema(schema)
         info = {
             "citation": "",
-            "description": "",
-            "features": features.to_dict(),
+            "description": describe(recipe.engine(), recipe.images),
+            "features": features_of(schema, recipe.images).to_dict(),
             "homepage": "",
             "license": "",
         }

@@ -80,6 +80,3 @@ class NearDedup(Config):
             "rows": lsh.rows,
             "scope": self.scope,
         }
-
-
-DEDUP = (ExactDedup, NearDedup)  # steps that need keys of all documents at once

@@ -1,13 +1,15 @@
 """What a run would do, before it does anything: inputs, shards, steps, disk needed and free."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.passes import duplicate_finders, passes
+from pipelines.images.options import Images
+from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.prepare import plan_run
 from pipelines.recipe import Recipe, step_name
-from pipelines.tokenize import load_engine
+from pipelines.shard import SourceShard
 
 # Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4
@@ -23,20 +25,18 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
         ConfigError: as the run itself would.
     """
     plan = plan_run(recipe)
-    engine = load_engine(recipe.tokenizer, recipe.output.dtype)
+    engine = recipe.engine()
     parts = passes(recipe.steps)
-    text = sum(shard.bytes for shard in plan.shards)
+    text = sum(shard.bytes for shard in plan.shards if not _holds_images(shard))
     token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize
-    scratch = sum(
-        text * FILTERED_FRAC
-        + (text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0)
-        for part in parts[:-1]
-    )
     need = {
-        "intermediates": round(scratch),
+        "intermediates": round(sum(_scratch(text, part) for part in parts[:-1])),
         "token shards": round(token_bytes),
         "dataset": round(token_bytes),
     }
+    if recipe.images is not None:
+        images = _image_bytes(recipe.images, plan.shards, len(parts))
+        need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
     return {
         "name": recipe.name,
         "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],
@@ -56,6 +56,30 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
             "scratch_bytes_per_doc": SCRATCH_BYTES_PER_DOC,
         },
     }
+
+
+def _scratch(text: int, part: Pass) -> float:
+    """Bytes between a pass and the next."""
+    sidecars = text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
+    return text * FILTERED_FRAC + sidecars
+
+
+def _holds_images(shard: SourceShard) -> bool:
+    return shard.images is not None or shard.format in ("webdataset", "markdown")
+
+
+def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -> dict[str, int]:
+    """Bytes of images by what they are written to: on the safe side, all that inputs with images
+    are, and nothing removed.
+    """
+    found = sum(shard.bytes for shard in shards if _holds_images(shard))
+    stored = images.store == "bytes"
+    made = {
+        "images between passes": stored or (images.webdataset and n_passes > 1),
+        "dataset": stored,
+        "webdataset": images.webdataset,
+    }
+    return {name: found for name, wanted in made.items() if wanted}
 
 
 def _existing(path: Path) -> Path:

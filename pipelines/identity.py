@@ -18,7 +18,6 @@ from pipelines.recipe import Recipe
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Plan
 from pipelines.store import InputFile
-from pipelines.tokenize import load_engine
 
 # Raise it when the same recipe and input make other output bytes.
 # 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
@@ -27,7 +26,7 @@ OUTPUT_VERSION = "2"
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
     """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
-    engine = load_engine(recipe.tokenizer, recipe.output.dtype)
+    engine = recipe.engine()
     return {
         "recipe": recipe.identity(),
         **plan.identity(),

@@ -138,7 +138,9 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     manifest = open_run(out)
-    plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
+    plan = plan_inputs(
+        recipe.inputs, recipe.shard_bytes, limits=recipe.limits, images=recipe.images is not None
+    )
     now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
     if now != manifest["identity"]["inputs"]:
         raise ConfigError(

@@ -10,14 +10,49 @@ import numpy as np
 TOTAL = "total"  # all sources together
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """value: None without anything to divide by.  se: standard error over shards, or None."""
+
+    value: float | None
+    se: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Illustrations:
+    """Counts of the images of documents that reached the tokenizer, and ratios.
+
+    A sample is a document. Bytes and pixels are of images of which they are known, bytes as
+    encoded; a token that stands for an image is none of text.
+
+    bytes_per_token, bytes_per_doc: of images and text (UTF-8) together.
+    """
+
+    images: int
+    image_bytes: int
+    image_tokens: int
+    bytes_per_token: Ratio
+    bytes_per_doc: Ratio
+    image_bytes_per_doc: Ratio
+    images_per_doc: Ratio
+    bytes_per_image: Ratio
+    pixels_per_image: Ratio
+    tokens_per_image: Ratio
+    tokens_per_doc: Ratio
+    text_tokens_per_doc: Ratio
+    text_bytes_per_doc: Ratio
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """Counts over the documents that reached the tokenizer, and the two bytes per token.
 
     text_bytes: UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization.
+    text_bytes_per_token: of tokens that stand for text.
     stored_bytes: bytes of the dataset's files, format included; a source's share is by tokens.
     *_se: standard error of the ratio over shards (linearised); None for fewer than two shards.
     shards: how many of them held documents.
+    images: None in a run of text alone, whose JSON does not have it.
     """
 
     docs: int
@@ -30,9 +65,13 @@ class Measurement:
     text_bytes_per_token_se: float | None
     stored_bytes_per_token: float | None
     stored_bytes_per_token_se: float | None
+    images: Illustrations | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        made = asdict(self)
+        if self.images is None:
+            del made["images"]
+        return made
 
 
 def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: int) -> dict[str, Measurement]:
@@ -40,7 +79,9 @@ def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: int) -> dict[str,
 
     Args:
         shards: of each shard: source, docs, chars, text_bytes, tokens, and token_file_bytes
-            (what it takes as stored, the measure of how stored bytes vary from shard to shard).
+            (what it takes as stored, the measure of how stored bytes vary from shard to shard);
+            of a run with images also `images`: images, image_bytes, image_tokens, pixels, and of
+            how many images bytes and pixels are known, with_bytes and with_size.
         stored_bytes: of the whole dataset on disk.
     """
     spread = sum(s["token_file_bytes"] for s in shards if s["docs"])
@@ -80,7 +121,7 @@ def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
     held = [s for s in shards if s["docs"]]
     tokens = [s["tokens"] for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
-    text, text_se = ratio_and_error([s["text_bytes"] for s in held], tokens)
+    text, text_se = ratio_and_error([s["text_bytes"] for s in held], _text_tokens(held))
     per_token, per_token_se = ratio_and_error(stored, tokens)
     return Measurement(
         docs=sum(s["docs"] for s in held),
@@ -93,4 +134,32 @@ def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
         text_bytes_per_token_se=text_se,
         stored_bytes_per_token=per_token,
         stored_bytes_per_token_se=per_token_se,
+        images=_illustrations(held) if any("images" in s for s in shards) else None,
     )
+
+
+def _text_tokens(shards: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [s["tokens"] - s.get("images", {}).get("image_tokens", 0) for s in shards]
+
+
+def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
+    """shards: those that held documents."""
+    names = ("images", "image_bytes", "image_tokens", "pixels", "with_bytes", "with_size")
+    of = {name: [s["images"][name] for s in shards] for name in names}
+    docs, tokens, text_bytes = ([s[n] for s in shards] for n in ("docs", "tokens", "text_bytes"))
+    both = [image + text for image, text in zip(of["image_bytes"], text_bytes, strict=True)]
+    ratios: dict[str, tuple[list[int], list[int]]] = {
+        "bytes_per_token": (both, tokens),
+        "bytes_per_doc": (both, docs),
+        "image_bytes_per_doc": (of["image_bytes"], docs),
+        "images_per_doc": (of["images"], docs),
+        "bytes_per_image": (of["image_bytes"], of["with_bytes"]),
+        "pixels_per_image": (of["pixels"], of["with_size"]),
+        "tokens_per_image": (of["image_tokens"], of["images"]),
+        "tokens_per_doc": (tokens, docs),
+        "text_tokens_per_doc": (_text_tokens(shards), docs),
+        "text_bytes_per_doc": (text_bytes, docs),
+    }
+    counts = {name: sum(of[name]) for name in ("images", "image_bytes", "image_tokens")}
+    made = {name: Ratio(*ratio_and_error(*parts)) for name, parts in ratios.items()}
+    return Illustrations(**counts, **made)

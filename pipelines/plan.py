@@ -18,15 +18,20 @@ from typing import NamedTuple
 from pipelines.errors import ConfigError, InputError
 from pipelines.read.arrow import cut_arrow
 from pipelines.read.columns import Columns, Piece
+from pipelines.read.img2dataset import is_beside, sidecars, unlisted
 from pipelines.read.jsonl import cut_jsonl
 from pipelines.read.limits import Limits
-from pipelines.read.names import compression_of, format_of
+from pipelines.read.names import belongs_beside, compression_of, fits, format_of
 from pipelines.read.parquet import cut_parquet, parquet_rows
 from pipelines.read.saved import SavedDataset, belongs_to, find_saved
 from pipelines.read.text import group_texts
+from pipelines.read.webdataset import cut_webdataset
 from pipelines.shard import FailedInput, Input, Plan, ShardFormat, SourceShard
 from pipelines.store import InputFile, expand
 
+ILLUSTRATED: frozenset[ShardFormat | None] = frozenset({"webdataset", "markdown"})  # have images
+WHOLE = frozenset({"text", "markdown"})  # each file is one document
+STREAMED = frozenset({"jsonl", "webdataset"})  # the others compress inside the file, if at all
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 
 
@@ -34,6 +39,7 @@ class _Source(NamedTuple):
     number: int
     wanted: Input
     in_recipe: bool
+    with_images: bool
 
     @property
     def place(self) -> str:
@@ -50,6 +56,7 @@ class _Found(NamedTuple):
 
     file: InputFile
     format: ShardFormat
+    sidecar: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +74,14 @@ def plan_inputs(
     *,
     limits: Limits | None = None,
     in_recipe: bool = True,
+    images: bool = False,
 ) -> Plan:
     """Find, inspect and cut all inputs.
 
     A file that cannot be cut goes to `failed`, and the rest goes on.
 
     in_recipe: whether whoever named the inputs wrote a recipe, or paths on a command line.
+    images: whether images are read too; without, tars of samples are no input.
 
     Raises:
         ConfigError: an input is not there, may not be read, or its format cannot be told.
@@ -83,8 +92,9 @@ def plan_inputs(
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
-        source = _Source(index, wanted, in_recipe)
+        source = _Source(index, wanted, in_recipe, images)
         mine = _expanded(source)
+        mine += unlisted(mine) if images else []
         selection = _selected(source, mine)
         files += mine
         skipped += selection.skipped
@@ -113,27 +123,56 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
     datasets = _datasets(source, files) if wanted.format in (None, "dataset") else []
     chosen = [d for d in datasets if wanted.split in (None, d.split)]
     others = [f for f in files if not belongs_to(f, datasets)]
+    tables = sidecars(others) if source.with_images else {}
+    others = [f for f in others if not is_beside(f, tables.values())]
     found: list[_Found] = []
     if wanted.format is None:
-        found = [_Found(f, kind) for f in others if (kind := format_of(f.name)) is not None]
+        kinds = [(f, _format_of(source, f)) for f in others]
+        found = [_Found(f, kind) for f, kind in kinds if kind is not None]
     elif wanted.format != "dataset":
-        every = wanted.format == "text"
-        alike = [f for f in others if every or format_of(f.name) == wanted.format]
+        alike = [f for f in others if fits(f.name, wanted.format)]
         found = [_Found(f, wanted.format) for f in alike or others]
     if files and not found and not datasets:
-        way = "say which in the recipe, as {path: …, format: text}"
-        if not source.in_recipe:
-            way = "rename them, as NAME.txt for text; see README for the others"
-        raise ConfigError(f"{source.where}: {_names(others)} tell no format; {way}")
+        raise _no_format(source, others)
+    illustrated = wanted.images is not None or any(f.format in ILLUSTRATED for f in found)
+    if illustrated and not source.with_images:
+        raise _no_images(source, others)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in found]
     placed += [(posixpath.dirname(f.path), _Found(f, "arrow")) for d in chosen for f in d.files]
     taken = {f.file.path for f in found}
     return _Selection(
-        found=[f for _, f in sorted(placed, key=itemgetter(0))],
-        skipped=[f.path for f in others if f.path not in taken],
+        found=[
+            f._replace(sidecar=tables.get(f.file.path))
+            for _, f in sorted(placed, key=itemgetter(0))
+        ],
+        skipped=[
+            f.path
+            for f in others
+            if f.path not in taken and not belongs_beside(f.name, wanted.format)
+        ],
         missing=[path for d in chosen for path in d.missing],
     )
+
+
+def _format_of(source: _Source, file: InputFile) -> ShardFormat | None:
+    """The format of a file to read, told by its name."""
+    kind = format_of(file.name)
+    return kind if source.with_images or kind not in ILLUSTRATED else None
+
+
+def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
+    if any(format_of(f.name) in ILLUSTRATED for f in files):
+        return _no_images(source, files)
+    way = "say which in the recipe, as {path: …, format: text}"
+    if not source.in_recipe:
+        way = "rename them, as NAME.txt for text; see README for the others"
+    return ConfigError(f"{source.where}: {_names(files)} tell no format; {way}")
+
+
+def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
+    way = "add images: {} to the recipe" if source.in_recipe else "`prepare` reads them"
+    return ConfigError(f"{source.where}: images with texts in {_names(files)}; {way}")
 
 
 def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]:
@@ -164,17 +203,18 @@ def _cut(
             return e
 
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look, [f for f in found if f.format != "text"])
+        looks = pool.map(look, [f for f in found if f.format not in WHOLE])
+        tars = sum(f.format == "webdataset" for f in found)
         for kind, run in groupby(found, key=lambda f: f.format):
-            if kind == "text":
-                yield from _text_shards(source, [f.file for f in run], shard_bytes)
+            if kind in WHOLE:
+                yield from _text_shards(source, list(run), shard_bytes)
                 continue
             for item in run:
                 pieces = next(looks)
                 if isinstance(pieces, InputError):
                     yield _failed(source, item, pieces)
                 else:
-                    yield from (_shard(source, item, piece) for piece in pieces)
+                    yield from (_shard(source, item, piece, tars > 1) for piece in pieces)
 
 
 def _pieces(item: _Found, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -183,12 +223,16 @@ def _pieces(item: _Found, wanted: Input, shard_bytes: int, limits: Limits) -> li
         return cut_jsonl(
             item.file, wanted, compression=compression, shard_bytes=shard_bytes, limits=limits
         )
+    if item.format == "webdataset":
+        return cut_webdataset(item.file, wanted)
     cut: Callable[..., list[Piece]] = cut_parquet if item.format == "parquet" else cut_arrow
     return cut(item.file, wanted, shard_bytes=shard_bytes)
 
 
-def _shard(source: _Source, item: _Found, piece: Piece) -> SourceShard:
-    text, id_, url = piece.columns
+def _shard(source: _Source, item: _Found, piece: Piece, several: bool = False) -> SourceShard:
+    """A piece as a shard.  several: the input has other tars, whose samples may share keys."""
+    text, id_, url, images = piece.columns
+    of_images = images is not None or item.format == "webdataset"
     return SourceShard(
         key="",
         ordinal=0,
@@ -197,7 +241,7 @@ def _shard(source: _Source, item: _Found, piece: Piece) -> SourceShard:
         format=item.format,
         paths=(item.file.path,),
         names=(item.file.name,),
-        compression=compression_of(item.file.name) if item.format == "jsonl" else None,
+        compression=compression_of(item.file.name) if item.format in STREAMED else None,
         start=piece.start,
         stop=piece.stop,
         first_row=piece.first_row,
@@ -205,16 +249,20 @@ def _shard(source: _Source, item: _Found, piece: Piece) -> SourceShard:
         id=id_,
         url=url,
         bytes=piece.bytes,
+        images=images,
+        captions=source.wanted.captions if of_images else None,
+        sidecar=item.sidecar,
+        prefix=f"{item.file.name}/" if several and item.format == "webdataset" else None,
     )
 
 
 def _text_shards(
-    source: _Source, files: Sequence[InputFile], shard_bytes: int
+    source: _Source, found: Sequence[_Found], shard_bytes: int
 ) -> Iterator[SourceShard]:
     whole = Piece(Columns("text", None, None), 0, None, bytes=0)
-    for group in group_texts(files, shard_bytes):
+    for group in group_texts([f.file for f in found], shard_bytes):
         yield replace(
-            _shard(source, _Found(group[0], "text"), whole),
+            _shard(source, _Found(group[0], found[0].format), whole),
             paths=tuple(f.path for f in group),
             names=tuple(f.name for f in group),
             bytes=sum(f.bytes for f in group),

@@ -14,6 +14,7 @@ from pipelines.drive import Execute, Finished, drive
 from pipelines.errors import ConfigError
 from pipelines.finished import manifest, read_report
 from pipelines.identity import open_job
+from pipelines.images.stored import check_shards
 from pipelines.manifest import held
 from pipelines.passes import decontamination
 from pipelines.plan import plan_inputs
@@ -27,7 +28,16 @@ from pipelines.summary import summarize
 
 REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished
-KEPT = ("dataset", "removed", "removed-images", "thumbnails", "overlaps", "pieces")
+KEPT = (
+    "dataset",
+    "webdataset",
+    "removed",
+    "removed-images",
+    "removed-paragraphs",
+    "thumbnails",
+    "overlaps",
+    "pieces",
+)
 
 
 def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
@@ -73,15 +83,18 @@ def plan_run(recipe: Recipe) -> Plan:
 
     Raises:
         ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
-            there, or is a file of the inputs.
+            there, or is a file of the inputs; or images cannot be referenced where they are.
     """
     step = decontamination(recipe.steps)
     for mistake in inside(step.benchmarks, [i.path for i in recipe.inputs]) if step else ():
         raise ConfigError(str(mistake))
-    plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
+    plan = plan_inputs(
+        recipe.inputs, recipe.shard_bytes, limits=recipe.limits, images=recipe.images is not None
+    )
     if not plan.shards:
         cause = f": {plan.failed[0].message}" if plan.failed else ""
         raise ConfigError(f"{recipe.name}: no input can be read{cause}")
+    check_shards(recipe.images, plan.shards)
     return plan
 
 

@@ -6,15 +6,20 @@ OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted a
 OUT/11-keys/…          sidecars: digests, signatures, band keys
 OUT/12-edges/…         verified pairs of near duplicates, a file for each band
 OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
+OUT/13-same_url, 13-same_images  likewise
 OUT/15-found/…         of the documents in 10-filtered that have n-grams of benchmarks: which, where
 OUT/16-ignored/…       n-grams that count for nothing, what of the benchmarks is in the corpus
 OUT/17-images/…        bytes of the images of 10-filtered, one behind the other
+OUT/18-units/…         sidecars with a row for each image, or paragraph: its keys
+OUT/19-repeated/…      of those the ones that the corpus has too often
 OUT/90-tokens/…        ids by input shard
 OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
 OUT/pieces/…           a row for every piece of a document that was cut: what it was part of
+OUT/webdataset/…       what is left, as tars of samples
 OUT/removed-images/…   a row for every image that left a document
+OUT/removed-paragraphs/…  a row for every paragraph that the corpus has too often
 OUT/thumbnails/…       some of the images kept and removed, small
 OUT/receipts/…         proof of each piece of work
 """
@@ -51,7 +56,7 @@ class PrepareJob(Job):
         return self.out / f"{pass_index + 1}2-edges" / f"band-{band:02d}.arrow"
 
     def duplicates(self, pass_index: int, step: str, key: str) -> Path:
-        number = {"exact": 3, "near": 4}[step]
+        number = 4 if step == "near" else 3
         return self.out / f"{pass_index + 1}{number}-{step}" / f"part-{key}.arrow"
 
     def tokens(self, split: str, key: str) -> Path:
@@ -70,14 +75,31 @@ class PrepareJob(Job):
     def contamination(self, pass_index: int) -> Path:
         return self.out / f"{pass_index + 1}6-ignored" / "contamination.json"
 
+    def units(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}8-units" / f"part-{key}.arrow"
+
+    def repeated(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}9-repeated" / f"part-{key}.arrow"
+
+    def runs(self, pass_index: int) -> Path:
+        return self.out / f"{pass_index + 1}9-repeated" / "runs.arrow"
+
     def removed(self, pass_index: int, key: str) -> Path:
         return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
 
     def removed_images(self, pass_index: int, key: str) -> Path:
         return self.out / "removed-images" / f"part-{key}.{pass_index}.parquet"
 
+    def removed_paragraphs(self, pass_index: int, key: str) -> Path:
+        return self.out / "removed-paragraphs" / f"part-{key}.{pass_index}.parquet"
+
     def thumbnails(self, pass_index: int, key: str) -> Path:
         return self.out / "thumbnails" / f"part-{key}.{pass_index}.parquet"
+
+    def webdataset(self, split: str, key: str) -> Path:
+        folder = self.out / "webdataset"
+        parted = self.recipe.output.validation_frac > 0.0
+        return (folder / split if parted else folder) / f"part-{key}.tar"
 
     def spool(self, key: str) -> Path:
         return self.out / "17-images" / f"part-{key}.bin"

@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -26,9 +27,10 @@ from pipelines.filters.c4 import C4
 from pipelines.images.options import Images
 from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
+from pipelines.repeats.steps import REPEATS, SAME
 from pipelines.shard import Input
 from pipelines.stages import STAGES
-from pipelines.tokenize import Tokenizer
+from pipelines.tokenize import Engine, Tokenizer, load_engine
 from sizing.errors import PlanError
 from sizing.plan.load import StrictLoader
 
@@ -37,6 +39,7 @@ STEPS: dict[str, type[Config]] = {
     **STAGES,
     "exact": ExactDedup,
     "near": NearDedup,
+    **{step.name: step for step in (*SAME, *REPEATS)},
     "decontaminate": Decontaminate,
 }
 
@@ -152,12 +155,48 @@ class Recipe(Config):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _steps_have_the_images_they_need(self) -> "Recipe":
+        for step in self.steps if self.images is None else ():
+            if getattr(step, "needs_images", False):
+                raise ValueError(
+                    f"step {step_name(step)!r} is about images, and the recipe has no section"
+                    " 'images'; add one, 'images: {}' will do"
+                )
+        return self
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _one_alone(cls, inputs: Any) -> Any:
+        if not inputs:
+            raise ValueError("no input; write inputs: [{path: …}], or --set inputs=PATH")
+        return inputs if isinstance(inputs, list | tuple) else [inputs]
+
     @field_validator("inputs")
     @classmethod
     def _no_source_is_called_total(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
         if any(i.source_name == TOTAL for i in inputs):
             raise ValueError(f"a source cannot be called {TOTAL!r}: reports use it for all of them")
         return inputs
+
+    @field_validator("output")
+    @classmethod
+    def _images_stay_whole(cls, output: Output, info: ValidationInfo) -> Output:
+        if info.data.get("images") is not None and output.seq_len is not None:
+            raise ValueError(
+                f"sequences of {output.seq_len} tokens would part documents from their images;"
+                " leave output.seq_len out in a recipe with images"
+            )
+        return output
+
+    def engine(self) -> Engine:
+        """The tokenizer, loaded once a process.
+
+        Raises:
+            ConfigError: see `load_engine`.
+        """
+        token = None if self.images is None else self.images.token
+        return load_engine(self.tokenizer, self.output.dtype, token)
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON; `run` does not."""

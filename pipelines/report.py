@@ -35,7 +35,10 @@ LEFT = (
     "Only n-gram overlaps count here: edited copies of items stay. Search the dataset with"
     " tokenmill contamination to see them, and with --containment none to see what else is left."
 )
-CORPUS_WIDE = ("exact", "near", "decontaminate")
+CORPUS_WIDE = (
+    *("exact", "near", "same_url", "same_images"),
+    *("repeated_images", "near_images", "repeated_paragraphs", "decontaminate"),
+)
 
 
 def write_report(out: Path, report: dict[str, Any]) -> None:

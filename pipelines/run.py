@@ -3,9 +3,10 @@
 index? ─ pass 0 ─ exact ─ bands ─ near ─ decontaminate ─ pass 1 ─ … ─ dataset files ─ dataset state
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.config import Config
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
 from pipelines.decontaminate import Decontaminate
@@ -19,11 +20,23 @@ from pipelines.passes import Pass, decontamination, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of, valid_receipt
 from pipelines.recipe import step_name
+from pipelines.repeats.count import find_repeats
+from pipelines.repeats.near import find_near_images
+from pipelines.repeats.same import find_same
+from pipelines.repeats.steps import SAME, NearImages, RepeatedImages, RepeatedParagraphs
 from pipelines.shard import Plan
 from pipelines.shard_pass import run_pass
 from pipelines.token_shards import splits
 from pipelines.token_span import TokenShard
-from pipelines.tokenize import load_engine
+
+FINDERS: dict[type[Config], Callable[..., Done]] = {
+    ExactDedup: find_exact,
+    NearDedup: find_near,
+    RepeatedImages: find_repeats,
+    RepeatedParagraphs: find_repeats,
+    NearImages: find_near_images,
+    Decontaminate: find_ignored,
+}
 
 
 @dataclass(kw_only=True)
@@ -88,36 +101,45 @@ def _corpus_wide(
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
     args = (part.index, part.after, keys)
     for step in part.after:
-        name = f"{step_name(step)}-{part.index}"
-        if isinstance(step, ExactDedup):
-            works = [Work(step=name, key="all", inputs=inputs, call=find_exact, args=args)]
-        elif isinstance(step, NearDedup):
-            bands = [
-                Work(
-                    step=f"bands-{part.index}",
-                    key=f"band-{band:02d}",
-                    inputs=inputs,
-                    call=find_edges,
-                    args=(*args, band),
-                )
-                for band in range(step.lsh().bands)
-            ]
-            found = yield from do_phase(
-                Phase(name="bands", works=tuple(bands), whole=True), finished
-            )
+        if isinstance(step, NearDedup):
+            found = yield from _bands(part, step, inputs, args, finished)
             inputs = digest_of([inputs, *(r.digest for r in found.values())])
-            works = [Work(step=name, key="all", inputs=inputs, call=find_near, args=args)]
-        elif isinstance(step, Decontaminate):
-            works = [Work(step=name, key="all", inputs=inputs, call=find_ignored, args=args)]
+        call, more = _finder(step)
+        name = f"{step_name(step)}-{part.index}"
+        works = [Work(step=name, key="all", inputs=inputs, call=call, args=(*args, *more))]
         phase = Phase(name=step_name(step), works=tuple(works), whole=True)
         found = yield from do_phase(phase, finished)
         inputs = digest_of([inputs, *(r.digest for r in found.values())])
     return inputs
 
 
+def _finder(step: Config) -> tuple[Callable[..., Done], tuple[Config, ...]]:
+    """What does the corpus-wide work of a step, and what it is told beside the rest."""
+    if isinstance(step, SAME):
+        return find_same, (step,)
+    return FINDERS[type(step)], ()
+
+
+def _bands(
+    part: Pass, step: NearDedup, inputs: str, args: tuple[object, ...], finished: Finished
+) -> Phases[dict[str, Receipt]]:
+    """The pairs of near duplicates, a work for each band."""
+    works = [
+        Work(
+            step=f"bands-{part.index}",
+            key=f"band-{band:02d}",
+            inputs=inputs,
+            call=find_edges,
+            args=(*args, band),
+        )
+        for band in range(step.lsh().bands)
+    ]
+    return (yield from do_phase(Phase(name="bands", works=tuple(works), whole=True), finished))
+
+
 def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
-    width = load_engine(job.recipe.tokenizer, job.recipe.output.dtype).dtype.itemsize
+    width = job.recipe.engine().dtype.itemsize
     plans = tuple(layout(job, split, _token_shards(made, split), width) for split in splits(job))
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
     works = tuple(
@@ -150,7 +172,13 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
 
 def _token_shards(made: Iterable[Receipt], split: str) -> list[TokenShard]:
     return [
-        TokenShard(r.key, m["tokens"][split], m["docs"][split], m["text_bytes"][split])
+        TokenShard(
+            r.key,
+            m["tokens"][split],
+            m["docs"][split],
+            m["text_bytes"][split],
+            m.get("sizes", m["tokens"])[split],
+        )
         for r in made
         for m in [r.facts["measured"]]
     ]

@@ -89,7 +89,7 @@ REMOVED_IMAGE = pa.schema(
         pa.field("value", pa.float64()),
         pa.field("detail", pa.string()),
         pa.field("bytes", pa.int64()),
-        # for repeats: the image kept in its place
+        # for repeats: the image kept in its place, or the first of them where none is kept
         pa.field("duplicate_of", pa.uint64()),
         pa.field("duplicate_number", pa.int32()),
     ],

@@ -11,41 +11,58 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from pipelines.config import Config, FilePath
 from pipelines.receipt import digest_of
 from pipelines.store import InputFile
 
-ShardFormat = Literal["jsonl", "parquet", "arrow", "text"]
+ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown"]
+Captions = Literal["join", "first", "longest"]
+OF_IMAGES = frozenset(
+    {"images", "captions", "prefix", "sidecar"}
+)  # fields that no shard of text has
 
 
 class Input(Config):
-    """One source of documents.
+    """One source of documents; its path alone will do where nothing else is to be said.
 
     path: file, folder or pattern, local or s3:// (see `pipelines.store`).
     source: name of the source in every report; the stem of the path if not given.
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
-        document, whatever its name.
+        document, whatever its name. "webdataset" are tars of samples, "markdown" documents with
+        references to images: both for recipes with `images`.
     split: of a saved dataset with several; all of them, in order, if not given.
-    text, id, url: names of the columns; common names are looked for if not given.
+    text, id, url: names of the columns, of tars of the fields in .json; common names are looked
+        for if not given.
+    images: name of the column with images: their bytes, structs of bytes and path as `datasets`
+        has them, or URLs; or lists of those. None reads text alone.
+    captions: what becomes of several captions of one image: joined as lines, or one of them.
     weight: how often to repeat the source; only 1.0 so far.
     """
 
     path: FilePath
     source: str | None = None
-    format: Literal["jsonl", "parquet", "arrow", "text", "dataset"] | None = None
+    format: ShardFormat | Literal["dataset"] | None = None
     split: str | None = None
     text: str | None = None
     id: str | None = None
     url: str | None = None
+    images: str | None = None
+    captions: Captions = "join"
     weight: float = 1.0
 
     @model_validator(mode="before")
     @classmethod
     def _name_the_source(cls, data: Any) -> Any:
         """Name it by the path as it was written: the dataset must not know where it was made."""
+        data = {"path": data} if isinstance(data, str) else data
         if isinstance(data, dict) and isinstance(data.get("path"), str):
             return {**data, "source": data.get("source") or named_by(data["path"])}
         return data
@@ -56,6 +73,12 @@ class Input(Config):
         if weight != 1.0:
             raise ValueError("repeating or thinning a source is not supported yet; leave it at 1.0")
         return weight
+
+    @model_serializer(mode="wrap")
+    def _as_before_there_were_images(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs of text keep the identity they had."""
+        unsaid = {"images": None, "captions": "join"}
+        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
     @property
     def source_name(self) -> str:
@@ -90,6 +113,9 @@ class SourceShard:
         byte of the file, for "parquet" row groups by number.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
+    images, captions: as in `Input`; None where there is no such column.
+    prefix: what ids begin with, where other tars of the input may have the same keys.
+    sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
     bytes: uncompressed size, estimated where only reading would tell.
     """
 
@@ -108,6 +134,10 @@ class SourceShard:
     id: str | None = None
     url: str | None = None
     bytes: int = 0
+    images: str | None = None
+    captions: Captions | None = None
+    prefix: str | None = None
+    sidecar: str | None = None
 
     @property
     def chain(self) -> str:
@@ -116,7 +146,8 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        data = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        return {k: v for k, v in data.items() if k not in OF_IMAGES or v is not None}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":

@@ -12,13 +12,17 @@ from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.found import FOUND
 from pipelines.contamination.search import search
 from pipelines.images.blobs import Blobs, Spool, spool_file
+from pipelines.images.stored import check_references
+from pipelines.images.webdataset_out import TarShards
 from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
-from pipelines.passes import Pass, decontamination, duplicate_finders
+from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
 from pipelines.prepare_job import PrepareJob
 from pipelines.read.account import damages, read_stats
 from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
+from pipelines.repeats.steps import NearImages
+from pipelines.repeats.units import unit_schema, units_maker
 from pipelines.schema import DOCUMENT, ILLUSTRATED
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage
@@ -79,8 +83,10 @@ def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[Illustr
         tally.image_receipts(batch.failed_images)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
+        tally.note(batch.notes)
         tally.blobs = batch.blobs
         if batch.documents.num_rows:
+            check_references(batch.documents, recipe.images, shard)
             yield batch.documents, batch.blobs
 
 
@@ -90,10 +96,13 @@ def _sink(
     """Where a pass puts its documents: a file and sidecars for corpus-wide steps, or tokens."""
     if not part.after:
         tokens = tally.tokens = TokenShards(job, shard, files)
-        tally.paths += tokens.paths
+        tars = TarShards(job, shard, files)
+        tally.paths += [*tokens.paths, *tars.paths]
+        set_down = _spooled(job, part, shard, files, tally)
 
         def encode(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
-            tally.count("tokenize", tokens.write(batch, blobs))
+            tars.write(batch, blobs)
+            tally.count("tokenize", tokens.write(set_down(batch, blobs)))
             tally.ended(batch)
 
         return encode
@@ -108,8 +117,10 @@ def _sink(
         *_write_keys(job, part, shard, files, tally),
         *_write_found(job, part, shard, files, tally),
     ]
+    write_units = _write_units(job, part, shard, files, tally)
 
     def write(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
+        write_units(batch, blobs)
         batch = spooled(batch, blobs)
         for write_sidecar in writes:
             write_sidecar(batch)
@@ -121,12 +132,20 @@ def _spooled(
     job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
 ) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
     """What sets the images' bytes down, once: later passes find them where the first left them."""
-    if part.index or job.recipe.images is None or not job.recipe.images.keeps_bytes:
+    if part.index or not _needs_spool(job, part):
         return lambda batch, blobs: batch
     path = job.spool(shard.key)
     tally.paths.append(path)
     spool = files.enter_context(spool_file(path))
     return lambda batch, blobs: batch if blobs is None else spool.write(batch, blobs)
+
+
+def _needs_spool(job: PrepareJob, part: Pass) -> bool:
+    """Whether anything later looks at the bytes; tars are written of what is in memory still."""
+    images = job.recipe.images
+    if images is None or not part.after:
+        return images is not None and images.store == "bytes"
+    return images.keeps_bytes or any(isinstance(step, NearImages) for step in job.recipe.steps)
 
 
 def _write_keys(
@@ -153,3 +172,16 @@ def _write_found(
     tally.paths.append(path)
     found = files.enter_context(arrow_file(path, FOUND, compression="lz4"))
     yield lambda batch: found.write_batch(search(batch, index, shard.source))
+
+
+def _write_units(
+    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
+) -> Callable[[pa.RecordBatch, Blobs | None], None]:
+    """What writes the keys of images or paragraphs, for a step that takes some of them out."""
+    step = repeats(part.after)
+    if step is None:
+        return lambda batch, blobs: None
+    path, units_of = job.units(part.index, shard.key), units_maker(step, job.recipe.images)
+    tally.paths.append(path)
+    units = files.enter_context(arrow_file(path, unit_schema(step)))
+    return lambda batch, blobs: units.write_batch(units_of(batch, blobs))

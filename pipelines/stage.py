@@ -7,7 +7,7 @@ A stage is a frozen config object, called. It does no I/O, keeps no state and kn
 no orchestrator. Whatever needs more than one batch (duplicates to cluster) is not a stage.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -27,12 +27,14 @@ class StageResult(NamedTuple):
 
     images: a row of schema REMOVED_IMAGE for each image that the stage took out of a document,
     kept or not; None for a stage that knows nothing of images.
+    notes: what else the stage counted, by name.
     """
 
     kept: pa.RecordBatch
     removed: pa.RecordBatch
     stats: StageStats
     images: pa.RecordBatch | None = None
+    notes: Mapping[str, int] | None = None
 
 
 class Stage(Protocol):

@@ -5,6 +5,11 @@ from pipelines.filters.c4 import C4
 from pipelines.filters.fineweb import FineWeb
 from pipelines.filters.gopher_quality import GopherQuality
 from pipelines.filters.gopher_repetition import GopherRepetition
+from pipelines.images.captions import Captions
+from pipelines.images.interleaved_text import InterleavedText
+from pipelines.images.once import ImageOnce
+from pipelines.images.rules import ImageRules
+from pipelines.images.scores import DocumentScores, ImageScores
 from pipelines.normalize import Normalize
 
 STAGES: dict[str, type[Config]] = {
@@ -13,4 +18,10 @@ STAGES: dict[str, type[Config]] = {
     "gopher_quality": GopherQuality,
     "gopher_repetition": GopherRepetition,
     "fineweb": FineWeb,
+    "images": ImageRules,
+    "image_once": ImageOnce,
+    "captions": Captions,
+    "interleaved_text": InterleavedText,
+    "image_scores": ImageScores,
+    "document_scores": DocumentScores,
 }

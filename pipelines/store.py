@@ -91,6 +91,23 @@ def expand(pattern: str) -> list[InputFile]:
     )
 
 
+def files_among(paths: Sequence[str]) -> list[InputFile]:
+    """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
+
+    Raises:
+        OSError: the store cannot be reached; trying again may help.
+    """
+    if not paths:
+        return []
+    store = resolve(paths[0])[0]
+    infos = store.get_file_info([resolve(path)[1] for path in paths])
+    return [
+        InputFile(path, info.base_name, info.size, _version(info))
+        for path, info in zip(paths, infos, strict=True)
+        if info.type == fs.FileType.File
+    ]
+
+
 def open_input(path: str) -> pa.NativeFile:
     """Open a file for reading and seeking.
 

@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.dataset import Layout, split_folder
+from pipelines.dataset import Layout, file_name, split_folder
 from pipelines.drive import Finished
 from pipelines.finished import failures, inventory
+from pipelines.image_summary import image_facts, image_summary
+from pipelines.images.decode import decode_cost
 from pipelines.ledger import StageStats, check_chain
-from pipelines.measure import measure
+from pipelines.measure import TOTAL, measure
 from pipelines.passes import decontamination, passes, stage_names
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
 from pipelines.run import Prepared
 from pipelines.shard import Plan as SourcePlan
-from pipelines.tokenize import load_engine
 from sizing.corpus import read_corpus
 from sizing.plan.plan import Plan
 from sizing.report import summary_json
@@ -47,7 +48,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
     Raises:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
-    engine = load_engine(job.recipe.tokenizer, job.recipe.output.dtype)
+    engine = job.recipe.engine()
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
@@ -89,6 +90,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
             **_encoded(finished),
             "digest": engine.digest,
             "largest_id": engine.largest_id,
+            **_image_token(job),
         },
         "stored_bytes": _stored(files),
         "steps": _timing(finished),
@@ -98,7 +100,27 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
             "libraries": {name: version(name) for name in LIBRARIES},
         },
     }
+    if job.recipe.images is not None:
+        report["images"] = _images(job, finished)
     return {**report, **_requirements(report)}
+
+
+def _images(job: PrepareJob, finished: Prepared) -> dict[str, Any]:
+    """What is told of images; store: as the recipe has it.  decoding: see `decode_cost`."""
+    found = image_summary(_last_pass(job, finished), finished.receipts)
+    paths = [
+        split_folder(job, p.split) / file_name(number, p.files)
+        for p in finished.layouts
+        for number in range(p.files)
+    ]
+    counts = {name: of["images"] for name, of in found["formats"].items() if name != TOTAL}
+    there = [path for path in paths if path.exists()]
+    images = job.recipe.images
+    return {
+        **found,
+        "store": None if images is None else images.store,
+        "decoding": decode_cost(there, counts),
+    }
 
 
 def _sequences(job: PrepareJob, layout: Layout) -> dict[str, int]:
@@ -165,16 +187,18 @@ def _shard_facts(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
     made = []
     for receipt in _last_pass(job, finished):
         counts = receipt.facts["measured"]
-        made.append(
-            {
-                "source": receipt.facts["source"],
-                "docs": sum(counts["docs"].values()),
-                "chars": counts["chars"],
-                "text_bytes": sum(counts["text_bytes"].values()),
-                "tokens": sum(counts["tokens"].values()),
-                "token_file_bytes": sum(b for n, b, _ in receipt.files if "-tokens/" in n),
-            }
-        )
+        facts: dict[str, Any] = {
+            "source": receipt.facts["source"],
+            "docs": sum(counts["docs"].values()),
+            "chars": counts["chars"],
+            "text_bytes": sum(counts["text_bytes"].values()),
+            "tokens": sum(counts["tokens"].values()),
+            "token_file_bytes": sum(b for n, b, _ in receipt.files if "-tokens/" in n),
+        }
+        if "images" in counts:  # whose bytes are not in the files of tokens
+            facts["token_file_bytes"] = sum(counts["sizes"].values())
+            facts["images"] = image_facts(counts)
+        made.append(facts)
     return made
 
 
@@ -194,6 +218,15 @@ def _encoded(finished: Finished) -> dict[str, Any]:
         if "mismatch" in r.facts
     ]
     return {"docs_by_engine": dict(by), "mismatches": mismatches}
+
+
+def _image_token(job: PrepareJob) -> dict[str, Any]:
+    """What stands for an image in the ids, and how often; nothing in a run of text."""
+    images = job.recipe.images
+    if images is None:
+        return {}
+    rule = images.model_dump(mode="json", include={"tokens"})
+    return {"image_token": {"token": images.token, "id": job.recipe.engine().image_id, **rule}}
 
 
 def _duplicates(finished: Finished) -> dict[str, Any]:

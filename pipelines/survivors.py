@@ -10,9 +10,11 @@ from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.decontaminate import NAME
 from pipelines.duplicates import read_duplicates
 from pipelines.ignored import read_ignored
-from pipelines.passes import Pass, decontamination, duplicate_finders
+from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import step_name
+from pipelines.repeats.apply import without_repeats
+from pipelines.repeats.found import read_found
 from pipelines.schema import REMOVED
 from pipelines.shard import SourceShard
 from pipelines.sidecar import open_arrow
@@ -27,7 +29,7 @@ def survivors(
     previous = part.index - 1
     names = [step_name(step) for step in duplicate_finders(part.before)]
     found = [read_duplicates(job.duplicates(previous, name, shard.key)) for name in names]
-    clean = _cleaning(job, part, shard, tally)
+    cut = _cutting(job, part, shard, tally)
     for batch in open_arrow(job.filtered(previous, shard.key))[0]:
         kept = batch
         rows = [next(f) for f in found]
@@ -37,7 +39,7 @@ def survivors(
             alive = alive[np.asarray(duplicates["duplicate_of"].is_null())[alive]]
             tally.add(name, kept, result)
             kept = result.kept
-        kept = clean(kept)
+        kept = cut(kept)
         if kept.num_rows:
             yield kept
 
@@ -47,7 +49,7 @@ def drop_duplicates(
 ) -> StageResult:
     """Drop the documents for which `duplicates` (same rows) names another; say which it was."""
     gone = np.asarray(duplicates["duplicate_of"].is_valid())
-    reason = {"exact": "exact_duplicate", "near": "near_duplicate"}[name]
+    reason = f"{name}_duplicate" if name in ("exact", "near") else name
     result = keep_where(name, documents, np.where(gone, 1, KEEP).astype(np.uint8), (reason,))
     matched = duplicates.filter(pa.array(gone))
     columns = {f.name: result.removed[f.name] for f in REMOVED}
@@ -55,6 +57,24 @@ def drop_duplicates(
     columns["similarity"] = matched["similarity"]
     removed = pa.record_batch(list(columns.values()), schema=REMOVED)
     return result._replace(removed=removed)
+
+
+def _cutting(
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
+) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """What cuts something out of one batch after the other, if a step before wants that."""
+    step = repeats(part.before)
+    if step is None:
+        return _cleaning(job, part, shard, tally)
+    found = read_found(job.repeated(part.index - 1, shard.key))
+
+    def take_out(batch: pa.RecordBatch) -> pa.RecordBatch:
+        made = without_repeats(step, batch, next(found))
+        tally.add(step.name, batch, made.result)
+        tally.paragraphs(made.paragraphs)
+        return made.result.kept
+
+    return take_out
 
 
 def _cleaning(

@@ -1,10 +1,13 @@
 """What a shard's pass has counted and written so far."""
 
 import contextlib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.arrow_files import parquet_file
 from pipelines.contamination.overlap_rows import overlap_file
@@ -13,9 +16,11 @@ from pipelines.images.blobs import Blobs
 from pipelines.images.thumbnails import thumbnail_file
 from pipelines.job import Done
 from pipelines.ledger import StageStats
-from pipelines.passes import Pass, decontamination, stage_names
+from pipelines.passes import Pass, decontamination, repeats, stage_names
 from pipelines.pieces import PIECE
 from pipelines.prepare_job import PrepareJob
+from pipelines.repeats.apply import PARAGRAPH
+from pipelines.repeats.steps import RepeatedParagraphs
 from pipelines.schema import REMOVED, REMOVED_IMAGE
 from pipelines.shard import SourceShard
 from pipelines.stage import StageResult
@@ -53,6 +58,10 @@ class Tally:
             self.paths += [overlaps, pieces]
             self._overlaps = files.enter_context(overlap_file(overlaps))
             self._pieces = files.enter_context(parquet_file(pieces, PIECE))
+        if isinstance(repeats(part.before), RepeatedParagraphs):
+            self.paths.append(job.removed_paragraphs(part.index, shard.key))
+            self._paragraphs = files.enter_context(parquet_file(self.paths[-1], PARAGRAPH))
+            self.facts["paragraphs"] = {"removed": 0, "bytes": 0}
 
     def add(self, name: str, before: pa.RecordBatch, result: StageResult) -> None:
         """What a stage did to the batch `before`."""
@@ -64,6 +73,12 @@ class Tally:
             self._thumbnails.removed(before, result.images, self.blobs)
         self.count(name, stats)
         self.receipts(result.removed)
+        self.note(result.notes)
+
+    def note(self, notes: Mapping[str, int] | None) -> None:
+        """Add up what a reader met that is no failure, or what a stage counted beside."""
+        if notes:
+            self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
 
     def count(self, name: str, stats: StageStats) -> None:
         self.stats[name] += stats
@@ -89,6 +104,13 @@ class Tally:
             self._overlaps(overlaps)
         if pieces.num_rows:
             self._pieces.write_batch(pieces)
+
+    def paragraphs(self, removed: pa.RecordBatch | None) -> None:
+        """Write rows of schema PARAGRAPH, and count them."""
+        if removed is not None and removed.num_rows:
+            self._paragraphs.write_batch(removed)
+            self.facts["paragraphs"]["removed"] += removed.num_rows
+            self.facts["paragraphs"]["bytes"] += pc.sum(removed["text_bytes"]).as_py()
 
     def done(self) -> Done:
         if self.tokens is not None:

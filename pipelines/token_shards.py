@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,27 +13,36 @@ import xxhash
 
 from dedup.arrow_text import text_buffers
 from pipelines.arrow_files import arrow_file
-from pipelines.images.blobs import Blobs
+from pipelines.images.account import read_images
+from pipelines.images.image_measure import ImageMeasure
+from pipelines.images.options import Images
+from pipelines.images.stored import in_token_shard, kept_columns
+from pipelines.images.tokens import batches_of, encode_illustrated
 from pipelines.ledger import StageStats
 from pipelines.pieces import parent_ids
 from pipelines.prepare_job import PrepareJob
+from pipelines.recipe import Output
 from pipelines.shard import SourceShard
-from pipelines.tokenize import load_engine
 
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
 
-def token_schema(dtype: npt.DTypeLike) -> pa.Schema:
-    """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from."""
-    return pa.schema(
-        [
-            pa.field("input_ids", pa.list_(pa.from_numpy_dtype(dtype))),
-            pa.field("doc_id", pa.uint64()),
-            pa.field("id", pa.string()),
-            pa.field("source", pa.string()),
-            pa.field("text_bytes", pa.int64()),
-        ]
-    )
+def token_schema(dtype: npt.DTypeLike, images: Images | None = None) -> pa.Schema:
+    """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from.
+
+    Where documents have images, these too (`pipelines.images.stored`), and size: bytes that the
+    document takes in the dataset, ids and images.
+    """
+    fields = [
+        pa.field("input_ids", pa.list_(pa.from_numpy_dtype(dtype))),
+        pa.field("doc_id", pa.uint64()),
+        pa.field("id", pa.string()),
+        pa.field("source", pa.string()),
+        pa.field("text_bytes", pa.int64()),
+    ]
+    if images is not None:
+        fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
+    return pa.schema(fields)
 
 
 def splits(job: PrepareJob) -> tuple[str, ...]:
@@ -44,10 +54,11 @@ class TokenShards:
     """Encodes batches of documents and writes each split's to its own file."""
 
     def __init__(self, job: PrepareJob, shard: SourceShard, files: contextlib.ExitStack) -> None:
-        self._engine = load_engine(job.recipe.tokenizer, job.recipe.output.dtype)
+        self._engine = job.recipe.engine()
         self._output = job.recipe.output
-        self._source = shard.source
-        self._schema = token_schema(self._engine.dtype)
+        self._images = job.recipe.images
+        self._shard = shard
+        self._schema = token_schema(self._engine.dtype, self._images)
         paths = {split: job.tokens(split, shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {
@@ -58,49 +69,75 @@ class TokenShards:
         self._docs = dict.fromkeys(paths, 0)
         self._chars = 0
         self._text_bytes = dict.fromkeys(paths, 0)
+        self._sizes = dict.fromkeys(paths, 0)
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
         self._by: Counter[str] = Counter()
+        self._measure = ImageMeasure(tuple(paths))
 
-    def write(self, batch: pa.RecordBatch, blobs: Blobs | None = None) -> StageStats:
+    def write(self, batch: pa.RecordBatch) -> StageStats:
         """Encode `batch`; every document comes out.
 
-        blobs: the bytes of its images.
+        With images, `batch` has their offsets in the shard's spool, should the dataset hold them.
         """
-        text = batch["text"]
-        ids, offsets, by = self._engine.encode(text)
-        self._by.update(by)
-        lengths = text_buffers(text).lengths
-        made = pa.record_batch(
-            [
-                pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids)),
-                batch["doc_id"],
-                batch["id"],
-                pa.repeat(self._source, batch.num_rows),
-                pa.array(lengths),
-            ],
-            schema=self._schema,
-        )
-        validation = in_validation(
-            parent_ids(batch), self._output.validation_frac, seed=self._output.seed
-        )
-        for split, writer in self._writers.items():
-            here = validation == (split == "validation")
+        if self._images is None:
+            return self._write(batch)
+        stats = StageStats(images=read_images(batch, None))
+        for part in batches_of(batch, self._images.tokens):
+            stats += self._write(part)
+        return stats
+
+    def _write(self, batch: pa.RecordBatch) -> StageStats:
+        made, text, per_image = self._encoded(batch)
+        for split, here in sides(batch, self._output, tuple(self._writers)):
             part = made if here.all() else made.filter(pa.array(here))
             if part.num_rows:
-                writer.write_batch(part)
+                self._writers[split].write_batch(part)
                 self._docs[split] += part.num_rows
                 self._tokens[split] += len(part["input_ids"].flatten())
                 self._text_bytes[split] += pc.sum(part["text_bytes"]).as_py()
+                if self._images is not None:
+                    self._sizes[split] += pc.sum(part["size"]).as_py()
+                    self._measure.add(split, batch, here, per_image)
         self._chars += pc.sum(pc.utf8_length(text)).as_py() or 0
+        lengths = np.asarray(made["text_bytes"])
         self._lengths += np.bincount(_length_bins(lengths), minlength=LENGTH_BINS)
-        n, n_bytes = batch.num_rows, int(lengths.sum())
+        n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
+
+    def _encoded(
+        self, batch: pa.RecordBatch
+    ) -> tuple[pa.RecordBatch, pa.Array, npt.NDArray[np.int64]]:
+        """Rows of the token shard, the text they are of, and (n_images,) how many ids are each
+        image's.
+        """
+        text, per_image = batch["text"], np.empty(0, np.int64)
+        further: list[pa.Array] = []
+        if self._images is None:
+            tokens = self._engine.encode(text)
+        else:
+            tokens, per_image, text = encode_illustrated(self._engine, batch, self._images)
+            images, stored = kept_columns(batch, self._images, self._shard)
+            sizes = np.diff(tokens.offsets) * self._engine.dtype.itemsize + stored
+            further = [images, pa.array(sizes)]
+        self._by.update(tokens.by)
+        ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
+        columns = [
+            pa.ListArray.from_arrays(ends, ids),
+            batch["doc_id"],
+            batch["id"],
+            pa.repeat(self._shard.source, batch.num_rows),
+            pa.array(text_buffers(text).lengths),
+            *further,
+        ]
+        return pa.record_batch(columns, schema=self._schema), text, per_image
 
     def measured(self) -> dict[str, Any]:
         """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;
         documents by the engine that encoded them.
+
+        With images: the same for them, and sizes: bytes of ids and images by split.
         """
-        return {
+        counted = {
             "docs": self._docs,
             "tokens": self._tokens,
             "chars": self._chars,
@@ -108,6 +145,18 @@ class TokenShards:
             "length_bins": self._lengths.tolist(),
             "docs_by_engine": dict(self._by),
         }
+        if self._images is None:
+            return counted
+        return counted | {"sizes": self._sizes, "images": self._measure.to_json()}
+
+
+def sides(
+    documents: pa.RecordBatch, output: Output, names: Sequence[str]
+) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    """Of each of the splits named, (n_docs,) which documents are on its side."""
+    validation = in_validation(parent_ids(documents), output.validation_frac, seed=output.seed)
+    for split in names:
+        yield split, validation == (split == "validation")
 
 
 def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pipelines.sidecar import open_arrow
 
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
+BATCH_BYTES = 1 << 26  # ids and images in one, about, where documents have images
 MOST_ROWS = 8192  # documents in a record batch
 NO_ROWS = pa.table(
     {"doc_id": pa.array([], "uint64"), "id": [], "text_bytes": pa.array([], "int64")}
@@ -18,41 +19,68 @@ NO_ROWS = pa.table(
 
 
 class TokenShard(NamedTuple):
-    """A finished token shard of one split: its key and what it holds."""
+    """A finished token shard of one split: its key and what it holds.
+
+    size: how much of the split's stream it is: tokens; or, where documents have images, bytes of
+        ids and images.
+    """
 
     key: str
     tokens: int
     docs: int
     text_bytes: int
+    size: int
+
+
+class Part(NamedTuple):
+    """A token shard that touches a span, and the rows of the span's `firsts` that are its own."""
+
+    path: Path
+    key: str
+    first: int
+    end: int
 
 
 class TokenSpan(NamedTuple):
-    """Tokens [start, stop) of a split.
+    """What of a split's stream lies in [start, stop), which counts as `TokenShard.size` does.
 
-    parts: (path, first, end) of the token shards that touch the span, by rows of `firsts`.
-        They are mapped again for each batch, so that no more of them stays in memory.
+    parts: the token shards that touch the span. They are mapped again for each batch, so that no
+        more of them stays in memory.
     firsts: (n_docs + 1,) int64, where in the split each document begins, and the last one ends.
     last: the span ends the split, and so owns empty documents at its end.
     """
 
-    parts: tuple[tuple[Path, int, int], ...]
+    parts: tuple[Part, ...]
     firsts: npt.NDArray[np.int64]
     start: int
     stop: int
     last: bool
 
     def begun(self) -> pa.Table:
-        """The documents whose first token lies in the span."""
+        """The documents that begin in the span."""
         return self._rows(*self._begun_rows())
 
     def documents(self) -> Iterator[list[pa.Array]]:
         """Columns input_ids, doc_id, id, source of the documents begun in the span, by batch."""
-        row, end = self._begun_rows()
-        while row < end:
-            stop = int(np.searchsorted(self.firsts, self.firsts[row] + BATCH_TOKENS, "right")) - 1
-            stop = min(max(stop, row + 1), row + MOST_ROWS, end)
+        for row, stop in self._cut(*self._begun_rows(), BATCH_TOKENS):
             (batch,) = self._rows(row, stop).combine_chunks().to_batches()
             yield [batch[name] for name in ("input_ids", "doc_id", "id", "source")]
+
+    def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The documents begun in the span, by batch: the key of a token shard, some of its rows."""
+        begun, end = self._begun_rows()
+        for part in self.parts:
+            rows = max(part.first, begun), min(part.end, end)
+            for row, stop in self._cut(*rows, BATCH_BYTES):
+                (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+                yield part.key, batch
+
+    def _cut(self, row: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+        """Rows [row, end) cut into batches of at most so much of the stream, if they can be."""
+        while row < end:
+            stop = int(np.searchsorted(self.firsts, self.firsts[row] + most, "right")) - 1
+            stop = min(max(stop, row + 1), row + MOST_ROWS, end)
+            yield row, stop
             row = stop
 
     def sequences(self, seq_len: int) -> Iterator[list[pa.Array]]:
@@ -80,7 +108,7 @@ class TokenSpan(NamedTuple):
     def _rows(self, lo: int, hi: int) -> pa.Table:
         """Documents [lo, hi) of the parts, mapped for as long as the table lives."""
         pieces = []
-        for path, first, end in self.parts:
+        for path, _, first, end in self.parts:
             if first < hi and end > lo:
                 table = pa.Table.from_batches(*open_arrow(path))
                 pieces.append(table.slice(max(lo - first, 0), min(hi, end) - max(lo, first)))
@@ -96,25 +124,32 @@ class TokenSpan(NamedTuple):
 def token_span(
     shards: Sequence[tuple[Path, TokenShard]], start: int, stop: int, *, last: bool
 ) -> TokenSpan:
-    """Map the token shards that hold tokens [start, stop) of their split.
+    """Map the token shards that hold [start, stop) of their split's stream.
 
     Args:
         shards: all token shards of the split, in order.
         last: the span is the end of the split.
     """
-    parts: list[tuple[Path, int, int]] = []
+    parts: list[Part] = []
     firsts: list[npt.NDArray[np.int64]] = []
     at = rows = 0
     for path, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >
-        if shard.docs and at <= stop and at + shard.tokens >= start:
-            lengths = [np.asarray(b["input_ids"].value_lengths()) for b in open_arrow(path)[0]]
-            ends = at + np.cumsum(np.concatenate(lengths), dtype=np.int64)
+        if shard.docs and at <= stop and at + shard.size >= start:
+            ends = at + np.cumsum(np.concatenate(_sizes(path)), dtype=np.int64)
             firsts += [np.array([at]), ends[:-1]]
-            parts.append((path, rows, rows + shard.docs))
+            parts.append(Part(path, shard.key, rows, rows + shard.docs))
             rows += shard.docs
             end = int(ends[-1])
-        at += shard.tokens
+        at += shard.size
     if not parts:
         return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
     return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)
+
+
+def _sizes(path: Path) -> list[npt.NDArray[np.integer]]:
+    """Of each batch, how much of the stream its documents are."""
+    batches, schema = open_arrow(path)
+    if "size" in schema.names:
+        return [np.asarray(b["size"]) for b in batches]
+    return [np.asarray(b["input_ids"].value_lengths()) for b in batches]

@@ -75,11 +75,13 @@ class Tokens(NamedTuple):
     """Documents as ids: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
 
     ids: (n_tokens,) of the engine's dtype.  offsets: (n_docs + 1,) int64.
+    slow: (n_docs,) which of them the reference encoded.
     by: how many documents each engine encoded, by its name.
     """
 
     ids: npt.NDArray[np.generic]
     offsets: npt.NDArray[np.int64]
+    slow: npt.NDArray[np.bool_]
     by: dict[str, int]
 
 
@@ -92,9 +94,11 @@ class Engine:
 
     name: of the library that encodes most, with its version.
     why: the reason if that is not the fast one, else empty.
+    image_id: what stands for an image: the vocabulary's own token of that name, else one more
+        than its largest; None where documents have no images.
     """
 
-    def __init__(self, config: Tokenizer, dtype: IdType) -> None:
+    def __init__(self, config: Tokenizer, dtype: IdType, image_token: str | None = None) -> None:
         self.reference = open_reference(config.path, plain=config.special_tokens_in_text == "plain")
         if config.engine == "auto":
             self._fast, self.why = fast_engine(self.reference)
@@ -104,11 +108,18 @@ class Engine:
         self.eos_id = _end_id(self.reference, config, config.eos, END_TOKENS, "eos")
         self.bos_id = _end_id(self.reference, config, config.bos, START_TOKENS, "bos")
         self.largest_id = self.reference.largest_id
-        self.dtype = _id_dtype(dtype, self.largest_id, config.path)
+        self.image_id, named = None, config.path
+        if image_token is not None:
+            own = self.reference.token_to_id(image_token)
+            self.image_id = self.largest_id + 1 if own is None else own
+            named += "" if own is not None else f" with {image_token!r} added"
+        self.dtype = _id_dtype(dtype, max(self.largest_id, self.image_id or 0), named)
         self.digest = self.reference.digest
 
-    def encode(self, text: pa.Array) -> Tokens:
+    def encode(self, text: pa.Array, *, ends: bool = True) -> Tokens:
         """Encode a text column without nulls; every document gets its bos and eos.
+
+        ends: without them, where False: text that is part of a document.
 
         Raises:
             MismatchError: a document that was made both ways came out differently.
@@ -120,17 +131,23 @@ class Engine:
             risk = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
             fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
         parts = []
-        by = {}
         if self._fast is not None and len(fast):
             some = text if len(fast) == n else text.take(pa.array(fast))
             self._check(some)
             parts.append((fast, self._fast.encode(some)))
-            by[self._fast.name] = len(fast)
         if len(slow):
             some = text if len(slow) == n else text.take(pa.array(slow))
             parts.append((slow, self._encode_exactly(some)))
-            by[self.reference.name] = len(slow)
-        return self._laid_out(n, parts, by)
+        ids, offsets = self._laid_out(n, parts, ends=ends)
+        by_reference = np.zeros(n, np.bool_)
+        by_reference[slow] = True
+        return Tokens(ids, offsets, by_reference, self.counted(by_reference))
+
+    def counted(self, slow: npt.NDArray[np.bool_]) -> dict[str, int]:
+        """Documents by the engine that encoded them. slow: (n_docs,) as in `Tokens`."""
+        n = int(slow.sum())
+        by = {} if self._fast is None or n == len(slow) else {self._fast.name: len(slow) - n}
+        return by | ({self.reference.name: n} if n else {})
 
     def _check(self, text: pa.Array) -> None:
         """Make the beginnings of a few documents both ways."""
@@ -157,19 +174,21 @@ class Engine:
         return Ragged(np.concatenate(parts), offsets)
 
     def _laid_out(
-        self, n: int, parts: list[tuple[npt.NDArray[np.int64], Ragged]], by: dict[str, int]
-    ) -> Tokens:
+        self, n: int, parts: list[tuple[npt.NDArray[np.int64], Ragged]], *, ends: bool
+    ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
         lengths = np.zeros(n, np.int64)
         for rows, made in parts:
             lengths[rows] = np.diff(made.offsets)
-        bos, eos = (-1 if i is None else i for i in (self.bos_id, self.eos_id))
+        bos, eos = (-1 if i is None or not ends else i for i in (self.bos_id, self.eos_id))
         ids, offsets = with_ends(lengths, self.dtype, (int(bos >= 0), int(eos >= 0)))
         for rows, made in parts:
             place(made.ids, made.offsets[:-1], made.offsets[1:], rows, bos, eos, ids, offsets)
-        return Tokens(ids, offsets, by)
+        return ids, offsets
 
 
-def load_engine(config: Tokenizer, dtype: IdType = "auto") -> Engine:
+def load_engine(
+    config: Tokenizer, dtype: IdType = "auto", image_token: str | None = None
+) -> Engine:
     """Load the tokenizer, once a process as long as its file stays the same.
 
     Raises:
@@ -181,12 +200,12 @@ def load_engine(config: Tokenizer, dtype: IdType = "auto") -> Engine:
         stamp = found.st_mtime_ns, found.st_size
     except OSError:
         stamp = None  # a hub id, or a path that loading will complain about
-    return _loaded(config, dtype, stamp)
+    return _loaded(config, dtype, image_token, stamp)
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(config: Tokenizer, dtype: IdType, stamp: object) -> Engine:
-    return Engine(config, dtype)
+def _loaded(config: Tokenizer, dtype: IdType, image_token: str | None, stamp: object) -> Engine:
+    return Engine(config, dtype, image_token)
 
 
 def _end_id(

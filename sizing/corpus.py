@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from math import exp
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,6 +24,8 @@ INPUTS = "inputs"  # the files a run started from
 TOKEN_WIDTH_BYTES = {"uint16": 2, "int32": 4, "uint32": 4}
 ACCEPTED = "a corpus is a finished run directory, its report.json, or an estimate.json"
 _RATIOS = ("text_bytes_per_token", "stored_bytes_per_token")
+# what a unique fraction rests on: all documents read, a model of growth, or bounds alone
+UniqueBy: TypeAlias = Literal["scan", "model", "bounds"]
 _Read = TypeVar("_Read", bound=BaseModel)
 
 
@@ -118,6 +120,26 @@ class CorpusMeasurement(BaseModel):
         return [f for f in (*own, *listed) if isinstance(f, Figure)]
 
 
+class UniqueGrowth(BaseModel):
+    """How unique documents grew with those read: unique = scale * docs ** exponent (Heaps).
+
+    docs, unique: of nested random subsets of what was read, means over all orders; documents that
+    duplicates are looked for among.
+    grown_docs, grown_unique: of the corpus that was asked for; a model's figure.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
+    )
+
+    scale: float
+    exponent: AnyFigure
+    docs: tuple[float, ...] = Field(strict=False)
+    unique: tuple[float, ...] = Field(strict=False)
+    grown_docs: AnyFigure | None = None
+    grown_unique: AnyFigure | None = None
+
+
 class Estimate(BaseModel):
     """estimate.json: what a run of a recipe will give, estimated from a sample before it is made.
 
@@ -126,8 +148,13 @@ class Estimate(BaseModel):
     estimate: version of this schema.  recipe: digest of the recipe it was made for.
     corpus: of the run's end, tokens scaled to all inputs; what sizing reads.
     docs_in, text_bytes_in: all inputs.  kept_frac: of documents, by filter or step.
-    unique_frac: of documents, near duplicates counted once.
+    unique_frac: of documents, near duplicates counted once.  unique_by: what it rests on: "scan",
+        "model" where a part of the inputs was read and growth was carried on to all of them,
+        "bounds" where it lies anywhere between low and high.
+    growth: of unique documents; where there are parts enough for a curve.
     corpus.stored_bytes has every stage, those that are deleted at the end too.
+    disk_bytes: of the run directory once a folder is full, all before it included: scratch is
+        deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
     cpu_hours, wall_hours: of the run with `cores`.
     """
@@ -143,6 +170,9 @@ class Estimate(BaseModel):
     text_bytes_in: AnyFigure | None = None
     kept_frac: dict[str, AnyFigure] = Field(default_factory=dict)
     unique_frac: AnyFigure | None = None
+    unique_by: UniqueBy | None = None
+    growth: UniqueGrowth | None = None
+    disk_bytes: dict[str, AnyFigure] = Field(default_factory=dict)
     clustering_memory_bytes: AnyFigure | None = None
     cores: Annotated[int, Field(ge=1)] | None = None
     cpu_hours: AnyFigure | None = None

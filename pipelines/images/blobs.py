@@ -1,12 +1,13 @@
 """The bytes of a shard's images, found by their offset: in memory as read, or set down in a file.
 
-    reader ── Window (a batch's own) ── stages ── spool ── Spool (a shard's, mapped) ── dataset
+    reader ── Window (a batch's own) ── stages ── spool ── Spool (a shard's, a file) ── dataset
 
 Record batches carry facts and offsets alone, so that no stage copies bytes of images.
 """
 
 import contextlib
-import mmap
+import os
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pipelines.atomic import atomic_path
+from pipelines.errors import ShardError
 
 
 class Blobs(Protocol):
@@ -53,17 +55,25 @@ class Window:
 
 
 class Spool:
-    """The images of a shard, one behind the other in a file, mapped."""
+    """The images of a shard, one behind the other in a file.
+
+    Each is read when it is asked for: mapped, all that was ever read of a file would count as
+    memory of the process (1.8 GB for 1.5 GB of images, where 0.5 are enough).
+    """
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as f:
-            empty = f.seek(0, 2) == 0
-            self._data = memoryview(
-                b"" if empty else mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-            )
+        self._path = path
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
 
     def take(self, offset: int, size: int) -> memoryview:
-        return self._data[offset : offset + size]
+        data = os.pread(self._file, size, offset)
+        if len(data) < size:
+            raise ShardError(
+                f"{self._path}: ends before byte {offset + size:,}; delete it and rerun, finished"
+                " shards are kept"
+            )
+        return memoryview(data)
 
 
 class SpoolWriter:

@@ -31,12 +31,12 @@ class Images(Config):
     tokens: placeholders for each image: so many, or by its size.
     verify: decode every image wholly, not its header alone.
     max_bytes, max_pixels: what an image may have; a larger one counts as failed, and is never
-        decoded. 178,956,970 pixels is where Pillow begins to warn.
+        decoded. Pillow by itself refuses more than 178,956,970 pixels.
     webdataset: write what is left as tar shards too, in OUT/webdataset.
     """
 
     store: Literal["bytes", "reference"] = "bytes"
-    token: str = "<image>"
+    token: Annotated[str, Field(min_length=1)] = "<image>"
     tokens: Annotated[int, Field(ge=0)] | Patches = 1
     verify: bool = False
     max_bytes: Bytes = 64 * 1024**2

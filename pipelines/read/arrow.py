@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from pipelines.errors import InputError
-from pipelines.read.batch import Failure, ReadBatch, failed_batch
+from pipelines.read.batch import ReadBatch, failed_batch
 from pipelines.read.columns import Piece
 from pipelines.read.limits import Limits
 from pipelines.read.messages import (
@@ -17,11 +17,16 @@ from pipelines.read.messages import (
     messages,
     stream_start,
 )
-from pipelines.read.table import table_columns, table_documents
+from pipelines.read.stream import DamagedError
+from pipelines.read.table import (
+    TABLE_ERRORS,
+    broken_off,
+    one_line,
+    table_documents,
+)
+from pipelines.read.table_columns import table_columns
 from pipelines.shard import Input, SourceShard
 from pipelines.store import InputFile, is_outage, open_input, resolve, translated
-
-SHOWN_ERROR = 200
 
 
 def cut_arrow(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:
@@ -57,22 +62,31 @@ def read_arrow(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
     Memory is that of one record batch of the file, less where the file is local and not
     compressed: then it is mapped.
     """
-    path, row = shard.paths[0], 0
+    row = 0
+    try:
+        for table in arrow_tables(shard):
+            for batch in table_documents(shard, table, row, limits):
+                yield batch
+                row += batch.rows
+    except TABLE_ERRORS as e:
+        yield failed_batch(shard.ordinal, [broken_off(shard, row, e)])
+
+
+def arrow_tables(shard: SourceShard) -> Iterator[pa.RecordBatch]:
+    """Yield a shard's record batches, all columns of them.
+
+    Raises:
+        DamagedError: after the last good one was yielded.
+    """
+    path = shard.paths[0]
     with _open(path) as handle:
         try:
-            for table in _tables(handle, shard):
-                for batch in table_documents(shard, table, row, limits):
-                    yield batch
-                    row += batch.rows
+            yield from _tables(handle, shard)
         except (pa.ArrowException, OSError, EOFError, CutShortError) as e:
             if is_outage(e) and isinstance(e, OSError):
                 raise translated(e, path) from None
-            number = shard.first_row + row
             cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
-            message = f"{path} row {number}: {' '.join(str(e).split())[:SHOWN_ERROR]}"
-            yield failed_batch(
-                shard.ordinal, [Failure(row, f"{shard.names[0]}#{number}", cause, message)]
-            )
+            raise DamagedError(cause, one_line(e)) from None
 
 
 def _tables(handle: pa.NativeFile, shard: SourceShard) -> Iterator[pa.RecordBatch]:
@@ -103,8 +117,7 @@ def _schema(handle: pa.NativeFile, path: str) -> pa.Schema:
         if is_outage(e) and isinstance(e, OSError):
             raise translated(e, path) from None
         raise InputError(
-            f"{path}: not an Arrow IPC file or stream ({' '.join(str(e).split())[:SHOWN_ERROR]});"
-            " fetch or write it again",
+            f"{path}: not an Arrow IPC file or stream ({one_line(e)}); fetch or write it again",
             cause="damaged_arrow",
         ) from None
 

@@ -1,6 +1,6 @@
 """What a reader yields: documents, and a row for each one that could not be read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ FILE_CAUSES = frozenset(
         "damaged_zstd",
         "damaged_parquet",
         "damaged_arrow",
+        "truncated_tar",
+        "damaged_tar",
+        "unended_tar",
         "window_too_large",
         "not_found",
         "permission_denied",
@@ -50,12 +53,14 @@ class ReadBatch(NamedTuple):
     failed: schema REMOVED, outcome "failed", stage "read".
     failed_images: schema REMOVED_IMAGE, likewise; their documents go on without them.
     blobs: the bytes of the images, by their `offset`.
+    notes: how often what was met that is no failure, as "animated" or "skipped_link".
     """
 
     documents: pa.RecordBatch
     failed: pa.RecordBatch
     failed_images: pa.RecordBatch | None = None
     blobs: Blobs | None = None
+    notes: Mapping[str, int] | None = None
 
     @property
     def rows(self) -> int:

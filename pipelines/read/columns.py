@@ -1,4 +1,4 @@
-"""Which columns hold a document's text, id and address."""
+"""Which columns hold a document's text, id, address and images."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -8,6 +8,8 @@ from pipelines.shard import Input
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
+# of what has images beside its text
+CAPTION = ("caption", "captions", "texts", "txt", "alt_text")
 ID = ("id", "doc_id", "document_id", "docid", "uuid", "_id", "warc_record_id")
 URL = ("url", "uri", "link", "source_url", "warc_target_uri", "webpage_url")
 TOKENS = "input_ids"  # of what has been tokenized
@@ -18,6 +20,7 @@ class Columns(NamedTuple):
     text: str
     id: str | None
     url: str | None
+    images: str | None = None
 
     @property
     def named(self) -> list[str]:
@@ -42,7 +45,9 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
         InputError: no column can be the text, or one named in the recipe is not there
             (cause "missing_column"); or what is there has been tokenized ("only_tokens").
     """
-    text = _find(names, "text", wanted.text, TEXT, path)
+    images = _find(names, "images", wanted.images, (), path)
+    common = TEXT if images is None else TEXT + CAPTION
+    text = _find(names, "text", wanted.text, common, path)
     if text is None and TOKENS in names:
         raise InputError(
             f"{path}: holds tokens ({TOKENS}), not text; name the text that was tokenized",
@@ -51,7 +56,10 @@ def find_columns(names: Collection[str], wanted: Input, path: str) -> Columns:
     if text is None:
         raise _missing(names, "text", None, path)
     return Columns(
-        text, _find(names, "id", wanted.id, ID, path), _find(names, "url", wanted.url, URL, path)
+        text,
+        _find(names, "id", wanted.id, ID, path),
+        _find(names, "url", wanted.url, URL, path),
+        images,
     )
 
 

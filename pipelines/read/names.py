@@ -18,9 +18,15 @@ _FORMATS: dict[str, ShardFormat] = {
     ".md": "text",
     ".markdown": "text",
     ".rst": "text",
+    ".tar": "webdataset",
+    ".tgz": "webdataset",
 }
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_STREAMED = {"jsonl", "text"}  # the others compress inside the file
+_MARKDOWN = (".md", ".markdown")
+_IMAGES = frozenset(
+    [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif", ".ico"]
+)
+_COMPRESSIONS = {".gz": "gzip", ".tgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_STREAMED = {"jsonl", "text", "webdataset"}  # the others compress inside the file
 
 
 def compression_of(name: str) -> str | None:
@@ -32,6 +38,27 @@ def compression_of(name: str) -> str | None:
     return _COMPRESSIONS.get(posixpath.splitext(name.lower())[1])
 
 
+def fits(name: str, kind: str) -> bool:
+    """Whether a file in a folder is read where a recipe names the format.
+
+    >>> fits("docs/index.md", "markdown"), fits("docs/cat.png", "markdown")
+    (True, False)
+    """
+    if kind == "markdown":
+        stem, suffix = posixpath.splitext(name.lower())
+        return (posixpath.splitext(stem)[1] if suffix in _COMPRESSIONS else suffix) in _MARKDOWN
+    return kind == "text" or format_of(name) == kind
+
+
+def belongs_beside(name: str, kind: str | None) -> bool:
+    """Whether a file is there for documents to refer to, and no document itself.
+
+    >>> belongs_beside("docs/cat.png", "markdown"), belongs_beside("docs/cat.png", "text")
+    (True, False)
+    """
+    return kind == "markdown" and posixpath.splitext(name.lower())[1] in _IMAGES
+
+
 def format_of(name: str) -> ShardFormat | None:
     """The format, or None if the name does not tell.
 
@@ -41,7 +68,7 @@ def format_of(name: str) -> ShardFormat | None:
     True
     """
     stem, suffix = posixpath.splitext(name.lower())
-    if suffix in _COMPRESSIONS:
+    if suffix in _COMPRESSIONS and suffix not in _FORMATS:
         found = _FORMATS.get(posixpath.splitext(stem)[1])
         return found if found in _STREAMED else None
     return _FORMATS.get(suffix)

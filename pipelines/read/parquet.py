@@ -6,14 +6,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.errors import InputError
-from pipelines.read.batch import Failure, ReadBatch, failed_batch
+from pipelines.read.batch import ReadBatch, failed_batch
 from pipelines.read.columns import Columns, Piece
 from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
-from pipelines.read.table import table_columns, table_documents
+from pipelines.read.stream import DamagedError
+from pipelines.read.table import (
+    TABLE_ERRORS,
+    broken_off,
+    one_line,
+    table_documents,
+)
+from pipelines.read.table_columns import table_columns
 from pipelines.shard import Input, SourceShard
 from pipelines.store import InputFile, is_outage, open_input, translated
-
-SHOWN_ERROR = 200
 
 
 def cut_parquet(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:
@@ -48,54 +53,77 @@ def parquet_rows(path: str) -> int | None:
 
 def read_parquet(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's row groups."""
-    path, row = shard.paths[0], 0
+    row = 0
+    columns = Columns(shard.text, shard.id, shard.url).named
+    try:
+        for table in parquet_tables(
+            shard.paths[0], columns, filling=shard.text, start=shard.start, stop=shard.stop
+        ):
+            for batch in table_documents(shard, table, row, limits):
+                yield batch
+                row += batch.rows
+    except TABLE_ERRORS as e:
+        yield failed_batch(shard.ordinal, [broken_off(shard, row, e)])
+
+
+def parquet_tables(
+    path: str,
+    columns: list[str],
+    *,
+    filling: str | None = None,
+    n_bytes: int = BATCH_BYTES,
+    start: int = 0,
+    stop: int | None = None,
+    buffer_bytes: int = 0,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of row groups [start, stop), some at a time.
+
+    columns: those of them that the file has are read.
+    n_bytes: to decode at a time, about; of the column `filling` alone, if there is one.
+    buffer_bytes: to read at a time of a column; 0 reads all that a row group has of it.
+
+    Raises:
+        DamagedError: after the last good row was yielded.
+    """
     with open_input(path) as handle:
         try:
-            parquet = _open(handle, path)
-            last = parquet.metadata.num_row_groups if shard.stop is None else shard.stop
-            columns = Columns(shard.text, shard.id, shard.url).named
-            for i in range(shard.start, last):
-                for table in parquet.iter_batches(
-                    batch_size=_rows_at_a_time(parquet.metadata.row_group(i), shard.text),
+            parquet = _open(handle, path, buffer_bytes)
+            for i in range(parquet.metadata.num_row_groups)[start:stop]:
+                yield from parquet.iter_batches(
+                    batch_size=_rows_at_a_time(parquet.metadata.row_group(i), filling, n_bytes),
                     row_groups=[i],
                     columns=columns,
                     use_threads=False,
-                ):
-                    for batch in table_documents(shard, table, row, limits):
-                        yield batch
-                        row += batch.rows
+                )
         except (pa.ArrowException, OSError, InputError) as e:
             if isinstance(e, OSError) and is_outage(e):
                 raise translated(e, path) from None
-            number = shard.first_row + row
-            message = f"{path} row {number}: {_one_line(e)}"
-            cut = Failure(row, f"{shard.names[0]}#{number}", "damaged_parquet", message)
-            yield failed_batch(shard.ordinal, [cut])
+            raise DamagedError("damaged_parquet", one_line(e)) from None
 
 
-def _open(handle: pa.NativeFile, path: str) -> pq.ParquetFile:
+def _open(handle: pa.NativeFile, path: str, buffer_bytes: int = 0) -> pq.ParquetFile:
     try:
         # Without pre-buffering a row group's columns are fetched page by page.
-        return pq.ParquetFile(handle, pre_buffer=False, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as e:
+        return pq.ParquetFile(
+            handle, pre_buffer=False, page_checksum_verification=True, buffer_size=buffer_bytes
+        )
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         if isinstance(e, OSError) and is_outage(e):
             raise translated(e, path) from None
         raise InputError(
-            f"{path}: not a whole Parquet file ({_one_line(e)}); fetch or write it again",
+            f"{path}: not a whole Parquet file ({one_line(e)}); fetch or write it again",
             cause="damaged_parquet",
         ) from None
 
 
-def _rows_at_a_time(group: pq.RowGroupMetaData, text: str) -> int:
-    """How many rows to decode at a time so that an average text fills a batch."""
-    sizes = [
-        chunk.total_uncompressed_size
-        for chunk in map(group.column, range(group.num_columns))
-        if chunk.path_in_schema == text
-    ]
-    mean_bytes = sum(sizes) / max(group.num_rows, 1)
-    return int(min(max(BATCH_BYTES / max(mean_bytes, 1.0), 1), BATCH_DOCS))
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:SHOWN_ERROR]
+def _rows_at_a_time(group: pq.RowGroupMetaData, filling: str | None, n_bytes: int) -> int:
+    """How many rows to decode at a time so that average ones fill a batch."""
+    size = group.total_byte_size
+    if filling is not None:
+        size = sum(
+            chunk.total_uncompressed_size
+            for chunk in map(group.column, range(group.num_columns))
+            if chunk.path_in_schema == filling
+        )
+    mean_bytes = size / max(group.num_rows, 1)
+    return int(min(max(n_bytes / max(mean_bytes, 1.0), 1), BATCH_DOCS))

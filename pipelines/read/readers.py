@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator
 from pipelines.images.options import Images
 from pipelines.read.arrow import read_arrow
 from pipelines.read.batch import ReadBatch, without_images
+from pipelines.read.illustrated_lines import read_illustrated_jsonl
+from pipelines.read.illustrated_table import read_illustrated_arrow, read_illustrated_parquet
 from pipelines.read.jsonl import read_jsonl
 from pipelines.read.limits import Limits
+from pipelines.read.markdown import read_markdown
 from pipelines.read.parquet import read_parquet
 from pipelines.read.text import read_texts
+from pipelines.read.webdataset import read_webdataset
 from pipelines.shard import ShardFormat, SourceShard
 
 READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]] = {
@@ -19,7 +23,12 @@ READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]]
 # Those that read images beside the text, of shards that have some.
 ILLUSTRATED_READERS: dict[
     ShardFormat, Callable[[SourceShard, Limits, Images], Iterator[ReadBatch]]
-] = {}
+] = {
+    "parquet": read_illustrated_parquet,
+    "arrow": read_illustrated_arrow,
+    "webdataset": read_webdataset,
+    "markdown": read_markdown,
+}
 
 
 def read_shard(
@@ -39,6 +48,8 @@ def read_shard(
         InputError: the file is gone or may not be read.
         OSError: the disk or the network failed; trying again may help.
     """
+    if images is not None and shard.format == "jsonl":
+        return read_illustrated_jsonl(shard, limits, images, run)
     if images is not None and shard.format in ILLUSTRATED_READERS:
         return ILLUSTRATED_READERS[shard.format](shard, limits, images)
     batches = (

@@ -7,36 +7,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import InputError
 from pipelines.read.batch import Failure, ReadBatch, make_batch
-from pipelines.read.columns import Columns, find_columns
 from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
-from pipelines.shard import Input, SourceShard
+from pipelines.read.stream import DamagedError
+from pipelines.shard import SourceShard
 
 _BYTES_OF = {
     pa.string(): pa.binary(),
     pa.large_string(): pa.large_binary(),
     pa.string_view(): pa.binary_view(),
 }
-_TEXT_TYPES = {*_BYTES_OF, *_BYTES_OF.values()}
-
-
-def table_columns(schema: pa.Schema, wanted: Input, path: str) -> Columns:
-    """Find the columns of a table.
-
-    Raises:
-        InputError: there is no text column ("missing_column"), or it holds something else
-            than text ("text_not_string").
-    """
-    columns = find_columns(schema.names, wanted, path)
-    kind = schema.field(columns.text).type
-    if _plain(kind) not in _TEXT_TYPES:
-        raise InputError(
-            f"{path}: column {columns.text!r} is {kind}, not text;"
-            " name another in the recipe, as {path: …, text: NAME}",
-            cause="text_not_string",
-        )
-    return columns
+TEXT_TYPES = {*_BYTES_OF, *_BYTES_OF.values()}
+SHOWN_ERROR = 200
+# What a damaged table meets: where it is read, and where its columns are looked at.
+TABLE_ERRORS = (DamagedError, pa.ArrowException)
 
 
 def table_documents(
@@ -66,6 +50,22 @@ def table_documents(
         )
 
 
+def broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
+    """The document that a table breaks off at, one of `TABLE_ERRORS` being met.
+
+    row: its number in the shard.
+    """
+    number = shard.first_row + row
+    cause = error.cause if isinstance(error, DamagedError) else f"damaged_{shard.format}"
+    message = f"{shard.paths[0]} row {number}: {one_line(error)}"
+    return Failure(row, f"{shard.names[0]}#{number}", cause, message)
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, for the end of a message."""
+    return " ".join(str(error).split())[:SHOWN_ERROR]
+
+
 def _documents(
     shard: SourceShard,
     table: pa.RecordBatch,
@@ -75,7 +75,7 @@ def _documents(
     row: int,
     limits: Limits,
 ) -> ReadBatch:
-    _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
+    raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
     rows = np.arange(row, row + len(text), dtype=np.int64)
     reasons: dict[int, tuple[str, str]] = {}  # by index: (reason, message)
     for i in np.flatnonzero(np.asarray(text.is_null())):
@@ -91,8 +91,8 @@ def _documents(
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
         good = _without(np.arange(len(text)), reasons)
         texts = text.take(good).cast(pa.large_string())
-    ids = _ids(shard, table, row)
-    urls = _strings(table[shard.url]) if shard.url else None
+    ids = row_ids(shard, table, row)
+    urls = strings(table[shard.url]) if shard.url else None
     failures = [
         Failure(
             int(rows[i]),
@@ -124,14 +124,14 @@ def _large_strings(text: pa.Array) -> pa.Array | None:
         return None
 
 
-def _raw(column: pa.Array) -> pa.Array:
+def raw(column: pa.Array) -> pa.Array:
     """Strings as the bytes they are; another column as it is."""
     return column.view(_BYTES_OF[column.type]) if column.type in _BYTES_OF else column
 
 
 def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
     bad = {}
-    for i, value in enumerate(_raw(text)):
+    for i, value in enumerate(raw(text)):
         try:
             (value.as_py() or b"").decode()
         except UnicodeDecodeError as e:
@@ -139,9 +139,9 @@ def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
     return bad
 
 
-def _ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
+def row_ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
     """(n_docs,) string: the table's own ids, else "name#row of the file"."""
-    own = _strings(table[shard.id]) if shard.id else None
+    own = strings(table[shard.id]) if shard.id else None
     if own is not None and own.null_count == 0:
         return own
     first = shard.first_row + row
@@ -150,23 +150,19 @@ def _ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
     return made if own is None else pc.coalesce(own, made)
 
 
-def _strings(column: pa.Array) -> pa.Array:
+def strings(column: pa.Array) -> pa.Array:
     """Any column as strings; bytes that are not UTF-8 come as U+FFFD."""
     try:
         column.validate(full=True)
         return column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raw = _raw(column)
-        raw.validate(full=True)
-        return pa.array([None if v is None else _shown(v) for v in raw.to_pylist()], pa.string())
+        values = raw(column)
+        values.validate(full=True)
+        return pa.array([None if v is None else _shown(v) for v in values.to_pylist()], pa.string())
 
 
 def _shown(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _measurable(text: pa.Array) -> pa.Array:

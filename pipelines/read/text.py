@@ -36,7 +36,7 @@ def read_texts(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
     failures: list[Failure] = []
     held = 0
     for row, (path, name) in enumerate(zip(shard.paths, shard.names, strict=True)):
-        found = _read(path, name, row, compression_of(path), limits)
+        found = read_text(path, name, row, compression_of(path), limits)
         if isinstance(found, Failure):
             failures.append(found)
         else:
@@ -63,7 +63,10 @@ def _batch(
     )
 
 
-def _read(path: str, name: str, row: int, compression: str | None, limits: Limits) -> str | Failure:
+def read_text(
+    path: str, name: str, row: int, compression: str | None, limits: Limits
+) -> str | Failure:
+    """A whole file as text, or why it is none."""
     data = bytearray()
     try:
         for block in read_blocks(path, compression, limits=limits):

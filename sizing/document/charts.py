@@ -106,11 +106,27 @@ def waterfall(
     return _row_chart(key, title, axis, rows)
 
 
-def histogram(key: str, title: str, axis: Axis, counts: Sequence[int], bin_axis: str) -> str:
-    """Counts in log2 bins of bytes: bin 0 counts zeros, bin k values of 2**(k-1) to 2**k - 1.
+def histogram(
+    key: str,
+    title: str,
+    axis: Axis,
+    counts: Sequence[int],
+    bin_axis: str,
+    *,
+    show: Callable[[int], str] = format_memory,
+) -> str:
+    """Counts in log2 bins: bin 0 counts zeros, bin k values of 2**(k-1) to 2**k - 1.
 
-    bin_axis: title of the horizontal axis.
+    bin_axis: title of the horizontal axis.  show: a value in words; bytes unless told.
     """
+
+    def edge(k: int) -> str:
+        return show(2 ** (k - 1) if k else 0)
+
+    def bin_text(k: int) -> str:
+        of = f"{edge(k)} to under {edge(k + 1)}" if k else "empty"
+        return f"{of}: {counts[k]:,}"
+
     held = [k for k, n in enumerate(counts) if n]
     bins = range(held[0], held[-1] + 1) if held else range(0)
     most = max(counts, default=0)
@@ -129,17 +145,17 @@ def histogram(key: str, title: str, axis: Axis, counts: Sequence[int], bin_axis:
     every = math.ceil(48 / step)
     for i, k in enumerate(bins):
         x, high = left + i * step, max(floor - y(counts[k]), LEAST_BAR if counts[k] else 0)
-        drawn.append(rect(x + 0.5, floor - high, step - 1, high, "main", _bin_text(k, counts[k])))
+        drawn.append(rect(x + 0.5, floor - high, step - 1, high, "main", bin_text(k)))
         shown = f"{counts[k]:,}"
         if counts[k] and width_of(shown) <= step + 4:
             drawn.append(text_at(x + step / 2, floor - high - 5, shown, "value tick", "middle"))
         if i % every == 0:
-            drawn.append(text_at(x, floor + 16, _edge(k), "tick", "middle" if i else "start"))
+            drawn.append(text_at(x, floor + 16, edge(k), "tick", "middle" if i else "start"))
     if len(bins) and len(bins) % every == 0:
         end = left + len(bins) * step
-        drawn.append(text_at(end, floor + 16, _edge(bins[-1] + 1), "tick", "end"))
+        drawn.append(text_at(end, floor + 16, edge(bins[-1] + 1), "tick", "end"))
     drawn.append(text_at((left + WIDTH) / 2, floor + 36, bin_axis, "axis", "middle"))
-    facts = [_bin_text(k, counts[k]) for k in bins]
+    facts = [bin_text(k) for k in bins]
     return drawing(key, title, facts, floor + 44, drawn)
 
 
@@ -211,12 +227,3 @@ def ticks_to(most: float) -> list[float]:
     step = next(power * m for m in (1, 2, 5, 10) if most / (power * m) <= 4)
     step = max(step, 1.0)
     return [i * step for i in range(int(most / step) + 1)]
-
-
-def _edge(k: int) -> str:
-    return format_memory(2 ** (k - 1)) if k else "0 B"
-
-
-def _bin_text(k: int, count: int) -> str:
-    of = f"{_edge(k)} to under {_edge(k + 1)}" if k else "empty"
-    return f"{of}: {count:,}"

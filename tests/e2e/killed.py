@@ -25,6 +25,14 @@ MOMENTS = {
     "clustering": (duplicates, "Forest", {"after": True}),
     # which n-grams count for nothing is written, what was found is not
     "ignored": (ignored, "write_ignored", {"after": True}),
+    # a shard's images have their name, its receipt is not written
+    "spooled": (
+        atomic.os,
+        "replace",
+        {"when": lambda _, to: "17-images/" in str(to), "after": True},
+    ),
+    # an exported tar lies under its temporary name
+    "exported": (atomic, "_fsync", {"when": lambda path: ".tar.partial-" in str(path)}),
     # some files of the dataset are in place, others are not
     "dataset": (atomic.os, "replace", {"when": lambda _, to: "dataset/data-" in str(to)}),
     # between dataset_info.json and state.json

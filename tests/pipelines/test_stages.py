@@ -1,4 +1,4 @@
-"""What holds for every stage a recipe can name."""
+"""What holds for every stage a recipe can name, but those for images."""
 
 import pickle
 
@@ -15,7 +15,13 @@ from pipelines.stages import STAGES
 from tests.pipelines.filters.texts import texts
 from tests.strategies import document_batch, text_columns
 
-every_stage = pytest.mark.parametrize("name", STAGES)
+# those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores
+OF_TEXT = [
+    name
+    for name, stage in STAGES.items()
+    if not hasattr(stage, "needs_images") and name != "document_scores"
+]
+every_stage = pytest.mark.parametrize("name", OF_TEXT)
 
 
 def text_bytes(batch):
@@ -26,7 +32,7 @@ def text_bytes(batch):
 @given(docs=st.lists(texts, max_size=8), first=st.integers(0, 8), n=st.integers(0, 8))
 def test_every_document_is_kept_or_counted(name, docs, first, n):
     batch = document_batch(docs).slice(first, n)
-    kept, removed, stats, _ = STAGES[name]()(batch)
+    kept, removed, stats, *_ = STAGES[name]()(batch)
     assert (kept.schema, removed.schema) == (DOCUMENT, REMOVED)
     assert (stats.docs_in, stats.bytes_in) == (batch.num_rows, text_bytes(batch))
     assert (stats.docs_out, stats.bytes_out) == (kept.num_rows, text_bytes(kept))
@@ -54,7 +60,7 @@ def test_a_verdict_does_not_depend_on_the_batch(name, text):
 
 @every_stage
 def test_an_empty_batch_stays_one(name):
-    kept, removed, stats, _ = STAGES[name]()(document_batch([]))
+    kept, removed, stats, *_ = STAGES[name]()(document_batch([]))
     assert (kept.num_rows, removed.num_rows) == (0, 0)
     assert stats == StageStats()
 

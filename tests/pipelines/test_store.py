@@ -14,7 +14,9 @@ from pipelines.errors import ConfigError, InputError
 from pipelines.plan import plan_inputs
 from pipelines.shard import Input
 from pipelines.store import expand, open_input, resolve
+from tests.pipelines.images.shards import sample_tar
 from tests.pipelines.read.corpus import read_all
+from tests.pipelines.read.pictured import read_pictured
 
 FILES = {
     "a.jsonl": b'{"text": "a"}\n',
@@ -235,6 +237,16 @@ def test_every_format_reads_from_s3(s3, tmp_path):
     got = read_all("s3://corpus/data/**/*.jsonl", shard_bytes=5)
     assert got.texts == ["a", "b", "c", "d"]
     assert read_all("s3://corpus/data/sub/deep/*.md").texts == ["i"]
+
+
+def test_tars_of_samples_read_from_s3_as_from_here(s3, tmp_path):
+    paths = [sample_tar(tmp_path / name, 3) for name in ("a.tar", "b.tar.gz")]
+    for path in paths:
+        with s3.open_output_stream(f"corpus/tars/{path.name}", compression=None) as out:
+            out.write(path.read_bytes())
+    there, here = read_pictured("s3://corpus/tars"), read_pictured(tmp_path)
+    assert len(there.documents) == 6
+    assert (there.documents, there.blobs) == (here.documents, here.blobs)
 
 
 def test_the_environment_is_read_anew(monkeypatch):

@@ -4,10 +4,13 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pipelines.token_span as token_span_module
 from pipelines.arrow_files import arrow_file
+from pipelines.images.options import Images
 from pipelines.token_shards import token_schema
 from pipelines.token_span import TokenShard, token_span
 
@@ -35,7 +38,9 @@ def write(folder, corpus):
                         pa.array([len(d) for d in batch], pa.int64()),
                     ]
                     writer.write_batch(pa.record_batch(columns, schema=schema))
-        shards.append((path, TokenShard(str(i), sum(map(len, held)), len(held), 0)))
+        shards.append(
+            (path, TokenShard(str(i), sum(map(len, held)), len(held), 0, sum(map(len, held))))
+        )
     return shards, docs
 
 
@@ -67,6 +72,56 @@ def test_sequences_are_the_stream_cut_at_even_lengths(tmp_path_factory, corpus, 
     assert got == [stream[i : i + seq_len] for i in range(0, whole, seq_len)]
     for sequence, (doc, offset) in zip(got, places, strict=True):
         assert docs[doc][offset] == sequence[0]
+
+
+sized = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=6), max_size=4)
+
+
+def write_sized(folder, corpus):
+    """Token shards whose documents have images: (ids, bytes in the dataset) each."""
+    schema = token_schema(np.uint16, Images())
+    shards = []
+    for i, docs in enumerate(corpus):
+        path = folder / f"part-{i}.arrow"
+        with arrow_file(path, schema) as writer:
+            for first in range(0, len(docs), 4):
+                some = docs[first : first + 4]
+                columns = {
+                    "input_ids": [[7] * n for n, _ in some],
+                    "doc_id": range(100 * i + first, 100 * i + first + len(some)),
+                    "size": [size for _, size in some],
+                    "images": [[]] * len(some),
+                }
+                arrays = [
+                    pa.array(columns[f.name], f.type)
+                    if f.name in columns
+                    else pa.nulls(len(some), f.type)
+                    for f in schema
+                ]
+                writer.write_batch(pa.record_batch(arrays, schema=schema))
+        n, size = (sum(column) for column in zip(*docs, strict=True)) if docs else (0, 0)
+        shards.append((path, TokenShard(str(i), n, len(docs), 0, size)))
+    return shards
+
+
+@given(sized, st.integers(1, 30), st.integers(1, 12))
+def test_files_cut_by_bytes_hold_every_document_once_in_batches_of_one_shard(
+    tmp_path_factory, corpus, step, most
+):
+    shards = write_sized(tmp_path_factory.mktemp("s"), corpus)
+    sizes = {100 * i + j: size for i, docs in enumerate(corpus) for j, (_, size) in enumerate(docs)}
+    total = sum(sizes.values())
+    got = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_span_module, "BATCH_BYTES", most)
+        for start, stop in itertools.pairwise([*range(0, max(total, 1), step), total]):
+            for key, rows in token_span(shards, start, stop, last=stop == total).illustrated():
+                ids = rows["doc_id"].to_pylist()
+                assert {i // 100 for i in ids} == {int(key)}
+                assert len(ids) == 1 or sum(sizes[i] for i in ids) <= most
+                assert sum(sizes[i] for i in sizes if i < ids[0]) >= start
+                got += ids
+    assert got == list(sizes)
 
 
 def test_a_span_knows_what_began_in_it(tmp_path):

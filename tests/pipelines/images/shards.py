@@ -64,7 +64,7 @@ def tar_bytes(members: Members, *, kind: int = tarfile.USTAR_FORMAT) -> bytes:
 
 
 def sample(
-    key: str, image: bytes, caption: str | None = None, *, ext: str = "jpg", **fields: Any
+    key: str, image: bytes, caption: str | None = None, /, *, ext: str = "jpg", **fields: Any
 ) -> dict[str, bytes]:
     """The members of one sample: image, caption, and a .json where there are fields for it."""
     members = {f"{key}.{ext}": image}

@@ -1,9 +1,11 @@
 """Bytes of images: taken from memory, set down in a file, taken from there."""
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.errors import ShardError
 from pipelines.images.blobs import Spool, Window, spool_file
 from tests.pipelines.images.batches import illustrated, image
 
@@ -65,3 +67,11 @@ def test_a_spool_holds_what_is_left_of_a_filtered_batch(tmp_path):
         placed = writer.write(batch, window)
     assert (tmp_path / "part.bin").read_bytes() == b"secondthird"
     assert [images[0]["offset"] for images in placed["images"].to_pylist()] == [0, 6]
+
+
+def test_a_spool_that_was_cut_short_says_so(tmp_path):
+    path = tmp_path / "part.bin"
+    path.write_bytes(b"first")
+    assert Spool(path).take(2, 3) == b"rst"
+    with pytest.raises(ShardError, match=r"part.bin: ends before byte 6; delete it and rerun"):
+        Spool(path).take(2, 4)

@@ -1,0 +1,242 @@
+"""What the rules for nodes count: marks, words without the marks around, windows that repeat.
+
+A window of characters or words is known by a 64-bit hash: two of m windows of a text share one
+with odds of about m**2 / 2**64.
+"""
+
+import numpy as np
+
+from dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
+
+SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
+IN_TOKEN = 2
+POINT = 4
+
+# columns of `char_facts`
+N_CHARS, N_SPECIAL, N_TOKENS, N_POINTS, REPETITION = range(5)
+N_CHAR_FACTS = 5
+
+REPLACEMENT = np.uint32(0xFFFD)
+BASE = np.uint64(0xD1342543DE82EF95)  # odd, bits well spread
+FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
+EMPTY = np.uint64(0)  # of a slot
+NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
+
+ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
+ONE = np.uint64(1)
+U64_32 = np.uint64(32)
+U64_64 = np.uint64(64)
+
+
+@inlined
+def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
+    """The code point at byte `i`, and how many bytes it has; never reads beyond `end`."""
+    lead = np.uint32(data[i])
+    if lead < 0x80:
+        return lead, ONE
+    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
+    if lead < 0xC0 or i + size > end:
+        return REPLACEMENT, ONE
+    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
+    for j in range(i + ONE, i + size):
+        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
+    if cp > 0x10FFFF:
+        return REPLACEMENT, ONE
+    return cp, size
+
+
+@inlined
+def table_bits(n: np.uint64) -> np.uint64:
+    """How many bits number the slots of a table at most half full of n keys."""
+    bits = ONE + ONE
+    while (ONE << bits) < n + n:
+        bits += ONE
+    return bits
+
+
+@inlined
+def count_one(window: np.uint64, bits: np.uint64, keys: U64, counts: I32) -> None:
+    """Count a window in the table keys[:2**bits], never full."""
+    key = (window ^ (window >> U64_32)) * FINAL
+    key = (key ^ (key >> U64_32)) | NEVER_EMPTY
+    at = key >> (U64_64 - bits)
+    while keys[at] != EMPTY and keys[at] != key:
+        at = (at + ONE) & ((ONE << bits) - ONE)
+    counts[at] = 1 if keys[at] == EMPTY else counts[at] + 1
+    keys[at] = key
+
+
+@inlined
+def top_share(bits: np.uint64, keys: U64, counts: I32, tally: I64, n: int) -> float:
+    """Share of n windows that are one of the most frequent.
+
+    Those are as many as the root of the number of different ones, but only ones that repeat.
+    tally: (most windows + 1,), zeros, and zeros again when it is done.
+    """
+    distinct = repeating = most = 0
+    for at in range(ONE << bits):
+        if keys[at] != EMPTY:
+            count = int(counts[at])
+            distinct += 1
+            repeating += int(count > 1)
+            most = max(most, count)
+            tally[count] += 1
+    left = min(int(np.sqrt(distinct)), repeating)
+    top = 0
+    for count in range(most, 0, -1):
+        taken = min(left, int(tally[count]))
+        top += taken * count
+        left -= taken
+        tally[count] = 0
+    return top / n
+
+
+@kernel
+def char_facts(
+    data: U8,
+    offsets: I64,
+    marks: U8,
+    ngram: int,
+    points: U32,
+    keys: U64,
+    counts: I32,
+    tally: I64,
+    out: F64,
+) -> None:
+    r"""Count characters of each text, special ones, tokens, and how far windows repeat.
+
+    A token is a point, or a run of characters that are IN_TOKEN.
+    marks: (0x110000,), bits of every code point.  ngram: characters of a window.
+    points: (most characters,), scratch.  keys, counts: scratch, slots for as many windows.
+    tally: (most characters + 1,), zeros.
+    out: (n_texts, N_CHAR_FACTS).
+    """
+    power = ONE
+    for _ in range(ngram - 1):
+        power *= BASE
+    for d in range(out.shape[0]):
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
+        n = n_special = n_tokens = n_points = 0
+        was_in_token = 0
+        while i < end:
+            cp, size = decode(data, i, end)
+            i += size
+            points[n] = cp
+            n += 1
+            mark = int(marks[cp])
+            n_special += mark & SPECIAL
+            in_token = mark & IN_TOKEN
+            n_tokens += int(in_token > was_in_token)
+            n_points += int(mark & POINT > 0)
+            was_in_token = in_token
+        out[d, N_CHARS] = n
+        out[d, N_SPECIAL] = n_special
+        out[d, N_TOKENS] = n_tokens + n_points
+        out[d, N_POINTS] = n_points
+        out[d, REPETITION] = 0.0
+        n_windows = n - ngram + 1
+        if n_windows < 1:
+            continue
+        bits = table_bits(np.uint64(n_windows))
+        keys[: ONE << bits] = EMPTY
+        window = ZERO
+        for j in range(n):
+            if j >= ngram:
+                window -= np.uint64(points[j - ngram]) * power
+            window = window * BASE + np.uint64(points[j])
+            if j >= ngram - 1:
+                count_one(window, bits, keys, counts)
+        out[d, REPETITION] = top_share(bits, keys, counts, tally, n_windows)
+
+
+@kernel
+def strip_words(
+    letters: U8,
+    ends: I64,
+    text_words: I64,
+    marks: U8,
+    out: U8,
+    out_ends: I64,
+    out_words: I64,
+) -> None:
+    """Take special characters off both ends of each word; drop words of nothing else.
+
+    letters, ends, text_words: as `dedup.shingle.split_words` gives them.
+    out, out_ends, out_words: likewise, of the words left, as large.
+    """
+    n = k = ZERO
+    out_words[0] = 0
+    first = ZERO
+    for d in range(text_words.shape[0] - 1):
+        for w in range(text_words[d], text_words[d + 1]):
+            i = first
+            end = np.uint64(ends[w])
+            first = end
+            while i < end:
+                cp, size = decode(letters, i, end)
+                if not marks[cp] & SPECIAL:
+                    break
+                i += size
+            while i < end:
+                last = end - ONE
+                while last > i and letters[last] & 0xC0 == 0x80:
+                    last -= ONE
+                cp, size = decode(letters, last, end)
+                if not marks[cp] & SPECIAL:
+                    break
+                end = last
+            if i < end:
+                for j in range(i, end):
+                    out[k] = letters[j]
+                    k += ONE
+                out_ends[n] = k
+                n += ONE
+        out_words[d + 1] = n
+
+
+@kernel
+def repeated_windows(
+    words: U64, text_words: I64, ngram: int, keys: U64, counts: I32, out: F64
+) -> None:
+    """out: (n_texts,), the share of windows of `ngram` words that occur again in their text.
+
+    words: hashes, those of text d at text_words[d]:text_words[d + 1].
+    keys, counts: scratch, slots for the windows of the longest text.
+    """
+    for d in range(out.shape[0]):
+        first = text_words[d]
+        n_windows = text_words[d + 1] - first - ngram + 1
+        out[d] = 0.0
+        if n_windows < 1:
+            continue
+        bits = table_bits(np.uint64(n_windows))
+        keys[: ONE << bits] = EMPTY
+        for w in range(first, first + n_windows):
+            window = ZERO
+            for j in range(w, w + ngram):
+                window = window * BASE + words[j]
+            count_one(window, bits, keys, counts)
+        repeated = np.int64(0)
+        for at in range(ONE << bits):
+            if keys[at] != EMPTY and counts[at] > 1:
+                repeated += counts[at]
+        out[d] = repeated / n_windows
+
+
+@kernel
+def count_known(words: U64, text_words: I64, table: U64, out: F64) -> None:
+    """out: (n_texts,), how many words of each text are in a table of hashes.
+
+    words, text_words: as for `repeated_windows`.
+    table: (2**k,), at most half full; hash h stands from h mod 2**k on, EMPTY is none.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    for d in range(out.shape[0]):
+        n = 0
+        for w in range(text_words[d], text_words[d + 1]):
+            at = words[w] & mask
+            while table[at] != EMPTY and table[at] != words[w]:
+                at = (at + ONE) & mask
+            n += int(table[at] != EMPTY)
+        out[d] = n

@@ -1,0 +1,54 @@
+"""The disk that a run will need, told before it begins."""
+
+import pytest
+
+from pipelines.dry_run import dry_run
+from pipelines.recipe import make_recipe
+from tests.pipelines.images.shards import sample_tar
+
+
+@pytest.mark.parametrize(
+    ("images", "steps", "places"),
+    [
+        ({}, [], {"images between passes", "dataset"}),
+        ({"webdataset": True}, [], {"images between passes", "dataset", "webdataset"}),
+        ({"store": "reference"}, ["exact"], set()),
+        ({"store": "reference", "webdataset": True}, [], {"webdataset"}),
+        (
+            {"store": "reference", "webdataset": True},
+            ["exact"],
+            {"images between passes", "webdataset"},
+        ),
+    ],
+)
+def test_images_are_written_as_often_as_the_recipe_wants(
+    tokenizer_path, tmp_path, images, steps, places
+):
+    tar = sample_tar(tmp_path / "a.tar", 5)
+    (tmp_path / "b.txt").write_text("words " * 100)
+    settings = {
+        "inputs": [{"path": str(tar)}, {"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+        "steps": steps,
+        "images": images,
+    }
+    planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    size = tar.stat().st_size
+    need = planned["disk_needed_bytes"]
+    assert planned["text_bytes"] == 600
+    assert {name for name, n_bytes in need.items() if n_bytes >= size} == places
+    assert planned["disk_needed_total_bytes"] == sum(need.values()) < size * (len(places) + 1)
+
+
+def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):
+    (tmp_path / "b.txt").write_text("words " * 100)
+    settings = {
+        "inputs": [{"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+    }
+    planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    assert planned["disk_needed_bytes"] == {
+        "intermediates": 0,
+        "token shards": 400,
+        "dataset": 400,
+    }
