@@ -124,12 +124,44 @@ def test_only_verifying_finds_damage_behind_the_header():
 def test_limits_are_allowed_to_be_met():
     data = jpeg(20, 10)
     assert facts(data, Images(max_pixels=200, max_bytes=len(data), verify=True)).width == 20
+    extended = encoded(picture(20, 10), "WEBP", exif=b"Exif\0\0MM")
+    assert facts(extended, Images(max_pixels=200)).width == 20
 
 
 def test_verifying_starts_no_program():
     found = image_facts(encoded(picture(9, 9), "EPS"), VERIFY)
     assert found == Unreadable("unsupported_image", "EPS is not decoded here")
     assert facts(encoded(picture(9, 9), "EPS")).format == "eps"
+
+
+SAYS = """
+import logging, sys
+from pathlib import Path
+logging.basicConfig()
+from pipelines.images.facts import image_facts
+from pipelines.images.options import Images
+for path in sys.argv[1:]:
+    print(image_facts(Path(path).read_bytes(), Images(verify=True)).cause)
+"""
+
+
+def test_what_decoders_would_say_of_a_bad_image_is_not_on_stderr(tmp_path):
+    """libtiff writes there by itself, Pillow logs."""
+    cut = encoded(noise(90, 90), "TIFF", compression="tiff_lzw", strip_size=1000)
+    many = encoded(picture(9, 9), "TIFF")
+    tag = b"\x15\x01\x03\0\1\0\0\0\3\0"  # samples per pixel, a short: 3
+    assert tag in many
+    bad = {
+        "cut": cut[:8] + bytes(2000) + cut[2008:],
+        "many": many.replace(tag, tag[:-2] + b"\xff\xff"),
+    }
+    for name, data in bad.items():
+        (tmp_path / name).write_bytes(data)
+    paths = [str(tmp_path / name) for name in bad]
+    said = subprocess.run(
+        [sys.executable, "-c", SAYS, *paths], capture_output=True, text=True, check=True
+    )
+    assert (said.stdout.split(), said.stderr) == (["damaged_image", "damaged_header"], "")
 
 
 def test_a_jpeg_that_asks_for_pass_after_pass_is_not_decoded():
@@ -172,7 +204,7 @@ def expected(folder: Path) -> list[dict[str, str]]:
 
 
 SURVEY = """
-import csv, json, resource, sys, time
+import csv, json, sys, time
 from pathlib import Path
 from pipelines.images.facts import image_facts
 from pipelines.images.options import Images
@@ -182,7 +214,9 @@ for path in sys.stdin.read().splitlines():
     kind = image_facts((folder / path).read_bytes(), Images(verify=True))
     found[path] = kind._replace(md5="") if hasattr(kind, "md5") else kind
     slowest = max(slowest, time.process_time() - start)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# ru_maxrss is inherited across fork and exec; VmHWM is this program's own
+status = Path("/proc/self/status").read_text().splitlines()
+(peak,) = (int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 print(json.dumps({"found": found, "slowest_s": slowest, "peak_kb": peak}))
 """
 
