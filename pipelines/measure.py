@@ -160,6 +160,9 @@ def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
         "text_tokens_per_doc": (_text_tokens(shards), docs),
         "text_bytes_per_doc": (text_bytes, docs),
     }
-    counts = {name: sum(of[name]) for name in ("images", "image_bytes", "image_tokens")}
-    made = {name: Ratio(*ratio_and_error(*parts)) for name, parts in ratios.items()}
-    return Illustrations(**counts, **made)
+    return Illustrations(
+        images=sum(of["images"]),
+        image_bytes=sum(of["image_bytes"]),
+        image_tokens=sum(of["image_tokens"]),
+        **{name: Ratio(*ratio_and_error(*parts)) for name, parts in ratios.items()},
+    )

@@ -90,10 +90,11 @@ def headline(report: Report) -> str:
     if total["text_bytes_per_token"] is None:
         sentences.append("Nothing reached the tokenizer, so there are no bytes per token.")
     else:
+        of_text, other = (" of text", ", any token") if "images" in total else ("", " and")
         sentences.append(
-            f"A token stands for {with_error(total, 'text_bytes_per_token')} bytes of UTF-8 text"
-            f" and takes {with_error(total, 'stored_bytes_per_token')} bytes in the dataset"
-            f" (± one standard error over {count(total['shards'], 'shard')})."
+            f"A token{of_text} stands for {with_error(total, 'text_bytes_per_token')} bytes of"
+            f" UTF-8 text{other} takes {with_error(total, 'stored_bytes_per_token')} bytes in the"
+            f" dataset (± one standard error over {count(total['shards'], 'shard')})."
         )
     dataset = report["dataset"]
     sentences.append(f"The dataset takes {format_bytes(dataset['bytes'])} in {dataset['path']}.")

@@ -4,16 +4,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from pipelines.image_summary import MOST_REPEATED, TOTAL
+from pipelines.images.image_measure import RATIOS
+from pipelines.ratios import with_error
 from pipelines.schema import shard_and_row
 from sizing.document import charts
 from sizing.document.charts import Bar
 from sizing.document.page import figure
-from sizing.document.section import NONE, Table, table
+from sizing.document.section import NONE, Table, count, table
 from sizing.document.svg import Axis
 from sizing.units import format_bytes
 
 Report: TypeAlias = Mapping[str, Any]
 
+LARGE = 1000  # from here on a ratio is told in whole numbers
 IMAGES = Axis("images", lambda n: f"{n:,.0f}")
 
 
@@ -50,22 +53,18 @@ def image_blocks(report: Report) -> list[str | Table]:
         " removed/*.parquet.",
         table("Images by stage", columns, counts),
         table("Images that left, by reason", ("stage", "reason", "outcome", ">images"), reasons),
-        *_measured(report.get("images")),
+        *_notes(report.get("images")),
+        *_measured(report),
         *_repeated(report.get("images")),
     ]
 
 
-def _measured(found: Mapping[str, Any] | None) -> Iterator[str | Table]:
-    """Bytes and pixels by format, and what an image adds to a document."""
+def _measured(report: Report) -> Iterator[str | Table]:
+    """What an image adds to a document; bytes and pixels by format; what decoding them takes."""
+    found = report.get("images")
     if not found or not found["images"]:
         return
-    per_doc, per_token = found["image_bytes_per_doc"], found["bytes_per_token"]
-    yield (
-        f"A document that came out has {found['images_per_doc']:.2f} images of"
-        f" {format_bytes(per_doc)} in all. Of its tokens {found['image_tokens']:,} stand for"
-        f" images and {found['text_tokens']:,} for text: {per_token:,.1f} bytes of images and text"
-        " a token."
-    )
+    yield _in_short(found, report["measurement"][TOTAL]["images"])
     columns = ("format", ">images", ">bytes", ">mean", ">± 95 %", ">5 %", ">median", ">95 %")
     rows: dict[str, list[tuple[str, ...]]] = {"bytes": [], "pixels": []}
     for name, of in found["formats"].items():
@@ -81,6 +80,61 @@ def _measured(found: Mapping[str, Any] | None) -> Iterator[str | Table]:
         "Percentiles are told within their power of two. Means have intervals over images drawn"
         f" alike. Decoded to RGB all take {format_bytes(found['formats'][TOTAL]['decoded_bytes'])}."
     )
+    yield from _decoding(found["decoding"])
+
+
+def _in_short(found: Mapping[str, Any], of: Mapping[str, Any]) -> str:
+    """of: images as measured (`pipelines.measure.Illustrations`)."""
+    return (
+        f"A document that came out has {_ratio(of, 'images_per_doc')} images of"
+        f" {_ratio(of, 'image_bytes_per_doc')} bytes in all, and with its text it takes"
+        f" {_ratio(of, 'bytes_per_doc')} bytes. Of its {_ratio(of, 'tokens_per_doc')} tokens"
+        f" {_ratio(of, 'text_tokens_per_doc')} are text; of all tokens"
+        f" {found['image_tokens']:,} stand for images and {found['text_tokens']:,} for text:"
+        f" {_ratio(of, 'bytes_per_token')} bytes of images and text a token"
+        " (± one standard error over shards; one shard has none)."
+    )
+
+
+def _ratio(of: Mapping[str, Any], name: str) -> str:
+    if not of[name]["se"] and of[name]["value"] >= LARGE:
+        return f"{of[name]['value']:,.0f}"
+    return with_error({"r": of[name]["value"], "r_se": of[name]["se"]}, "r")
+
+
+def _decoding(found: Mapping[str, Any]) -> Iterator[str | Table]:
+    """What it takes to decode the images that were tried."""
+    whole, on = found["images_per_core_s"], found["machine"]
+    if whole is None:
+        yield "What decoding takes was not measured: no image of the dataset is at hand."
+        return
+    rows = [
+        (
+            name,
+            f"{of['images']:,}",
+            f"{1e3 * of['cpu_s'] / of['images']:,.2f}",
+            f"{of['images'] / of['cpu_s']:,.0f}",
+            f"{of['pixels'] / of['cpu_s'] / 1e6:,.1f}",
+            f"{of['bytes'] / of['cpu_s'] / 1e6:,.1f}",
+        )
+        for name, of in found["formats"].items()
+    ]
+    per_s = with_error({"r": whole["value"], "r_se": whole["se"]}, "r")
+    skipped = f" {count(found['skipped'], 'image')} could not be." if found["skipped"] else ""
+    yield (
+        f"A core decodes {per_s} images a second, formats weighted as in the dataset (± one"
+        f" standard error over images). Decoded wholly, without resizing, by Pillow"
+        f" {on['pillow']} on {on['processor']}.{skipped}"
+    )
+    columns = (">images", ">CPU, ms", ">images/s", ">Mpixel/s", ">MB/s")
+    yield table("Decoding, one core, by format", ("format", *columns), rows)
+
+
+def _notes(found: Mapping[str, Any] | None) -> Iterator[Table]:
+    """What readers and steps met beside what they removed."""
+    rows = [(name, f"{n:,}") for name, n in (found or {}).get("notes", {}).items()]
+    if rows:
+        yield table("Also met, by readers and steps", ("what", ">times"), rows)
 
 
 def _repeated(found: Mapping[str, Any] | None) -> Iterator[Table]:
@@ -108,7 +162,7 @@ def _pixels(n: float) -> str:
 
 
 def image_plots(report: Report) -> list[str]:
-    """Images that left, by reason; how many pixels those have that are left."""
+    """Images that left, by reason; how large those are that are left, and of what shape."""
     bars = [
         Bar(f"{reason} · {stage}", n, "failed" if outcome == "failed" else "main")
         for stage, outcome, reason, n in removed_images_by_reason(report)
@@ -118,13 +172,41 @@ def image_plots(report: Report) -> list[str]:
         drawn = charts.bars("image-reasons", "Images that left, by reason", IMAGES, bars)
         note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
         made.append(figure("Why images left", note, drawn))
-    bins = (report.get("images") or {}).get("pixels_bins", [])
-    if any(bins):
-        drawn = charts.histogram(
-            "pixels", "Pixels", IMAGES, bins, "pixels, log scale", show=_pixels
-        )
-        made.append(figure("Pixels of an image", "of those that came out", drawn))
-    return made
+    return [*made, *_histograms(report.get("images") or {})]
+
+
+def _histograms(found: Mapping[str, Any]) -> Iterator[str]:
+    """Sizes and aspect ratios of images that came out."""
+    drawn = {
+        "Pixels of an image": ("pixels", "pixels, log scale", _pixels_edge, "empty"),
+        "Bytes of an image": ("bytes", "bytes, log scale", charts.memory_edge, "empty"),
+        "Aspect ratios": ("ratio", "width : height, log scale", _ratio_edge, f"under {NARROWEST}"),
+    }
+    for title, (name, axis, edge, first) in drawn.items():
+        bins = found.get(f"{name}_bins", [])
+        if any(bins):
+            key = f"image-{name}"
+            chart = charts.histogram(key, title, IMAGES, bins, axis, edge=edge, first=first)
+            yield figure(title, "of those that came out", chart)
+
+
+def _pixels_edge(k: int) -> str:
+    return _pixels(2 ** (k - 1) if k else 0)
+
+
+def _ratio_edge(k: int) -> str:
+    """Where bin k of aspect ratios begins.
+
+    >>> _ratio_edge(1), _ratio_edge(17), _ratio_edge(33)
+    ('1:16', '1:1', '16:1')
+    """
+    if not 0 < k <= len(RATIOS):
+        return "" if k == 0 else "any"
+    ratio = RATIOS[k - 1]
+    return f"{ratio:.3g}:1" if ratio >= 1 else f"1:{1 / ratio:.3g}"
+
+
+NARROWEST = _ratio_edge(1)
 
 
 def _rows(report: Report) -> Iterator[tuple[str, dict[str, int]]]:

@@ -101,12 +101,12 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         },
     }
     if job.recipe.images is not None:
-        report["images"] = _images(job, finished)
+        report["images"] = _images(job, finished, job.recipe.images.store)
     return {**report, **_requirements(report)}
 
 
-def _images(job: PrepareJob, finished: Prepared) -> dict[str, Any]:
-    """What is told of images; store: as the recipe has it.  decoding: see `decode_cost`."""
+def _images(job: PrepareJob, finished: Prepared, store: str) -> dict[str, Any]:
+    """What is told of images; store: as in the recipe.  decoding: as of `decode_cost`."""
     found = image_summary(_last_pass(job, finished), finished.receipts)
     paths = [
         split_folder(job, p.split) / file_name(number, p.files)
@@ -115,12 +115,7 @@ def _images(job: PrepareJob, finished: Prepared) -> dict[str, Any]:
     ]
     counts = {name: of["images"] for name, of in found["formats"].items() if name != TOTAL}
     there = [path for path in paths if path.exists()]
-    images = job.recipe.images
-    return {
-        **found,
-        "store": None if images is None else images.store,
-        "decoding": decode_cost(there, counts),
-    }
+    return {**found, "store": store, "decoding": decode_cost(there, counts)}
 
 
 def _sequences(job: PrepareJob, layout: Layout) -> dict[str, int]:

@@ -6,16 +6,16 @@ was estimated from a sample before the run and has intervals.
 
 import json
 from collections.abc import Mapping
-from math import exp
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sizing.corpus_images import CorpusImages, images_of_report
 from sizing.errors import PlanError, explain
-from sizing.figure import AnyFigure, Figure
+from sizing.figure import AnyFigure, Figure, from_error
+from sizing.image_estimate import ImageEstimate
 from sizing.requirement import Input
-from sizing.spread import Z_95
 from sizing.units import format_bytes
 
 DATASET = "dataset"  # the stage that training reads
@@ -40,6 +40,8 @@ class CorpusMeasurement(BaseModel):
     token_width_bytes: of one token id as stored.
     measured: counted on files or estimated from a sample, rather than stated or assumed.
     sample: what it was estimated from, in words; None where everything was counted.
+    images: None of a corpus of text alone; of another text_bytes_per_token is that of tokens
+        which stand for text, and may be 0.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -57,6 +59,7 @@ class CorpusMeasurement(BaseModel):
     measured: bool
     files: dict[str, AnyFigure] = Field(default_factory=dict)
     sample: str | None = None
+    images: CorpusImages | None = None
 
     @model_validator(mode="after")
     def _can_be_sized(self) -> "CorpusMeasurement":
@@ -64,6 +67,8 @@ class CorpusMeasurement(BaseModel):
             raise ValueError(f"{self.name!r} has no tokens; nothing to size")
         for key in ("tokens", "docs", "text_bytes_per_token", "stored_bytes_per_token"):
             figure = getattr(self, key)
+            if key == "text_bytes_per_token" and self.images is not None:
+                continue
             if figure is not None and not figure.least > 0:
                 raise ValueError(f"{self.name!r}: {key} must be over 0, with its low and its draws")
         if DATASET not in self.stored_bytes:
@@ -89,6 +94,17 @@ class CorpusMeasurement(BaseModel):
         """
         figure: Figure = getattr(self, key) if stage is None else getattr(self, key)[stage]
         own = f"{key} {stage}" if stage is not None else key
+        return self._input(name, figure, unit, own)
+
+    def image_input(self, name: str, unit: str, *, key: str | None = None) -> Input | None:
+        """A figure of the images as the argument `name`; None where it is not known.
+
+        key: of `CorpusImages`, where the argument is called otherwise.
+        """
+        figure = getattr(self.images, key or name, None)
+        return None if figure is None else self._input(name, figure, unit, f"images {key or name}")
+
+    def _input(self, name: str, figure: Figure, unit: str, own: str) -> Input:
         return Input(
             name=name,
             value=figure.value,
@@ -103,7 +119,11 @@ class CorpusMeasurement(BaseModel):
         data = {key: getattr(self, key) for key in type(self).model_fields}
         for key in ("stored_bytes", "files"):
             data[key] = {stage: _told(figure) for stage, figure in data[key].items()}
-        return {k: _told(v) if isinstance(v, Figure) else v for k, v in data.items()}
+        if self.images is None:
+            del data["images"]
+        else:
+            data["images"] = {k: _plain(v) for k, v in self.images}
+        return {k: _plain(v) for k, v in data.items()}
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
@@ -117,6 +137,7 @@ class CorpusMeasurement(BaseModel):
     def _figures(self) -> list[Figure]:
         own = [getattr(self, key) for key in type(self).model_fields]
         listed = [*self.stored_bytes.values(), *self.files.values()]
+        listed += [] if self.images is None else self.images.figures()
         return [f for f in (*own, *listed) if isinstance(f, Figure)]
 
 
@@ -152,6 +173,7 @@ class Estimate(BaseModel):
         "model" where a part of the inputs was read and growth was carried on to all of them,
         "bounds" where it lies anywhere between low and high.
     growth: of unique documents; where there are parts enough for a curve.
+    images: of a recipe that has them.
     corpus.stored_bytes has every stage, those that are deleted at the end too.
     disk_bytes: of the run directory once a folder is full, all before it included: scratch is
         deleted at the end only, so the last is the peak. Inputs are not counted.
@@ -172,6 +194,7 @@ class Estimate(BaseModel):
     unique_frac: AnyFigure | None = None
     unique_by: UniqueBy | None = None
     growth: UniqueGrowth | None = None
+    images: ImageEstimate | None = None
     disk_bytes: dict[str, AnyFigure] = Field(default_factory=dict)
     clustering_memory_bytes: AnyFigure | None = None
     cores: Annotated[int, Field(ge=1)] | None = None
@@ -227,10 +250,11 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
         data = {
             "name": report["name"],
             **{key: total[key] for key in ("docs", "tokens", "text_bytes")},
-            **{key: _with_error(total, key) for key in _RATIOS},
+            **{key: from_error(total[key] or 0.0, total[f"{key}_se"]) for key in _RATIOS},
             "stored_bytes": {INPUTS: report["inputs"]["bytes"], **report["stored_bytes"]},
             "token_width_bytes": TOKEN_WIDTH_BYTES[report["dataset"]["dtype"]],
             "measured": True,
+            "images": images_of_report(report),
         }
     except KeyError as e:
         raise PlanError(f"{where}: not the report of a run: no {e.args[0]!r}") from e
@@ -239,15 +263,8 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
     return CorpusMeasurement.from_json(data, where=where)
 
 
-def _with_error(total: Mapping[str, Any], key: str) -> Any:
-    """A ratio of a report; its standard error over shards as a 95 % interval."""
-    value, se = total[key], total[f"{key}_se"]
-    if not se:
-        return value
-    if Z_95 * se < value:
-        return {"value": value, "low": value - Z_95 * se, "high": value + Z_95 * se}
-    factor = exp(Z_95 * se / value)  # a ratio is over 0, however few the shards that it is from
-    return {"value": value, "low": value / factor, "high": value * factor}
+def _plain(value: Any) -> Any:
+    return _told(value) if isinstance(value, Figure) else value
 
 
 def _told(figure: Figure) -> float | dict[str, Any]:

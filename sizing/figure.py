@@ -1,10 +1,11 @@
 """A figure of a measurement: its value, and how far off it may be."""
 
+from math import exp
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from sizing.spread import LEAST_DRAWS, Spread, ends, interval
+from sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
 
 
 class Figure(BaseModel):
@@ -59,3 +60,17 @@ def _plain(value: Any) -> Any:
 
 
 AnyFigure = Annotated[Figure, BeforeValidator(_plain)]
+
+
+def from_error(value: float, se: float | None) -> float | dict[str, float]:
+    """A ratio and its standard error as data of a figure, with a 95 % interval if there is one.
+
+    >>> from_error(4.0, None), from_error(4.0, 1.0)
+    (4.0, {'value': 4.0, 'low': 2.04, 'high': 5.96})
+    """
+    if not se:
+        return value
+    if Z_95 * se < value:
+        return {"value": value, "low": value - Z_95 * se, "high": value + Z_95 * se}
+    factor = exp(Z_95 * se / value)  # a ratio is over 0, however few the shards that it is from
+    return {"value": value, "low": value / factor, "high": value * factor}

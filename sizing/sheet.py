@@ -25,6 +25,9 @@ class SourceFacts:
     key: of its settings in the plan, "corpus" or "sources.NAME".
     scaled: the corpus is not the one that was measured, so its bytes are estimates.
     docs: those that reach the tokenizer.
+    sample: what is known of one, by the arguments of formulas, where it is images with text; else
+        None.
+    read_bytes_per_token: of all that training reads, images that the dataset only refers to too.
     """
 
     name: str
@@ -36,6 +39,8 @@ class SourceFacts:
     text_bytes_per_token: Given = field(init=False)
     stored_bytes_per_token: Given = field(init=False)
     docs: Given = field(init=False)
+    sample: Mapping[str, Given] | None = None
+    read_bytes_per_token: Given = field(init=False)
 
     def label(self, what: str) -> str:
         """The name of a row about this source; the only one needs no mention."""

@@ -1,15 +1,29 @@
 """The facts of each source of a plan: measured where it was, stated or assumed where not."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sizing.corpus import CorpusMeasurement
 from sizing.errors import PlanError
-from sizing.formulas.image_text import IMAGE_TEXT_BYTES_PER_TOKEN, SAMPLE_BYTES, SAMPLE_TOKENS
+from sizing.formulas.image_text import (
+    IMAGE_TEXT_BYTES_PER_TOKEN,
+    REFERENCED_BYTES_PER_TOKEN,
+    SAMPLE_BYTES,
+    SAMPLE_TOKENS,
+)
 from sizing.formulas.mixture import DOCS
 from sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_IN_DAYS
 from sizing.requirement import Input, Requirement
 from sizing.sheet import Given, Sheet, SourceFacts
 
+# of a sample of images with text, by the names of formulas, and their units
+SAMPLE = {
+    "image_bytes": "bytes",
+    "images_per_sample": "images",
+    "tokens_per_image": "tokens",
+    "text_tokens": "tokens",
+    "text_bytes": "bytes",
+}
 WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored in 4 bytes
 
 
@@ -46,11 +60,29 @@ def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | N
         scaled=scaled,
         tokens=tokens,
         token_width_bytes=_width(sheet, key, measurement),
+        sample=_sample(sheet, key, measurement),
     )
     source.text_bytes_per_token = _text_bytes_per_token(sheet, source)
     source.stored_bytes_per_token = _stored_bytes_per_token(sheet, source)
+    source.read_bytes_per_token = _read_bytes_per_token(sheet, source)
     source.docs = _docs(sheet, source)
     return source
+
+
+def _sample(
+    sheet: Sheet, key: str, measurement: CorpusMeasurement | None
+) -> Mapping[str, Given] | None:
+    """What a sample of images with text is: measured, or as the plan says; None of text."""
+    setting = f"{key}.image_text"
+    if measurement is None:
+        stated = sheet.plan.value(setting)
+        return None if stated is None else {name: f"{setting}.{name}" for name in SAMPLE}
+    if measurement.images is None:
+        return None
+    if sheet.stated(setting):
+        sheet.warnings.append(f"{setting} is not used, as {key} was measured")
+    found = {name: measurement.image_input(name, unit) for name, unit in SAMPLE.items()}
+    return {name: given for name, given in found.items() if given is not None}
 
 
 def _tokens(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Given:
@@ -106,55 +138,73 @@ def _text_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
     if source.measurement is not None:
         name = "text_bytes_per_token"
         return source.measurement.input(name, name, "bytes/token")
-    if sheet.plan.value(f"{source.key}.image_text") is None:
+    if source.sample is None:
         return f"{source.key}.text_bytes_per_token"
     return sheet.add(
         source.label("text bytes a token"),
         IMAGE_TEXT_BYTES_PER_TOKEN,
-        sample_bytes=f"{source.key}.image_text.text_bytes",
-        sample_tokens=_sample_tokens(sheet, source),
+        sample_bytes=source.sample["text_bytes"],
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
     )
 
 
 def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    sample = _sample_bytes(sheet, source)
     if source.measurement is not None:
         name = "stored_bytes_per_token"
         return source.measurement.input(name, name, "bytes/token")
-    if sheet.plan.value(f"{source.key}.image_text") is None:
+    if source.sample is None or sample is None:
         return source.token_width_bytes
-    sample = sheet.add(
-        source.label("bytes a sample"),
-        SAMPLE_BYTES,
-        image_bytes=f"{source.key}.image_text.image_bytes",
-        images_per_sample=f"{source.key}.image_text.images_per_sample",
-        text_bytes=f"{source.key}.image_text.text_bytes",
-    )
     return sheet.add(
         source.label("image and text bytes a token"),
         IMAGE_TEXT_BYTES_PER_TOKEN,
         sample_bytes=sample,
-        sample_tokens=_sample_tokens(sheet, source),
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
     )
 
 
-def _sample_tokens(sheet: Sheet, source: SourceFacts) -> Requirement:
+def _read_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    """As stored; where the dataset only says where images stand, with these."""
+    images = None if source.measurement is None else source.measurement.images
+    if images is None or images.in_dataset or source.sample is None:
+        return source.stored_bytes_per_token
+    if "image_bytes" not in source.sample:
+        return source.stored_bytes_per_token
+    return sheet.add(
+        source.label("dataset and image bytes a token"),
+        REFERENCED_BYTES_PER_TOKEN,
+        stored_bytes_per_token=source.stored_bytes_per_token,
+        image_bytes=source.sample["image_bytes"],
+        images_per_sample=source.sample["images_per_sample"],
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
+    )
+
+
+def _sample_bytes(sheet: Sheet, source: SourceFacts) -> Requirement | None:
+    """Bytes of a sample, after its tokens; None of text, or where no image's bytes are known."""
+    if source.sample is None:
+        return None
+    _sample_tokens(sheet, source, source.sample)
+    names = ("image_bytes", "images_per_sample", "text_bytes")
+    if not set(names) <= source.sample.keys():
+        return None
+    given = {name: source.sample[name] for name in names}
+    return sheet.add(source.label("bytes a sample"), SAMPLE_BYTES, **given)
+
+
+def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given]) -> Requirement:
     name = source.label("tokens a sample")
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        SAMPLE_TOKENS,
-        tokens_per_image=f"{source.key}.image_text.tokens_per_image",
-        images_per_sample=f"{source.key}.image_text.images_per_sample",
-        text_tokens=f"{source.key}.image_text.text_tokens",
-    )
+    names = ("tokens_per_image", "images_per_sample", "text_tokens")
+    return sheet.add(name, SAMPLE_TOKENS, **{n: sample[n] for n in names})
 
 
 def _docs(sheet: Sheet, source: SourceFacts) -> Given:
     """Documents that reach the tokenizer: counted, or as many as the tokens make."""
     measured = source.measurement
-    if measured is None and sheet.plan.value(f"{source.key}.image_text") is not None:
-        per_doc: Given = _sample_tokens(sheet, source)  # a sample is a document
+    if measured is None and source.sample is not None:
+        per_doc: Given = _sample_tokens(sheet, source, source.sample)  # a sample is a document
     elif measured is None or measured.docs is None:
         per_doc = f"{source.key}.tokens_per_doc"
     elif not source.scaled:

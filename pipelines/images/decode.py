@@ -61,8 +61,8 @@ def decode_cost(files: Sequence[Path], counts: Mapping[str, int]) -> dict[str, A
         docs_per_batch: rows of a record batch of the files looked at, or None.
         machine: what it was measured on.
     """
-    chosen = [files[i * len(files) // MOST_FILES] for i in range(MOST_FILES)]
-    chosen = list(dict.fromkeys(chosen if len(files) > MOST_FILES else files))
+    n = min(len(files), MOST_FILES)
+    chosen = [files[i * len(files) // n] for i in range(n)]
     formats: dict[str, Decoded] = {}
     skipped = batches = rows = 0
     for path in chosen:

@@ -106,6 +106,15 @@ def waterfall(
     return _row_chart(key, title, axis, rows)
 
 
+def memory_edge(k: int) -> str:
+    """Where bin k begins of log2 bins of bytes: 0 counts zeros, k those of 2**(k-1) to 2**k - 1.
+
+    >>> [memory_edge(k) for k in (0, 1, 11)]
+    ['0 B', '1 B', '1 KiB']
+    """
+    return format_memory(2 ** (k - 1) if k else 0)
+
+
 def histogram(
     key: str,
     title: str,
@@ -113,18 +122,17 @@ def histogram(
     counts: Sequence[int],
     bin_axis: str,
     *,
-    show: Callable[[int], str] = format_memory,
+    edge: Callable[[int], str] = memory_edge,
+    first: str = "empty",
 ) -> str:
-    """Counts in log2 bins: bin 0 counts zeros, bin k values of 2**(k-1) to 2**k - 1.
+    """Counts in bins that follow one another.
 
-    bin_axis: title of the horizontal axis.  show: a value in words; bytes unless told.
+    bin_axis: title of the horizontal axis.  edge: where bin k begins, in words; as `memory_edge`
+    unless told.  first: what bin 0 counts, in words.
     """
 
-    def edge(k: int) -> str:
-        return show(2 ** (k - 1) if k else 0)
-
     def bin_text(k: int) -> str:
-        of = f"{edge(k)} to under {edge(k + 1)}" if k else "empty"
+        of = f"{edge(k)} to under {edge(k + 1)}" if k else first
         return f"{of}: {counts[k]:,}"
 
     held = [k for k, n in enumerate(counts) if n]

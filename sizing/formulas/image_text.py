@@ -44,6 +44,25 @@ def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> 
     return sample_bytes / sample_tokens
 
 
+def referenced_bytes_per_token(
+    *,
+    stored_bytes_per_token: float,
+    image_bytes: float,
+    images_per_sample: float,
+    sample_tokens: float,
+) -> float:
+    """Bytes that are read a token where a dataset says where its images stand, with these.
+
+        stored bytes a token + bytes an image x images / tokens of a sample
+
+    >>> referenced_bytes_per_token(
+    ...     stored_bytes_per_token=4, image_bytes=250e3, images_per_sample=1, sample_tokens=1000
+    ... )
+    254.0
+    """
+    return stored_bytes_per_token + image_bytes * images_per_sample / sample_tokens
+
+
 def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample: float) -> float:
     """Images that the whole job reads and decodes each second.
 
@@ -147,6 +166,12 @@ IMAGE_TEXT_BYTES_PER_TOKEN = Formula(
     equation="sample_bytes / sample_tokens",
     unit="bytes/token",
     source="definition; images are stored, not their tokens",
+)
+REFERENCED_BYTES_PER_TOKEN = Formula(
+    function=referenced_bytes_per_token,
+    equation="stored_bytes_per_token + image_bytes x images_per_sample / sample_tokens",
+    unit="bytes/token",
+    source="definition; images are read where they stand",
 )
 IMAGES_PER_S = Formula(
     function=images_per_s,

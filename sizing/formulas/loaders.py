@@ -28,6 +28,28 @@ def node_samples_per_s(
     return tokens_per_s / tokens_per_sample * min(per_node, accelerators) / accelerators
 
 
+def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
+    """Cores that do nothing but decode images.
+
+        images/s / images that one core decodes each second
+
+    >>> decode_cores(images_per_s=7500, images_per_core_s=150)
+    50.0
+    """
+    return images_per_s / images_per_core_s
+
+
+def decode_cpu_s(*, images_per_sample: float, images_per_core_s: float) -> float:
+    """CPU time to decode the images of a sample.
+
+        images of a sample / images that one core decodes each second
+
+    >>> decode_cpu_s(images_per_sample=1, images_per_core_s=200)
+    0.005
+    """
+    return images_per_sample / images_per_core_s
+
+
 def workers(
     *,
     accelerators: float,
@@ -127,6 +149,19 @@ NODE_SAMPLES_PER_S = Formula(
     equation="tokens_per_s / tokens_per_sample x min(per_node, accelerators) / accelerators",
     unit="samples/s",
     source="definition; every accelerator reads a share of its own",
+)
+_DECODED = "definition; a full decode, as Pillow does it, without resizing"
+DECODE_CORES = Formula(
+    function=decode_cores,
+    equation="images_per_s / images_per_core_s",
+    unit="cores",
+    source=_DECODED,
+)
+DECODE_CPU_S = Formula(
+    function=decode_cpu_s,
+    equation="images_per_sample / images_per_core_s",
+    unit="s",
+    source=_DECODED,
 )
 WORKERS = Formula(
     function=workers,

@@ -1,6 +1,16 @@
-"""Reads each second of data that are not read as sequences of tokens, and of several sources."""
+"""Reads each second of data that are not read as sequences of tokens, and of several sources.
+
+Samples of images with text lie in storage in one of three ways:
+
+alone   a read each, at random
+Arrow   a read for each record batch, of as many samples as it holds
+tar     files read from end to end, in requests of a stated size
+"""
 
 from sizing.formula import Formula
+
+TAR_MEMBER_BYTES = 768  # of a member beside its content: header 512, and half a block to fill it
+TAR_SAMPLE_MEMBERS = 2  # of a sample beside its images: text, and JSON of what is known of it
 
 
 def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
@@ -12,6 +22,44 @@ def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
     7500.0
     """
     return tokens_per_s / sample_tokens
+
+
+def batch_reads_per_s(*, tokens_per_s: float, sample_tokens: float, batch_samples: float) -> float:
+    """Reads each second, where a read fetches all samples of a record batch.
+
+        tokens/s / tokens of a sample / samples of a record batch
+
+    >>> batch_reads_per_s(tokens_per_s=8.43e6, sample_tokens=1124, batch_samples=100)
+    75.0
+    """
+    return tokens_per_s / sample_tokens / batch_samples
+
+
+def tar_sample_bytes(*, sample_bytes: float, images_per_sample: float) -> float:
+    """Bytes that a sample takes in a tar, as WebDataset has it: images, text and JSON.
+
+        bytes of a sample + (images + 2) x 768
+
+    >>> tar_sample_bytes(sample_bytes=250_400, images_per_sample=1)
+    252704
+    """
+    members = images_per_sample + TAR_SAMPLE_MEMBERS
+    return sample_bytes + members * TAR_MEMBER_BYTES
+
+
+def tar_reads_per_s(
+    *, tokens_per_s: float, sample_tokens: float, tar_sample_bytes: float, request_bytes: float
+) -> float:
+    """Reads each second, where tars are read from end to end.
+
+        tokens/s / tokens of a sample x bytes of a sample in a tar / bytes of a request
+
+    >>> tar_reads_per_s(
+    ...     tokens_per_s=8.43e6, sample_tokens=1124, tar_sample_bytes=256e3, request_bytes=64e6
+    ... )
+    30.0
+    """
+    return tokens_per_s / sample_tokens * tar_sample_bytes / request_bytes
 
 
 def total_reads_per_s(**sources_reads_per_s: float) -> float:
@@ -45,6 +93,25 @@ SAMPLE_READS_PER_S = Formula(
     equation="tokens_per_s / sample_tokens",
     unit="reads/s",
     source="definition; each sample is read by itself",
+)
+BATCH_READS_PER_S = Formula(
+    function=batch_reads_per_s,
+    equation="tokens_per_s / sample_tokens / batch_samples",
+    unit="reads/s",
+    source="definition; a record batch is read whole",
+)
+TAR_SAMPLE_BYTES = Formula(
+    function=tar_sample_bytes,
+    equation="sample_bytes + (images_per_sample + 2) x 768",
+    unit="bytes",
+    source="POSIX ustar: a header of 512 bytes, content filled up to blocks of 512; the JSON itself"
+    " is left out",
+)
+TAR_READS_PER_S = Formula(
+    function=tar_reads_per_s,
+    equation="tokens_per_s / sample_tokens x tar_sample_bytes / request_bytes",
+    unit="reads/s",
+    source="definition; files are read from end to end",
 )
 TOTAL_READS_PER_S = Formula(
     function=total_reads_per_s,

@@ -154,5 +154,5 @@ def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requiremen
         source.label("read in training"),
         READ_BYTES,
         trained_tokens=trained,
-        stored_bytes_per_token=source.stored_bytes_per_token,
+        stored_bytes_per_token=source.read_bytes_per_token,
     )

@@ -46,11 +46,7 @@ class _Text(NamedTuple):
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section; none of a corpus of images."""
-    texts = [
-        source
-        for source in sheet.sources
-        if source.measurement is not None or sheet.plan.value(f"{source.key}.image_text") is None
-    ]
+    texts = [source for source in sheet.sources if source.sample is None]
     if not texts:
         return
     text = _together(sheet, texts)

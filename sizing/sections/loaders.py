@@ -6,6 +6,7 @@ from sizing.formulas.loaders import (
     BUFFERED_BYTES,
     BUSY_FRAC,
     CORES,
+    DECODE_CPU_S,
     HOST_MEMORY_BYTES,
     NODE_SAMPLES_PER_S,
     PINNED_BYTES,
@@ -14,6 +15,7 @@ from sizing.formulas.loaders import (
     WORKERS,
 )
 from sizing.requirement import Input, Requirement
+from sizing.sections.images import decoded_per_core
 from sizing.sections.layout import node_accelerators
 from sizing.sheet import Given, Sheet
 from sizing.units import format_memory
@@ -46,7 +48,8 @@ def _workers(sheet: Sheet) -> Requirement:
         "accelerators": node_accelerators(sheet),
         "workers_per_accelerator": "loaders.workers_per_accelerator",
     }
-    if sheet.plan.loaders.sample_cpu_s is not None:
+    cpu_s = _sample_cpu_s(sheet)
+    if cpu_s is not None:
         given["samples_per_s"] = sheet.add(
             "samples, one node",
             NODE_SAMPLES_PER_S,
@@ -55,11 +58,27 @@ def _workers(sheet: Sheet) -> Requirement:
             accelerators="cluster.count",
             per_node=sheet.accelerator("per_node"),
         )
-        given["sample_cpu_s"] = "loaders.sample_cpu_s"
+        given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
             "busy_frac", BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
         )
     return sheet.add("loader workers, one node", WORKERS, **given)
+
+
+def _sample_cpu_s(sheet: Sheet) -> Given | None:
+    """CPU time of a sample: stated, or what its images were measured to take to decode."""
+    if sheet.plan.loaders.sample_cpu_s is not None:
+        return "loaders.sample_cpu_s"
+    source = sheet.sources[0]
+    decoded = decoded_per_core(source) if _images(sheet) else None
+    if decoded is None or source.sample is None:
+        return None
+    return sheet.add(
+        "CPU time to decode a sample",
+        DECODE_CPU_S,
+        images_per_sample=source.sample["images_per_sample"],
+        images_per_core_s=decoded,
+    )
 
 
 def _images(sheet: Sheet) -> bool:
@@ -118,7 +137,7 @@ def _page_cache(sheet: Sheet) -> Requirement:
 def _decoded(sheet: Sheet) -> Input:
     """Bytes of a token in a batch; where there are images, as if all tokens were theirs."""
     name, unit = "decoded_bytes_per_token", "bytes/token"
-    if any(sheet.plan.value(f"{s.key}.image_text") is not None for s in sheet.sources):
+    if any(source.sample is not None for source in sheet.sources):
         source = "at most: a patch of 14 x 14 pixels in float32, as of CLIP ViT-L/14 (unverified)"
         return sheet.assume(name, PATCH_BYTES, unit=unit, source=source)
     return sheet.assume(name, WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")

@@ -18,7 +18,7 @@ from sizing.formulas.bandwidth import (
     WASTED_BYTES_PER_READ,
 )
 from sizing.formulas.capacity import LOGICAL_BYTES
-from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S, IMAGES_PER_S
+from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S
 from sizing.formulas.network import TRANSFER_HOURS
 from sizing.formulas.read_requests import (
     MEAN_USEFUL_BYTES_PER_READ,
@@ -28,6 +28,7 @@ from sizing.formulas.read_requests import (
 from sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
 from sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
 from sizing.requirement import Requirement
+from sizing.sections import images
 from sizing.sections.rate import peak
 from sizing.sections.stages import one_dataset
 from sizing.sheet import Given, Sheet, SourceFacts
@@ -58,8 +59,8 @@ def add(sheet: Sheet) -> None:
     _shares(sheet, job)
     _drives(sheet, reads)
     for source in sheet.sources:
-        if _has_samples(sheet, source):
-            _images(sheet, source)
+        if source.sample is not None:
+            images.add(sheet, source, source.sample, rate_of(sheet, source))
     dataset = _whole_dataset(sheet)
     _cache(sheet, job, dataset)
     _staging(sheet, dataset)
@@ -141,15 +142,10 @@ def _shares(sheet: Sheet, job: Requirement) -> None:
     )
 
 
-def _has_samples(sheet: Sheet, source: SourceFacts) -> bool:
-    """Whether it is images with text; one that was measured is what it was measured to be."""
-    return source.label("tokens a sample") in sheet
-
-
 def _requests(sheet: Sheet) -> Requirement:
     """Reads each second: of text by sequence, of images by sample unless runs are stated."""
     in_runs = sheet.stated("training.sequences_per_read")
-    if in_runs or not any(_has_samples(sheet, source) for source in sheet.sources):
+    if in_runs or not any(source.sample for source in sheet.sources):
         return _sequence_reads(sheet, REQUESTS, sheet["training rate"])
     if len(sheet.sources) == 1:
         reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
@@ -168,8 +164,8 @@ def _requests(sheet: Sheet) -> Requirement:
 
 
 def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
-    rate = _rate_of(sheet, source)
-    if not _has_samples(sheet, source):
+    rate = rate_of(sheet, source)
+    if source.sample is None:
         return _sequence_reads(sheet, name, rate)
     sample = sheet[source.label("tokens a sample")]
     return sheet.add(name, SAMPLE_READS_PER_S, tokens_per_s=rate, sample_tokens=sample)
@@ -185,7 +181,7 @@ def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
     )
 
 
-def _rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
+def rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
     """A source's share of the training rate; the only one has all of it."""
     name = source.label("training rate")
     if len(sheet.sources) == 1:
@@ -214,17 +210,6 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
                 source=f"random reads of {drive}, a rule of thumb (unverified)",
             ),
         )
-
-
-def _images(sheet: Sheet, source: SourceFacts) -> None:
-    """Images that are read and decoded each second."""
-    sheet.add(
-        source.label("images, whole job"),
-        IMAGES_PER_S,
-        tokens_per_s=_rate_of(sheet, source),
-        sample_tokens=sheet[source.label("tokens a sample")],
-        images_per_sample=f"{source.key}.image_text.images_per_sample",
-    )
 
 
 def _whole_dataset(sheet: Sheet) -> Requirement:

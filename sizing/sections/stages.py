@@ -99,7 +99,7 @@ def _stage(
 
 def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None:
     """The stages that a run is known to have, where none was measured."""
-    has_images = sheet.plan.value(f"{source.key}.image_text") is not None
+    has_images = source.sample is not None
     kept = _kept(sheet, source, has_images)
     text: dict[str, Given] = {
         "corpus_tokens": source.tokens,

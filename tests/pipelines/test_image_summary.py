@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.image_summary import image_summary, percentile
+from pipelines.image_summary import image_facts, image_summary, percentile
 from pipelines.images.image_measure import ImageMeasure, bins_of
 from pipelines.receipt import Receipt
 from sizing.spread import Z_95
@@ -49,8 +49,6 @@ def test_formats_and_totals_add_up():
     found = image_summary(SHARDS, [])
     assert (found["images"], found["image_bytes"], found["image_tokens"]) == (4, 450, 12)
     assert found["text_tokens"] == 30 - 12
-    assert found["images_per_doc"] == pytest.approx(4 / 3)
-    assert found["bytes_per_token"] == pytest.approx(500 / 30)
     jpeg, total = found["formats"]["jpeg"], found["formats"]["total"]
     assert (jpeg["images"], jpeg["bytes"]["mean"]) == (2, 200)
     assert jpeg["bytes"]["mean_half_width"] == pytest.approx(
@@ -59,13 +57,42 @@ def test_formats_and_totals_add_up():
     assert (total["images"], total["bytes"]["known"], total["pixels"]["total"]) == (4, 3, 220)
     assert total["decoded_bytes"] == 660
     assert found["formats"]["unknown"]["bytes"]["mean"] is None
-    assert sum(found["pixels_bins"]) == 3
+    for name in ("pixels", "bytes", "ratio"):
+        assert sum(found[f"{name}_bins"]) == 3
 
 
-def test_a_run_whose_images_all_left_has_no_ratios():
+def test_a_run_whose_images_all_left_has_none_of_any_size():
     found = image_summary([receipt([], tokens=0, text_bytes=0)], [])
-    assert (found["images"], found["formats"], found["images_per_doc"]) == (0, {}, None)
-    assert found["pixels_bins"] == []
+    assert (found["images"], found["formats"]) == (0, {})
+    assert found["pixels_bins"] == found["bytes_bins"] == []
+    assert image_summary([], [])["ratio_bins"] == []
+
+
+def test_what_measuring_wants_of_a_shard():
+    measured = SHARDS[1].facts["measured"]
+    assert image_facts(measured) == {
+        "images": 2,
+        "image_bytes": 50,
+        "image_tokens": 6,
+        "pixels": 16,
+        "with_bytes": 1,
+        "with_size": 1,
+    }
+
+
+def test_notes_of_all_shards_and_passes_add_up():
+    made = [
+        Receipt(step=step, key=key, inputs="", facts={"notes": notes} if notes else {})
+        for step, key, notes in (
+            ("pass-0", "a", {"a_link": 1, "joined_tars": 1}),
+            ("pass-0", "b", {"joined_tars": 4}),
+            ("pass-1", "b", {"node_too_few_words": 2}),
+            ("state", "all", None),
+        )
+    ]
+    notes = image_summary(SHARDS, made)["notes"]
+    assert list(notes.items()) == [("joined_tars", 5), ("node_too_few_words", 2), ("a_link", 1)]
+    assert image_summary(SHARDS, [])["notes"] == {}
 
 
 def test_what_is_repeated_is_told_by_step():

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pipelines.measure import measure, ratio_and_error
 
 
-def shard(source="web", docs=1, tokens=10, text_bytes=40, token_file_bytes=24):
-    return {
+def shard(source="web", docs=1, tokens=10, text_bytes=40, token_file_bytes=24, **further):
+    return further | {
         "source": source,
         "docs": docs,
         "chars": text_bytes,
@@ -26,6 +26,64 @@ def test_the_total_is_the_sum_of_the_sources():
     assert math.isclose(made["total"].stored_bytes, 100)
     assert math.isclose(made["a"].stored_bytes + made["b"].stored_bytes, 100)
     assert made["total"].text_bytes_per_token == 140 / 50
+
+
+def with_images(docs, images, image_tokens, *, text_tokens=10, with_bytes=None):
+    """A shard of images of 100 bytes and 50 pixels each."""
+    known = images if with_bytes is None else with_bytes
+    return shard(
+        docs=docs,
+        tokens=image_tokens + text_tokens,
+        images={
+            "images": images,
+            "image_bytes": 100 * known,
+            "image_tokens": image_tokens,
+            "pixels": 50 * images,
+            "with_bytes": known,
+            "with_size": images,
+        },
+    )
+
+
+def test_tokens_that_stand_for_images_are_none_of_text():
+    made = measure([with_images(2, 3, 300), with_images(1, 1, 20, text_tokens=30)], 1000)["total"]
+    assert made.tokens == 360
+    assert made.text_bytes_per_token == 80 / 40
+    assert math.isclose(made.stored_bytes_per_token, 1000 / 360)
+    of = made.images
+    assert (of.images, of.image_bytes, of.image_tokens) == (4, 400, 320)
+    values = {name: r["value"] for name, r in made.to_json()["images"].items() if name[-1] != "s"}
+    assert values == {
+        "bytes_per_token": 480 / 360,
+        "bytes_per_doc": 480 / 3,
+        "image_bytes_per_doc": 400 / 3,
+        "images_per_doc": 4 / 3,
+        "bytes_per_image": 100,
+        "pixels_per_image": 50,
+        "tokens_per_image": 320 / 4,
+        "tokens_per_doc": 360 / 3,
+        "text_tokens_per_doc": 40 / 3,
+        "text_bytes_per_doc": 80 / 3,
+    }
+    assert of.bytes_per_image.se == 0
+    assert of.images_per_doc.se == ratio_and_error([3, 1], [2, 1])[1] > 0
+
+
+def test_an_image_of_unknown_size_does_not_make_the_mean_smaller():
+    of = measure([with_images(2, 4, 4, with_bytes=3)], 0)["total"].images
+    assert (of.bytes_per_image.value, of.image_bytes_per_doc.value) == (100, 150)
+    none = measure([with_images(2, 4, 4, with_bytes=0)], 0)["total"].images
+    assert none.bytes_per_image.value is None
+
+
+def test_a_run_without_a_token_of_text_has_no_text_bytes_per_token():
+    made = measure([with_images(2, 2, 8, text_tokens=0)], 16)["total"]
+    assert (made.text_bytes_per_token, made.stored_bytes_per_token) == (None, 2)
+
+
+def test_a_run_of_text_says_nothing_of_images():
+    assert "images" not in measure([shard()], 1)["total"].to_json()
+    assert "images" in measure([with_images(0, 0, 0)], 1)["total"].to_json()
 
 
 def test_no_documents_give_no_ratio_rather_than_zero():

@@ -1,7 +1,11 @@
 """What a report says of images."""
 
+from pipelines.image_summary import image_facts, image_summary
+from pipelines.measure import measure
 from pipelines.report_images import image_blocks, image_plots
 from sizing.document.section import Table
+from tests.pipelines.test_image_summary import SHARDS
+from tests.pipelines.test_measure import shard
 
 
 def row(stage, *, came, out, removed=None, failed=None, gone=0):
@@ -50,3 +54,64 @@ def test_the_plot_tells_two_stages_apart():
     (plot,) = image_plots({"ledger": LEDGER})
     assert "bomb · read" in plot
     assert "too_small · images" in plot
+
+
+def of_images(**decoding):
+    """A report of the images of two shards, one decoded."""
+    shards = [
+        shard(tokens=14, docs=1, images=image_facts(r.facts["measured"]) | {"image_tokens": 6})
+        for r in SHARDS
+    ]
+    png = {"images": 1, "bytes": 50, "pixels": 16, "cpu_s": 0.002, "cpu_s_squared": 4e-6}
+    machine = {"processor": "Z80", "cores": 1, "pillow": "13.0"}
+    decoded = {
+        "formats": {"png": png},
+        "skipped": 2,
+        "images_per_core_s": {"value": 500.0, "se": 20.0},
+        "docs_per_batch": 2.0,
+        "machine": machine,
+    }
+    summary = image_summary(SHARDS, [])
+    notes = {"animated": 1_234, "skipped_link": 2}
+    return {
+        "ledger": LEDGER,
+        "measurement": {name: m.to_json() for name, m in measure(shards, 100).items()},
+        "images": {**summary, "notes": notes, "store": "bytes", "decoding": decoded | decoding},
+    }
+
+
+def test_what_a_document_and_its_images_take_is_told_with_errors():
+    blocks = image_blocks(of_images())
+    words = [b for b in blocks if isinstance(b, str)]
+    assert words[1].startswith(
+        "A document that came out has 2.000 images of 225 ± 175 bytes in all, and with its text it"
+        " takes 265 ± 175 bytes. Of its 14.000 tokens 8.000 are text;"
+    )
+    tables = {b.caption: b for b in blocks if isinstance(b, Table)}
+    assert tables["Also met, by readers and steps"].rows == (
+        ("animated", "1,234"),
+        ("skipped_link", "2"),
+    )
+    assert tables["Decoding, one core, by format"].rows == (
+        ("png", "1", "2.00", "500", "0.0", "0.0"),
+    )
+    assert words[-1] == (
+        "A core decodes 500 ± 20 images a second, formats weighted as in the dataset (± one"
+        " standard error over images). Decoded wholly, without resizing, by Pillow 13.0 on Z80."
+        " 2 images could not be."
+    )
+
+
+def test_images_that_are_not_at_hand_are_not_measured():
+    blocks = image_blocks(of_images(formats={}, images_per_core_s=None))
+    assert blocks[-1] == (
+        "What decoding takes was not measured: no image of the dataset is at hand."
+    )
+
+
+def test_sizes_and_shapes_are_drawn():
+    _, pixels, sizes, ratios = image_plots(of_images())
+    assert "16 to under 32: 1" in pixels
+    assert "64 B to under 128 B: 1" in sizes
+    assert "1:2 to under 1:1.68: 1; " in ratios
+    assert "1:1 to under 1.19:1: 2" in ratios

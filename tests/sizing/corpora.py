@@ -1,6 +1,7 @@
 """Corpora that the tests of sizing share."""
 
 from sizing.corpus import CorpusMeasurement
+from sizing.corpus_images import CorpusImages
 
 
 def measured(**changes):
@@ -49,6 +50,49 @@ def report(**total):
         "dataset": {"dtype": "uint16"},
         "stored_bytes": {"10-docs": 3_000_000, "dataset": 4_400_000},
     }
+
+
+def illustrated(**changes):
+    """The same corpus, were it 9,000 samples of an image with a caption."""
+    images = CorpusImages(
+        images=9_000,
+        images_per_sample=1.0,
+        tokens_per_image=200.0,
+        text_tokens=22.25,
+        text_bytes=90.0,
+        image_bytes={"value": 195_680, "low": 176_080, "high": 215_280},
+        pixels_per_image=300_000.0,
+        samples_per_batch=50.0,
+        images_per_core_s={"value": 400.0, "low": 380.4, "high": 419.6},
+        decoded_on="Z80, Pillow 13.0",
+    )
+    return measured(images=images.model_copy(update=changes))
+
+
+def illustrated_report(**total):
+    """What a run's report.json says of `illustrated`."""
+    made = report(**total)
+    ratios = {
+        "images_per_doc": (1.0, 0.0),
+        "tokens_per_image": (200.0, None),
+        "text_tokens_per_doc": (22.25, None),
+        "text_bytes_per_doc": (90.0, None),
+        "bytes_per_image": (195_680.0, 10_000.0),
+        "pixels_per_image": (300_000.0, None),
+    }
+    made["measurement"]["total"]["images"] = {
+        "images": 9_000,
+        **{name: {"value": value, "se": se} for name, (value, se) in ratios.items()},
+    }
+    made["images"] = {
+        "store": "bytes",
+        "decoding": {
+            "images_per_core_s": {"value": 400.0, "se": 10.0},
+            "docs_per_batch": 50.0,
+            "machine": {"processor": "Z80", "cores": 1, "pillow": "13.0"},
+        },
+    }
+    return made
 
 
 def estimate(**changes):

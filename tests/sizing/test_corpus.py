@@ -7,7 +7,7 @@ import pytest
 
 from sizing.corpus import CorpusMeasurement, load_corpus, read_corpus
 from sizing.errors import PlanError
-from tests.sizing.corpora import estimate, measured, report
+from tests.sizing.corpora import estimate, illustrated, illustrated_report, measured, report
 
 
 def test_a_measurement_survives_json():
@@ -40,6 +40,33 @@ def test_without_standard_errors_there_are_no_intervals():
     assert got.text_bytes_per_token.limits() == pytest.approx((4.05 - 0.0588, 4.05 + 0.0588))
 
 
+def test_a_run_with_images_is_read_with_theirs():
+    got = read_corpus(illustrated_report(), where="f")
+    assert got == illustrated()
+    assert got.images.image_bytes.limits() == pytest.approx((176_080, 215_280))
+    assert CorpusMeasurement.from_json(got.to_json(), where="f") == got
+    assert "images" not in measured().to_json()
+    left = illustrated_report()
+    left["measurement"]["total"]["images"] = {"images": 0}
+    assert read_corpus(left, where="f").images is None
+
+
+def test_what_was_not_measured_of_images_is_not_known():
+    report = illustrated_report()
+    report["images"] |= {"store": "reference"}
+    report["images"]["decoding"] |= {"images_per_core_s": None, "docs_per_batch": None}
+    report["measurement"]["total"]["images"]["bytes_per_image"] = {"value": None, "se": None}
+    images = read_corpus(report, where="f").images
+    assert not images.in_dataset
+    assert images.image_bytes is images.images_per_core_s is images.samples_per_batch is None
+
+
+@pytest.mark.parametrize("ratio", [0.0, None])
+def test_images_without_a_word_can_be_sized(ratio):
+    report = illustrated_report(text_bytes_per_token=ratio, text_bytes_per_token_se=None)
+    assert read_corpus(report, where="f").text_bytes_per_token.value == 0
+
+
 def test_an_estimate_is_read_with_its_joint_draws():
     got = read_corpus(json.loads(json.dumps(estimate())), where="estimate.json")
     assert got.tokens.value == 2e12
@@ -57,7 +84,7 @@ def test_an_estimate_is_read_with_its_joint_draws():
         (
             {**estimate(), "probs": 3},
             "e: estimate: unknown key 'probs'; known keys: estimate, recipe, corpus, docs_in,"
-            " text_bytes_in, kept_frac, unique_frac, unique_by, growth, disk_bytes,"
+            " text_bytes_in, kept_frac, unique_frac, unique_by, growth, images, disk_bytes,"
             " clustering_memory_bytes, cores, cpu_hours, wall_hours",
         ),
         (
@@ -138,7 +165,7 @@ def without(data, *keys):
             {**measured().to_json(), "colour": 2},
             "f: corpus: unknown key 'colour'; known keys: name, docs, tokens, text_bytes,"
             " stored_bytes, text_bytes_per_token, stored_bytes_per_token, token_width_bytes,"
-            " measured, files, sample",
+            " measured, files, sample, images",
         ),
         (without(measured().to_json(), "tokens"), "f: corpus: tokens: missing"),
         (

@@ -14,7 +14,7 @@ from sizing.requirement import by_name
 from sizing.requirements import headline, requirement_sheet
 from sizing.sections.verdicts import judge
 from sizing.verdict import Outcome
-from tests.sizing.corpora import measured
+from tests.sizing.corpora import illustrated, measured
 
 PLAN = parse_plan("corpus: {tokens: 2T}\nmodel: {params: 70B}", where="plan")
 
@@ -73,6 +73,17 @@ def test_the_schema_names_the_keys_that_are_written(sheet):
         k: {frozenset(told[k])} for k in written
     }
     assert {frozenset(d) for d in plain} == {frozenset(told["rows"] - {"shown", "rests_on"})}
+
+
+def test_a_sheet_of_images_has_the_keys_of_one_of_text(sheet):
+    text, data = sheet_json(sheet), sheet_json(requirement_sheet(PLAN, {"corpus": illustrated()}))
+    assert json.loads(json.dumps(data, allow_nan=False)) == json.loads(json.dumps(data))
+    assert data.keys() == text.keys()
+    assert data["corpora"] == {"corpus": illustrated().to_json()}
+    told = documented()
+    rows = [row for section in data["sections"] for row in section["rows"]]
+    assert {frozenset(row) for row in rows} == {frozenset(told["rows"])}
+    assert {frozenset(i) for row in rows for i in row["inputs"]} == {frozenset(told["inputs"])}
 
 
 def test_the_schema_names_every_outcome(sheet):

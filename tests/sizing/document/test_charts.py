@@ -149,6 +149,15 @@ def test_bins_are_named_by_their_powers_of_two():
     assert [t for t in texts(root, "tick") if t.endswith("B")] == ["0 B", "1 B", "2 B", "4 B"]
 
 
+def test_bins_may_be_of_anything():
+    names = ["", "low", "middle", "high"]
+    drawn = histogram("k", "t", AXIS, [1, 2, 3], "shape", edge=names.__getitem__, first="under low")
+    root, _ = parsed(drawn)
+    assert root.find("desc").text == (
+        "under low: 1; low to under middle: 2; middle to under high: 3"
+    )
+
+
 @given(st.integers(1, 10**12))
 def test_figures_below_the_axis_keep_apart(value):
     wordy = Axis("bytes", lambda n: f"{n:,.0f} of all bytes")

@@ -6,6 +6,8 @@ from sizing.formulas.loaders import (
     batch_bytes,
     buffered_bytes,
     cores,
+    decode_cores,
+    decode_cpu_s,
     host_memory_bytes,
     node_samples_per_s,
     pinned_bytes,
@@ -29,6 +31,13 @@ def test_slow_samples_take_more_workers_none_busy_over_70_percent(samples_per_s,
         accelerators=8, workers_per_accelerator=2, samples_per_s=samples_per_s, sample_cpu_s=0.01
     )
     assert got == of_node
+
+
+def test_cores_that_decode_are_those_their_samples_take():
+    """8,000 samples a second of 3 images each, 160 images a second on a core: 150 of them."""
+    of_sample = decode_cpu_s(images_per_sample=3, images_per_core_s=160)
+    assert decode_cores(images_per_s=24_000, images_per_core_s=160) == 150
+    assert 8_000 * of_sample == 150
 
 
 @pytest.mark.parametrize(("accelerators", "samples"), [(1024, 8.0), (8, 1024.0), (4, 1024.0)])
