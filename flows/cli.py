@@ -214,10 +214,11 @@ def _inspect(commands) -> None:
     inspect.add_argument("run", help="run directory")
     inspect.add_argument(
         "--reason",
-        help="list the documents removed or failed for this reason, or cut into pieces: cut",
+        help="list the documents and images removed or failed for this reason, or the documents"
+        " cut into pieces: cut",
     )
     inspect.add_argument(
-        "--doc", type=_doc_id, metavar="DOC_ID", help="show one document and its fate"
+        "--doc", type=_doc_id, metavar="DOC_ID", help="show one document, its fate and its images'"
     )
     inspect.add_argument(
         "--documents", action="store_true", help="list documents of the dataset, decoded"

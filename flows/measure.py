@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
-from flows.measure_tables import figure_rows
+from flows.measure_tables import HEADS, figure_rows
 from flows.tasks import as_tasks, threads
 from pipelines.estimating.job import Measuring
 from pipelines.estimating.run import Outcome, measure_corpus
@@ -17,7 +17,7 @@ KEY = "estimate"
 def measure_flow(measuring: Measuring, out: Path) -> Outcome:
     """Predict what a recipe will give, write it to `out`, and publish it as a table."""
     outcome = measure_corpus(measuring, out, as_tasks)
-    table = [row._asdict() for row in figure_rows(outcome)]
+    table = [dict(zip(HEADS, row, strict=True)) for row in figure_rows(outcome)]
     create_table_artifact(table=table, key=KEY, description=outcome.estimate.corpus.sample)
     return outcome
 

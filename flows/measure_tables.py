@@ -10,13 +10,16 @@ from pipelines.estimating.compare import Compared
 from pipelines.estimating.run import Outcome
 from sizing.corpus import DATASET, Estimate, UniqueGrowth
 from sizing.figure import Figure
-from sizing.units import format_bytes
+from sizing.units import format_bytes, format_quantity
 
 COUNTED, READ = "counted", "parts read"
 PROBES, PARTS = "probes", "sampled parts"
 NESTED, MODEL, BOUNDS = "nested parts", "model of growth", "bounds"
 UNIQUE = {"scan": PROBES, "model": MODEL, "bounds": BOUNDS}
+NAMES = {"url": "URL", "md5": "MD5"}
 TIMED = "seconds on this machine"
+ASSUMED = "assumed"  # how many batches a run writes, in how many bands a pair meets
+HEADS = ("figure", "value", "95 % interval", "rests on")
 HOUR_S = 3600
 
 
@@ -32,7 +35,7 @@ class FigureRow(NamedTuple):
 def show_estimate(outcome: Outcome, out: Path) -> None:
     """Print what a run will give."""
     show, estimate = console(), outcome.estimate
-    columns = ("figure", ">value", "95 % interval", "rests on")
+    columns = [f">{head}" if head == "value" else head for head in HEADS]
     title = f"{estimate.corpus.name}: what a run will give, from {estimate.corpus.sample}"
     show.print(table(title, columns, figure_rows(outcome)))
     reasons = removed_rows(outcome)
@@ -64,7 +67,7 @@ def show_compared(rows: Sequence[Compared], path: Path | None) -> None:
         cells.append((row.name, _plain(row.predicted.value), between, _plain(row.actual), verdict))
     columns = ("figure", ">predicted", "95 % interval", ">actual", "")
     show.print()
-    show.print(table("predicted and actual", columns, cells))
+    show.print(table("predicted and actual; files and text in bytes", columns, cells))
     show.print(f"predicted in  {path}")
     if outside:
         show.print(f"outside their intervals: {', '.join(outside)}")
@@ -74,7 +77,9 @@ def figure_rows(outcome: Outcome) -> list[FigureRow]:
     """All figures of an estimate, in the order a reader asks."""
     estimate, corpus = outcome.estimate, outcome.estimate.corpus
     counted, unique = _counted_on(outcome), UNIQUE.get(estimate.unique_by or "", "")
-    drawn = [counted] + [unique] * bool(unique)
+    if estimate.unique_frac is not None and estimate.unique_frac.limits() == (None, None):
+        unique = counted
+    drawn = list(dict.fromkeys([counted, *([unique] if unique else [])]))
     after = ", ".join(drawn)
     tokens = ", ".join([*drawn, PARTS])
     rows: list[tuple[str, Figure | None, Callable[[float], str], str]] = [
@@ -87,6 +92,7 @@ def figure_rows(outcome: Outcome) -> list[FigureRow]:
         ("tokens", corpus.tokens, _count, tokens),
         ("text bytes per token", corpus.text_bytes_per_token, _ratio, PARTS),
         ("stored bytes per token", corpus.stored_bytes_per_token, _ratio, PARTS),
+        *_images(outcome, counted, after),
         *(
             (f"stored in {folder}", figure, format_bytes, _stored_on(folder, tokens, counted))
             for folder, figure in corpus.stored_bytes.items()
@@ -95,7 +101,7 @@ def figure_rows(outcome: Outcome) -> list[FigureRow]:
         ("disk of the run, at most", _peak(estimate), format_bytes, tokens),
         ("clustering memory", estimate.clustering_memory_bytes, format_bytes, counted),
         ("CPU time", estimate.cpu_hours, _hours, TIMED),
-        (f"wall time, {estimate.cores} cores", estimate.wall_hours, _hours, TIMED),
+        (f"wall time, {_cores(estimate.cores)}", estimate.wall_hours, _hours, TIMED),
     ]
     return [
         FigureRow(name, shown(figure.value), _interval(figure, shown), rests_on)
@@ -146,16 +152,51 @@ def _counted_on(outcome: Outcome) -> str:
 def _kept(
     outcome: Outcome, unique: str
 ) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
+    """But of steps that removed nothing of what they were given."""
     for name, figure in outcome.estimate.kept_frac.items():
-        if figure.limits() != (None, None) or figure.value != 1.0:
-            is_counted = name in outcome.predicted.totals
+        is_counted = name in outcome.predicted.totals
+        if figure.value != 1.0 or (not is_counted and figure.limits() != (None, None)):
             rests_on = _counted_on(outcome) if is_counted else unique
             yield f"kept by {name}", figure, _share, rests_on
 
 
+def _images(
+    outcome: Outcome, counted: str, after: str
+) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
+    """Images of the inputs and of the dataset, by format too, and how many of them repeat."""
+    told = outcome.estimate.images
+    if told is None:
+        return
+    yield "images in", told.images_in, _count, counted
+    yield "images in, bytes", told.image_bytes_in, format_bytes, counted
+    for name, figure in told.kept_frac.items():
+        if figure.limits() != (None, None) or figure.value != 1.0:
+            rests_on = counted if name in outcome.predicted.totals else PROBES
+            yield f"images kept by {name}", figure, _share, rests_on
+    for by, figure in told.unique_frac.items():
+        yield f"unique images, by {NAMES[by]}", figure, _share, PROBES
+    for by, figure in told.repeated_frac.items():
+        name = f"more than {told.more_than:,} times, by {NAMES[by]}"
+        yield name, figure, _share, PROBES
+    yield "images", told.images, _count, after
+    yield "bytes of images", told.image_bytes, format_bytes, after
+    yield "tokens of images", told.image_tokens, _count, after
+    for name, of in told.formats.items():
+        yield f"{name} images", of.images, _count, after
+        yield f"{name} bytes", of.bytes, format_bytes, after
+        yield f"{name} pixels", of.pixels, _count, after
+
+
 def _stored_on(folder: str, tokens: str, counted: str) -> str:
-    by_folder = {"inputs": COUNTED, "10-filtered": PARTS, "90-tokens": tokens, DATASET: tokens}
-    return by_folder.get(folder, counted)
+    made_of = {
+        "inputs": COUNTED,
+        "filtered": f"{counted}, {PARTS}, {ASSUMED}",
+        "edges": f"{PROBES}, {ASSUMED}",
+        "tokens": tokens,
+        DATASET: tokens,
+        "removed": f"{tokens.removesuffix(f', {PARTS}')}, {ASSUMED}",
+    }
+    return made_of.get(folder.lstrip("0123456789-"), f"{counted}, {ASSUMED}")
 
 
 def _peak(estimate: Estimate) -> Figure | None:
@@ -172,6 +213,10 @@ def _plain(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
+def _cores(cores: int | None) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
 def _count(value: float) -> str:
     return f"{value:,.0f}"
 
@@ -181,7 +226,7 @@ def _ratio(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return format_quantity(value, "fraction")
 
 
 def _hours(value: float) -> str:

@@ -13,6 +13,8 @@ class ExactDedup(Config):
     """Keep the first of all documents with the same text, byte for byte.
 
     digest: of the text as it stands at this step; two texts of one digest are taken as equal.
+
+    Images without a word beside them equal nothing: `same_images` compares those.
     """
 
     digest: Literal["md5", "xxh3"] = "md5"

@@ -44,6 +44,7 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
         "skipped": list(plan.skipped),
         "shards": len(plan.shards),
         "text_bytes": text,
+        **_of_images(recipe.images, plan.shards),
         "steps": [step_name(step) for step in recipe.steps],
         "passes": len(parts),
         "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
@@ -68,11 +69,26 @@ def _holds_images(shard: SourceShard) -> bool:
     return shard.images is not None or shard.format in ("webdataset", "markdown")
 
 
+def _of_images(images: Images | None, shards: Sequence[SourceShard]) -> dict[str, Any]:
+    """Bytes of what has images, texts included, and the inputs of which but text is read."""
+    if images is None:
+        return {}
+    alone = [shard.paths[0] for shard in shards if not _holds_images(shard)]
+    return {
+        "illustrated_bytes": _illustrated_bytes(shards),
+        "without_images": list(dict.fromkeys(alone)),
+    }
+
+
+def _illustrated_bytes(shards: Sequence[SourceShard]) -> int:
+    return sum(shard.bytes for shard in shards if _holds_images(shard))
+
+
 def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -> dict[str, int]:
     """Bytes of images by what they are written to: on the safe side, all that inputs with images
     are, and nothing removed.
     """
-    found = sum(shard.bytes for shard in shards if _holds_images(shard))
+    found = _illustrated_bytes(shards)
     stored = images.store == "bytes"
     made = {
         "images between passes": stored or (images.webdataset and n_passes > 1),

@@ -1,4 +1,4 @@
-"""Look into a run directory: documents, removals by reason, a duplicate beside what was kept."""
+"""Look into a run directory: documents, what left by reason, a duplicate beside what was kept."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,11 @@ from pipelines.pieces import PIECE
 from pipelines.plan import plan_inputs
 from pipelines.read.readers import read_shard
 from pipelines.recipe import Recipe, make_recipe
-from pipelines.schema import DOCUMENT, REMOVED, shard_and_row
+from pipelines.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
+
+KEPT, WITH_DOCUMENT = "kept", "with_document"  # fates of images beside the outcomes of receipts
+OF_IMAGE = tuple(f.name for f in IMAGE if not f.name.endswith("offset"))
+OF_FATE = ("stage", "reason", "value", "detail", "duplicate_of", "duplicate_number")
 
 
 class Pair(NamedTuple):
@@ -59,6 +63,22 @@ def removals(
 
     reason: only those removed or failed for it.  doc_id: only that document's.
     """
+    return _receipts(out / "removed", REMOVED, reason, doc_id, limit)
+
+
+def removed_images(
+    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
+) -> pa.Table:
+    """Receipts (schema REMOVED_IMAGE) of images that left their documents, shard by shard.
+
+    reason: only those removed or failed for it.  doc_id: only those of that document.
+    """
+    return _receipts(out / "removed-images", REMOVED_IMAGE, reason, doc_id, limit)
+
+
+def _receipts(
+    folder: Path, schema: pa.Schema, reason: str | None, doc_id: int | None, limit: int | None
+) -> pa.Table:
     wanted = None
     if reason is not None:
         wanted = pc.field("reason") == reason
@@ -68,14 +88,13 @@ def removals(
     tables = []
     have = 0
     shard = "" if doc_id is None else f"{shard_and_row(doc_id)[0]:05d}-"
-    folder = out / "removed"
     for path in [*sorted(folder.glob(f"part-{shard}*.parquet")), *folder.glob("packing.parquet")]:
-        table = pq.read_table(path, filters=wanted, schema=REMOVED)
+        table = pq.read_table(path, filters=wanted, schema=schema)
         tables.append(table)
         have += table.num_rows
         if limit is not None and have >= limit and doc_id is None:
             break
-    found = pa.concat_tables(tables) if tables else REMOVED.empty_table()
+    found = pa.concat_tables(tables) if tables else schema.empty_table()
     return found.slice(0, limit) if limit is not None else found
 
 
@@ -94,7 +113,8 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     """Documents by id, as they were read, not as later stages edited them; pieces as they were cut.
 
     Intermediates are deleted at the end of a run, so the inputs are read again; ids are
-    only right while these are unchanged.
+    only right while these are unchanged. In a run with images each has `images`: what
+    `image_fates` tells.
 
     Raises:
         ConfigError: an id is not of this run, or its input has changed or is gone.
@@ -152,13 +172,38 @@ def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, 
         if ordinal not in shards:
             raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards")
         wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
-        for batch in read_shard(shards[ordinal], limits=recipe.limits):
+        for batch in read_shard(shards[ordinal], limits=recipe.limits, images=recipe.images):
             rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
             for row in rows.to_pylist():
+                if recipe.images is not None:
+                    row["images"] = image_fates(out, row["doc_id"], row["images"])
                 found[row["doc_id"]] = {**row, "source": shards[ordinal].source}
             if all(d in found for d in wanted.to_pylist()):
                 break
     return found
+
+
+def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The images of a document by their number, and the fate of each.
+
+    read: what the reader found of them (`IMAGE`).
+
+    Returns:
+        Rows of `OF_IMAGE`, `OF_FATE` as in its receipt, and `fate`: "kept", "removed", "failed",
+        or "with_document" where that left and took it along. `md5` is in hexadecimal.
+    """
+    others = WITH_DOCUMENT if removals(out, doc_id=doc_id).num_rows else KEPT
+    left = {row["number"]: row for row in removed_images(out, doc_id=doc_id).to_pylist()}
+    there = {image["number"]: image for image in read}
+    fates = []
+    for number in sorted(left | there):
+        receipt = left.get(number, {})
+        image = there.get(number, receipt)  # one that could not be read has but a receipt
+        row = {name: image.get(name) for name in OF_IMAGE}
+        row["md5"] = row["md5"] and row["md5"].hex()
+        told = {name: receipt.get(name) for name in OF_FATE}
+        fates.append({**row, "fate": receipt.get("outcome", others), **told})
+    return fates
 
 
 def beside(out: Path, doc_id: int) -> Pair:
@@ -176,7 +221,8 @@ def beside(out: Path, doc_id: int) -> Pair:
         step = _receipt(out, step["duplicate_of"])
     texts = documents(out, [doc_id, chain[-1]])
     if doc_id not in texts:
-        raise ConfigError(f"{out}: document {doc_id} could not be read; see its receipt")
+        told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
+        raise ConfigError(f"{out}: document {doc_id} could not be read: {told}")
     kept = texts.get(chain[-1]) if len(chain) > 1 else None
     return Pair(receipt, texts[doc_id], kept, chain)
 

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 
-from dedup.digest import digests
+from dedup.digest import digests, span_digests
 from dedup.lsh import band_keys
 from dedup.minhash import signatures
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.images.edit import counts_of
 from pipelines.repeats.keys import image_set_keys, text_keys
 from pipelines.repeats.steps import SAME, SameImages, SameUrl
+from pipelines.schema import PLACEHOLDER
 from pipelines.sidecar import with_parameters
 
 
@@ -60,8 +64,7 @@ def document_keys(
     columns: list[pa.Array] = [documents["doc_id"]]
     for step in steps:
         if isinstance(step, ExactDedup):
-            pairs = digests(documents["text"], step.digest)
-            columns.append(_fixed_size_list(pairs))
+            columns.append(_fixed_size_list(_text_digests(documents, step)))
         elif isinstance(step, SameUrl):
             columns.append(_fixed_size_list(text_keys(documents["url"])))
         elif isinstance(step, SameImages):
@@ -74,6 +77,19 @@ def document_keys(
             columns.append(_fixed_size_list(signed))
             columns += [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
     return pa.record_batch(columns, schema=schema)
+
+
+def _text_digests(documents: pa.RecordBatch, step: ExactDedup) -> npt.NDArray[np.uint64]:
+    """(n_docs, 2); of images without a word beside them one that no other document has."""
+    pairs = digests(documents["text"], step.digest)
+    if "images" not in documents.schema.names:
+        return pairs
+    words = pc.utf8_trim_whitespace(pc.replace_substring(documents["text"], PLACEHOLDER, ""))
+    alone = (counts_of(documents) > 0) & np.asarray(pc.equal(words, ""))
+    names = np.asarray(documents["doc_id"])[alone]
+    made = pairs.copy()
+    made[alone] = span_digests(names.view(np.uint8), np.arange(len(names) + 1) * 8, "xxh3")
+    return made
 
 
 def _within_source(keys: Any, source: str) -> Any:

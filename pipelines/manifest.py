@@ -21,6 +21,7 @@ from pipelines.receipt import digest_of
 
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
+LEFT = frozenset({".lock", "estimate.json"})  # in a folder that is as good as empty
 SHOWN = 3  # differences listed in a refusal
 # a disk that is full or read-only stays so for every other shard: stop at once
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
@@ -128,8 +129,8 @@ def _usable(out: Path) -> None:
         found = sorted(p.name for p in out.iterdir()) if out.exists() else []
     except OSError as e:
         raise cannot_write(out, e) from e
-    # what a run leaves that was killed before its manifest was there
-    others = [n for n in found if n != ".lock" and not n.startswith(f"manifest.json{PARTIAL}")]
+    # what a run leaves that was killed before its manifest was there; and its prediction
+    others = [n for n in found if n not in LEFT and not n.startswith(f"manifest.json{PARTIAL}")]
     if others:
         raise ConfigError(
             f"{out}: not a run directory, but holds {', '.join(others[:SHOWN])};"

@@ -92,7 +92,8 @@ def plan_run(recipe: Recipe) -> Plan:
         recipe.inputs, recipe.shard_bytes, limits=recipe.limits, images=recipe.images is not None
     )
     if not plan.shards:
-        cause = f": {plan.failed[0].message}" if plan.failed else ""
+        empty = f": no files in {', '.join(i.path for i in recipe.inputs)}"
+        cause = f": {plan.failed[0].message}" if plan.failed else empty
         raise ConfigError(f"{recipe.name}: no input can be read{cause}")
     check_shards(recipe.images, plan.shards)
     return plan

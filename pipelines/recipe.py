@@ -24,7 +24,7 @@ from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
 from pipelines.filters.c4 import C4
-from pipelines.images.options import Images
+from pipelines.images.options import Images, Patches
 from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
 from pipelines.repeats.steps import REPEATS, SAME
@@ -255,6 +255,7 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
 
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
+    known["images.tokens"] = list(Patches.model_fields)
     for part in ("tokenizer", "output", "limits", "run"):
         cls = Recipe.model_fields[part].annotation
         known[part] = list(getattr(cls, "model_fields", ()))

@@ -17,6 +17,7 @@ from sizing.units import format_bytes
 Report: TypeAlias = Mapping[str, Any]
 
 LARGE = 1000  # from here on a ratio is told in whole numbers
+WAY_TO_IMAGES = "for images name {path: …, images: COLUMN}, or {path: …, format: markdown}"
 IMAGES = Axis("images", lambda n: f"{n:,.0f}")
 
 
@@ -51,12 +52,18 @@ def image_blocks(report: Report) -> list[str | Table]:
         f" {whole['with']:,} gone with their document + {last:,} out."
         " Every one that left has a row in removed-images/*.parquet, or its document has one in"
         " removed/*.parquet.",
+        *_without(report.get("images")),
         table("Images by stage", columns, counts),
         table("Images that left, by reason", ("stage", "reason", "outcome", ">images"), reasons),
         *_notes(report.get("images")),
         *_measured(report),
         *_repeated(report.get("images")),
     ]
+
+
+def _without(found: Mapping[str, Any] | None) -> Iterator[str]:
+    for source in (found or {}).get("sources_without", ()):
+        yield f"No image was read from {source}: {WAY_TO_IMAGES}."
 
 
 def _measured(report: Report) -> Iterator[str | Table]:
@@ -77,7 +84,7 @@ def _measured(report: Report) -> Iterator[str | Table]:
     columns = ("format", ">images", ">pixels", *columns[3:])
     yield table("Pixels of an image, by format", columns, rows["pixels"], sums=True)
     yield (
-        "Percentiles are told within their power of two. Means have intervals over images drawn"
+        "Percentiles are told within 4.5 %. Means have intervals over images drawn"
         f" alike. Decoded to RGB all take {format_bytes(found['formats'][TOTAL]['decoded_bytes'])}."
     )
     yield from _decoding(found["decoding"])
@@ -120,7 +127,11 @@ def _decoding(found: Mapping[str, Any]) -> Iterator[str | Table]:
         for name, of in found["formats"].items()
     ]
     per_s = with_error({"r": whole["value"], "r_se": whole["se"]}, "r")
-    skipped = f" {count(found['skipped'], 'image')} could not be." if found["skipped"] else ""
+    skipped = (
+        f" {count(found['skipped'], 'image')} had no bytes here, or would not decode."
+        if found["skipped"]
+        else ""
+    )
     yield (
         f"A core decodes {per_s} images a second, formats weighted as in the dataset (± one"
         f" standard error over images). Decoded wholly, without resizing, by Pillow"

@@ -15,7 +15,7 @@ from pipelines.images.account import image_stats
 from pipelines.images.blobs import Blobs
 from pipelines.images.thumbnails import thumbnail_file
 from pipelines.job import Done
-from pipelines.ledger import StageStats
+from pipelines.ledger import ImageStats, StageStats
 from pipelines.passes import Pass, decontamination, repeats, stage_names
 from pipelines.pieces import PIECE
 from pipelines.prepare_job import PrepareJob
@@ -38,13 +38,14 @@ class Tally:
         self, job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack
     ) -> None:
         # every stage stands in the account, in order, also one that sees no document
-        self.stats = {name: StageStats() for name in stage_names(part)}
+        self._with_images = job.recipe.images is not None
+        none = StageStats(images=ImageStats() if self._with_images else None)
+        self.stats = dict.fromkeys(stage_names(part), none)
         self.facts: dict[str, Any] = {"source": shard.source}
         self.tokens: TokenShards | None = None
         self.blobs: Blobs | None = None
         self.paths = [job.removed(part.index, shard.key)]
         self._removed = files.enter_context(parquet_file(self.paths[0], REMOVED))
-        self._with_images = job.recipe.images is not None
         if self._with_images:
             path, shown = (
                 job.removed_images(part.index, shard.key),

@@ -50,6 +50,7 @@ def yaml_block(name):
 
 def test_the_recipe_and_the_plan_of_the_readme_are_valid():
     assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="README").steps
+    assert make_recipe(yaml.safe_load(yaml_block("pictures.yaml")), where="README").images
     plan = parse_plan(yaml_block("plan.yaml"), where="README")
     assert plan.stated("model.params")
     own = parse_plan(yaml_block("own.yaml"), where="README")

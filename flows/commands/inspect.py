@@ -1,23 +1,41 @@
-"""`tokenmill inspect`: documents, removals and their reasons, duplicates side by side."""
+"""`tokenmill inspect`: documents, images, removals and their reasons, duplicates side by side."""
 
 import argparse
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from datasets import DatasetDict, load_from_disk
 from rich.columns import Columns
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from flows.cli import OK
 from flows.cut_document import show_cut, show_pieces
+from flows.image_tables import (
+    documents_and_images,
+    fates_table,
+    images_left,
+    removed_table,
+    with_numbers,
+)
 from flows.show import as_json, console, printable, table
 from pipelines.cut_out import count_cut, cut_documents
 from pipelines.decontaminate import NAME
 from pipelines.encode.reference import open_reference
 from pipelines.errors import ConfigError
-from pipelines.inspect import Pair, beside, cuts, documents, open_run, pieces, removals
+from pipelines.inspect import (
+    Pair,
+    beside,
+    cuts,
+    documents,
+    open_run,
+    pieces,
+    removals,
+    removed_images,
+)
 from pipelines.manifest import RUNNING
 from pipelines.schema import shard_and_row
 from pipelines.summary import removed_by_reason
@@ -50,31 +68,44 @@ def run(args: argparse.Namespace) -> int:
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
     report = manifest["report"]
     rows = _counted(out, manifest)
+    names = ("stage", "outcome", "reason", "docs", *(["images"] if _has_images(manifest) else []))
     if as_data:
-        names = ("stage", "outcome", "reason", "docs")
         as_json([dict(zip(names, row, strict=True)) for row in rows])
         return
     show = console()
-    show.print(
-        table("documents that left, or were cut", ("stage", "outcome", "reason", ">docs"), rows)
-    )
+    columns = [f">{name}" if name in ("docs", "images") else name for name in names]
+    what = "documents and images" if _has_images(manifest) else "documents"
+    show.print(table(f"{what} that left, or were cut", columns, rows))
     kept = report["measurement"]["total"]["docs"]
     show.print(f"\n{kept:,} documents reached the tokenizer")
+    if _has_images(manifest):
+        show.print(images_left(report))
     show.print("--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates")
 
 
-def _counted(out: Path, manifest: dict[str, Any]) -> list[tuple[str, str, str, int]]:
-    """Documents by stage, outcome and reason; those that were cut and stayed in pieces last."""
+def _has_images(manifest: dict[str, Any]) -> bool:
+    return manifest["identity"]["recipe"].get("images") is not None
+
+
+def _counted(out: Path, manifest: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Stage, outcome, reason, documents, and images in a run that has some.
+
+    Documents that were cut and stayed in pieces come last.
+    """
     n_cut = count_cut(out)
-    rows = removed_by_reason(manifest["report"]["ledger"])
-    return [*rows, (NAME, CUT, CUT, n_cut)] if n_cut else rows
+    rows: list[tuple[Any, ...]] = removed_by_reason(manifest["report"]["ledger"])
+    cut: list[tuple[Any, ...]] = [(NAME, CUT, CUT, n_cut)] if n_cut else []
+    if not _has_images(manifest):
+        return [*rows, *cut]
+    return [*documents_and_images(rows, manifest["report"]), *((*row, 0) for row in cut)]
 
 
 def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
     known = list(dict.fromkeys(row[2] for row in _counted(out, manifest)))
     if reason not in known and removals(out, reason=reason, limit=1).num_rows == 0:
         there = f"there are: {', '.join(known)}" if known else "none left for any"
-        raise ConfigError(f"{out}: no document left for the reason {reason!r}; {there}")
+        what = "document or image" if _has_images(manifest) else "document"
+        raise ConfigError(f"{out}: no {what} left for the reason {reason!r}; {there}")
 
 
 def _cut(out: Path, limit: int, *, as_data: bool) -> None:
@@ -89,14 +120,25 @@ def _cut(out: Path, limit: int, *, as_data: bool) -> None:
 
 def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
     rows = removals(out, reason=reason, limit=limit).to_pylist()
+    images = removed_images(out, reason=reason, limit=limit).to_pylist()
+    for image in images:
+        image["md5"] = image["md5"] and image["md5"].hex()
     if as_data:
-        as_json(rows)
+        as_json([*rows, *images])
         return
+    show = console()
+    if rows:
+        show.print(_removals_table(reason, rows))
+    if images:
+        show.print(removed_table(reason, images))
+
+
+def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table:
     columns = (">doc_id", "id", "stage", ">value", ">duplicate_of", ">similarity", "detail")
     cells = [[row[c.removeprefix(">")] for c in columns] for row in rows]
     for row in cells:  # ids are names, not quantities: no thousands separators
         row[0], row[4] = str(row[0]), None if row[4] is None else str(row[4])
-    console().print(table(f"{reason}: the first {len(rows)}", columns, cells))
+    return table(f"{reason}: the first {len(rows)}", columns, cells)
 
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
@@ -106,20 +148,30 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool
     splits = loaded if isinstance(loaded, DatasetDict) else {"train": loaded}
     rows = []
     for split, dataset in splits.items():
-        for row in dataset.select(range(min(limit, len(dataset)))):
+        first = dataset.select(range(min(limit, len(dataset)))).with_format("arrow")
+        for row in first[:].to_pylist():  # as stored: to show images would decode or fetch them
             text = tokenizer.decode(row["input_ids"])
             rows.append({**row, "split": split, "tokens": len(row["input_ids"]), "text": text})
             rows[-1].pop("input_ids")
+            for image in row.get("images", ()):
+                if isinstance(image["bytes"], bytes):
+                    image["bytes"] = len(image["bytes"])
     if as_data:
         as_json(rows)
         return
+    has_images = _has_images(manifest)
     cells = [
-        (str(r["doc_id"]), r["split"], r["tokens"], " ".join(r["text"].split())[:EXCERPT])
+        (
+            str(r["doc_id"]),
+            r["split"],
+            r["tokens"],
+            *([len(r["images"])] if has_images else []),
+            " ".join(r["text"].split())[:EXCERPT],
+        )
         for r in rows
     ]
-    console().print(
-        table("documents of the dataset", ("doc_id", "split", ">tokens", "text"), cells)
-    )
+    columns = ("doc_id", "split", ">tokens", *([">images"] if has_images else []), "text")
+    console().print(table("documents of the dataset", columns, cells))
 
 
 def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool) -> None:
@@ -146,7 +198,19 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
     show = console()
     show.print(printable(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})"))
     _show_links(links)
-    show.print("\n" + printable(found[doc_id]["text"][:SHOWN]))
+    show.print("\n" + _text(found[doc_id]))
+    _show_images(found[doc_id])
+
+
+def _text(document: dict[str, Any]) -> str:
+    return printable(with_numbers(document)[:SHOWN])
+
+
+def _show_images(document: dict[str, Any]) -> None:
+    """The images of a document and where each went; nothing in a run of text alone."""
+    if document.get("images"):
+        console().print()
+        console().print(fates_table(document))
 
 
 def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]], *, as_data: bool) -> None:
@@ -189,11 +253,12 @@ def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
         if receipt["stage"] == NAME and not links:
             show_cut(show, *cuts(out, pair.removed))
         else:
-            show.print(printable(pair.removed["text"][:SHOWN]))
+            show.print(_text(pair.removed))
+        _show_images(pair.removed)
         return
     if len(pair.chain) > 2:
         show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")
-    left, right = _marked(pair.removed["text"], pair.kept["text"])
+    left, right = _marked(_text(pair.removed), _text(pair.kept))
     panels = [
         Panel(text, title=Text(printable(f"{fate}: {document['id']}")), width=show.width // 2 - 1)
         for text, fate, document in (
@@ -202,12 +267,14 @@ def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
         )
     ]
     show.print(Columns(panels, padding=(0, 1)))
+    for document in (pair.removed, pair.kept):
+        _show_images(document)
 
 
 def _marked(removed: str, kept: str) -> tuple[Text, Text]:
     """Both texts with the lines that differ marked: - and +, red and green where colours show."""
     left, right = Text(), Text()
-    old, new = (printable(text[:SHOWN]).split("\n") for text in (removed, kept))
+    old, new = removed.split("\n"), kept.split("\n")
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(
         None, old, new, autojunk=False
     ).get_opcodes():

@@ -16,8 +16,11 @@ from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from pipelines.contamination.counted import warnings
 from pipelines.dry_run import dry_run
 from pipelines.estimating.compare import compare, find_estimate, load_estimate
+from pipelines.estimating.run import n_cores
+from pipelines.manifest import read_manifest
 from pipelines.prepare import finished_report, opened, plan_run
 from pipelines.recipe import Recipe, find_recipe, load_recipe
+from pipelines.report_images import WAY_TO_IMAGES
 from pipelines.summary import removed_by_reason
 from sizing.corpus import Estimate
 from sizing.units import format_bytes
@@ -37,13 +40,19 @@ def run(args: argparse.Namespace) -> int:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show_plan(planned)
         return OK
+    workers = n_cores(recipe) if read_manifest(out) is None else None
     report = prepare_with_progress(recipe, out, quiet=args.json)
-    rows = compare(found[1], report) if found else []
+    rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
         as_json({**report, "predicted": [row.to_json() for row in rows]} if found else report)
     else:
         show_report(report, out)
         show_compared(rows, found[0] if found else None)
+        if found and found[1].cores != n_cores(recipe):
+            console().print(
+                f"wall time was predicted for {found[1].cores} cores, the run has"
+                f" {n_cores(recipe)}: not compared"
+            )
     return exit_code(report)
 
 
@@ -119,6 +128,8 @@ def show_report(report: dict[str, Any], out: Path) -> None:
     show.print()
     for line in troubles(report):
         show.print(printable(line))
+    for source in report.get("images", {}).get("sources_without", ())[:MOST_FAILURES]:
+        show.print(printable(f"no image was read from {source}; {WAY_TO_IMAGES}"))
     if report["inputs"]["skipped"]:
         names = ", ".join(report["inputs"]["skipped"][:MOST_FAILURES])
         show.print(printable(f"not read, for their names tell no format: {names}"))
@@ -151,15 +162,19 @@ def show_plan(planned: dict[str, Any]) -> None:
     """Print what a run would do."""
     show = console()
     files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
+    more = len(planned["files"]) - len(files)
     show.print(table(f"{len(planned['files'])} input files", ("path", ">bytes"), files))
+    if more:
+        show.print(f"and {more:,} more")
     for failed in planned["failed_inputs"]:
         show.print(printable(f"cannot be read: {failed['message']}"))
     for name in planned["skipped"][:MOST_FAILURES]:
         show.print(printable(f"not read, its name tells no format: {name}"))
+    for path in planned.get("without_images", ())[:MOST_FAILURES]:
+        show.print(printable(f"read as text, without images: {path}; {WAY_TO_IMAGES}"))
     show.print()
-    show.print(
-        f"shards   {planned['shards']:,} of about {format_bytes(planned['text_bytes'])} in all"
-    )
+    whole = planned["text_bytes"] + planned.get("illustrated_bytes", 0)
+    show.print(f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all")
     show.print(f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}")
     show.print(f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}")
     for name, size in planned["disk_needed_bytes"].items():

@@ -170,6 +170,9 @@ def _check_out(folder: Path) -> None:
 
 def _bytes(option: str, text: str) -> int:
     try:
-        return parse_bytes(text)
+        found = parse_bytes(text)
     except UnitError as e:
         raise ConfigError(f"{option}: {e}") from e
+    if found == 0:
+        raise ConfigError(f"{option} {text}: must be over 0")
+    return found

@@ -61,7 +61,7 @@ class LocalSample:
         if len(self.strata) == 1 and self._unread().any():
             raise ConfigError(
                 "1 cluster was read of several, which says nothing of how they differ; read 2 or"
-                " more (a larger --sample or --budget, or smaller clusters)"
+                " more (a larger --probes, --sample or --budget)"
             )
 
     def _weights(self) -> F64:

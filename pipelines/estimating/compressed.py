@@ -3,8 +3,6 @@
 import numpy as np
 import pyarrow as pa
 
-from pipelines.schema import DOCUMENT
-
 LZ4_WINDOW_BYTES = 1 << 16
 
 
@@ -13,7 +11,7 @@ def set_down(batch: pa.RecordBatch) -> int:
     compressed = _lz4(batch)
     for again in pa.ipc.open_stream(compressed):
         again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
-    return int(compressed.size - _lz4(batch.slice(0, 0)).size)
+    return int(compressed.size - _empty(batch))
 
 
 def within_more(batch: pa.RecordBatch) -> int:
@@ -23,13 +21,20 @@ def within_more(batch: pa.RecordBatch) -> int:
     that, as long as all of it is out of the reach of lz4.
     """
     if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
-        return int(_lz4(batch).size - _lz4(batch.slice(0, 0)).size)
+        return int(_lz4(batch).size - _empty(batch))
     return int(_lz4(pa.concat_batches([batch, batch])).size - _lz4(batch).size)
+
+
+def _empty(batch: pa.RecordBatch) -> int:
+    """Of no documents. A slice of none still has the images that stand before it."""
+    is_text = "images" not in batch.schema.names
+    none = batch.slice(0, 0) if is_text else pa.RecordBatch.from_pylist([], schema=batch.schema)
+    return int(_lz4(none).size)
 
 
 def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, DOCUMENT, options=options) as writer:
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return sink.getvalue()

@@ -22,16 +22,20 @@ from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.estimating.closure import Closure
+from pipelines.estimating.equal import equal_keys
+from pipelines.estimating.image_probes import count_images, narrowed
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.key_sample import Clusters, sample_keys
 from pipelines.estimating.scan import ENDS
 from pipelines.job import Done
 from pipelines.keys import key_parameters
 from pipelines.recipe import step_name
+from pipelines.repeats.keys import has_key
+from pipelines.repeats.steps import SAME, RepeatedImages
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
 
 I64 = npt.NDArray[np.int64]
-FOUND = ("copies", "alike", "whole", "units")  # of a step, as `Copies` has them
+FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
 
 
 class Copies(NamedTuple):
@@ -40,7 +44,7 @@ class Copies(NamedTuple):
     copies: (n,) int64, documents that it takes for the same, itself among them.
     first: what becomes of the first of them, which is kept: (n,) int64 each, by column of ENDS.
     alike: (n,) int64, those of them that are like the probe itself, not by way of others.
-    whole: (n,) bool, all of them were found.
+    whole: (n,) bool, all of them were found.  most: (n,) int64, as many as there may be.
     units: (n,) int64, how many units of what was read hold one of them.
     """
 
@@ -48,6 +52,7 @@ class Copies(NamedTuple):
     first: dict[str, I64]
     alike: I64
     whole: npt.NDArray[np.bool_]
+    most: I64
     units: I64
 
 
@@ -55,6 +60,7 @@ class Probed(NamedTuple):
     """Documents drawn of `corpus_docs`.
 
     doc_id: (n,) uint64, ascending.  certain: (n,) bool, taken rather than drawn.
+    kept_id: (n,) uint64, the document that all steps leave of those like it.
     ends: (n,) int64 each, by column of ENDS.
     steps: by name, in the recipe's order.
     clusters: of equal documents, a sample of all; where no other ones are looked for.
@@ -63,6 +69,7 @@ class Probed(NamedTuple):
     corpus_docs: int
     doc_id: npt.NDArray[np.uint64]
     certain: npt.NDArray[np.bool_]
+    kept_id: npt.NDArray[np.uint64]
     ends: dict[str, I64]
     steps: dict[str, Copies]
     clusters: Clusters | None
@@ -84,11 +91,13 @@ class Probed(NamedTuple):
         return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
 
 
-def count_copies(job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] = ()) -> Done:
-    """Draw documents and count what is like them; write a row for each.
+def count_copies(
+    job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] = (), read_frac: float = 1.0
+) -> Done:
+    """Draw documents and count what is like them, and like their images; write a row for each.
 
     keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
-        given, each is a unit.
+        given, each is a unit.  read_frac: of the inputs that was read.
     """
     rows = corpus_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
     ends = corpus_rows([job.ends(key) for key in keys], {})
@@ -97,22 +106,42 @@ def count_copies(job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] 
     columns: dict[str, npt.NDArray[Any]] = {
         "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
         "certain": np.isin(drawn, certain),
-        **taken(ends, drawn, "own."),
+        **_named(taken(ends, drawn), "own."),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
     of_batch = np.repeat(of_part, np.diff(rows.shard_batches))
-    for step, found in _all_copies(rows, drawn, job.dedup, of_batch).items():
-        columns |= taken(ends, found["first"], f"{step}.first.")
+    files = [job.probes]
+    is_whole = read_frac >= 1
+    finders = job.finders if is_whole else repeats_first(job.finders)
+    found_by = _all_copies(rows, drawn, finders, of_batch)
+    facts: dict[str, Any] = {"corpus_docs": rows.n, "steps": list(found_by)}
+    last = list(found_by.values())[-1]["first"] if found_by else drawn
+    columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
+    if job.recipe.images is not None:
+        ids, kept = columns["doc_id"], columns["kept_id"]
+        fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
+        files.append(job.probed_images)
+    behind = False
+    for step, found in found_by.items():
+        behind = step == RepeatedImages.name or (behind and is_whole)
+        first = taken(ends, found["first"])
+        found |= {"most": np.where(found["whole"], found["copies"], rows.n)}
+        if fate is not None and behind:
+            first, found = narrowed(first, found, fate, rows.n)
+        columns |= _named(first, f"{step}.first.")
         columns |= {f"{step}.{name}": found[name] for name in FOUND}
     _write(job.probes, columns)
-    facts: dict[str, Any] = {"corpus_docs": rows.n}
-    files = [job.probes]
-    if all(isinstance(step, ExactDedup) for step in job.dedup):
+    if job.dedup and all(isinstance(step, ExactDedup) for step in job.finders):
         sampled = sample_keys(rows, of_batch)
-        _write(job.clusters, sampled.columns() | taken(ends, sampled.first, ""))
+        _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
         facts["share"] = sampled.share
         files.append(job.clusters)
     return Done(files=files, facts=facts)
+
+
+def repeats_first(steps: tuple[Config, ...]) -> tuple[Config, ...]:
+    """The steps, that which takes images out before the others."""
+    return tuple(sorted(steps, key=lambda step: not isinstance(step, RepeatedImages)))
 
 
 def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
@@ -129,7 +158,7 @@ def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
             first=_ends(columns, f"{step}.first."),
             **{name: columns[f"{step}.{name}"] for name in FOUND},
         )
-        for step in map(step_name, job.dedup)
+        for step in facts["steps"]
     }
     clusters = None
     if "share" in facts:
@@ -143,6 +172,7 @@ def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
         corpus_docs=facts["corpus_docs"],
         doc_id=columns["doc_id"],
         certain=columns["certain"],
+        kept_id=columns["kept_id"],
         ends=_ends(columns, "own."),
         steps=steps,
         clusters=clusters,
@@ -199,11 +229,12 @@ def _all_copies(
     last = {name: ones for name in ("copies", "alike", "units")}
     last |= {"first": drawn, "whole": ones.astype(np.bool_)}
     for step in steps:
-        if isinstance(step, ExactDedup):
-            copies, first, spans = equal_digests(rows, drawn, units)
-            found = {**last, "copies": copies, "first": first, "alike": copies, "units": spans}
-        elif isinstance(step, NearDedup):
+        if isinstance(step, NearDedup):
             found = Closure(rows, drawn, step, units).found()
+        elif isinstance(step, RepeatedImages):
+            found = last  # takes out images; documents are the same as before
+        else:
+            found = last | _equal(rows, drawn, step, units)
         # a step adds to what is the same already: documents without shingles have no neighbours
         wider = np.greater(found["copies"], last["copies"])
         whole = last["whole"] & found["whole"]
@@ -213,43 +244,31 @@ def _all_copies(
     return made
 
 
-def equal_digests(rows: Rows, drawn: I64, units: I64) -> tuple[I64, I64, I64]:
-    """Of each row drawn: how many rows have its digest, the first of them, units they are in.
-
-    units: (n_batches,) what each batch is of, ascending.
-    """
-    if not len(drawn):
-        return drawn, drawn, drawn
-    digests = rows.take("digest", drawn)
-    halves = np.unique(digests[:, 0])  # comparing numbers first is ten times faster than pairs
-    wanted, place = np.unique(_as_pairs(digests), return_inverse=True)
-    counts = np.zeros(len(wanted), np.int64)
-    first = np.full(len(wanted), rows.n, np.int64)
-    spans, latest = counts.copy(), np.full(len(wanted), -1)
-    for b, start in rows.walk():
-        here = rows.values(b, "digest")
-        near = np.minimum(np.searchsorted(halves, here[:, 0]), len(halves) - 1)
-        maybe = np.flatnonzero(halves[near] == here[:, 0])
-        pairs = _as_pairs(here[maybe])
-        at = np.minimum(np.searchsorted(wanted, pairs), len(wanted) - 1)
-        same = wanted[at] == pairs
-        np.add.at(counts, at[same], 1)
-        np.minimum.at(first, at[same], start + maybe[same])
-        new = np.unique(at[same])
-        new = new[latest[new] != units[b]]
-        spans[new] += 1
-        latest[new] = units[b]
-    return counts[place], first[place], spans[place]
+def _equal(rows: Rows, drawn: I64, step: Config, units: I64) -> dict[str, I64]:
+    """Of each row drawn, those of the same digest, URL or set of images; what has none is alone."""
+    if isinstance(step, ExactDedup):
+        copies, first, spans = equal_keys(rows, drawn, units, column="digest")
+        return {"copies": copies, "first": first, "alike": copies, "units": spans}
+    assert isinstance(step, SAME)
+    made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "alike", "units")}
+    made["first"] = drawn.copy()
+    known = has_key(rows.take(step.name, drawn)) if len(drawn) else np.zeros(0, np.bool_)
+    told = equal_keys(rows, drawn[known], units, column=step.name, keep=step.keep)
+    for name, values in zip(("copies", "first", "units"), told, strict=True):
+        made[name][known] = values
+    return {**made, "alike": made["copies"]}
 
 
-def _as_pairs(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
-    """(n,) one sortable value for each (n, 2) digest."""
-    return np.ascontiguousarray(pairs).view([("a", np.uint64), ("b", np.uint64)]).reshape(-1)
-
-
-def taken(ends: Rows, wanted: I64, prefix: str) -> dict[str, I64]:
+def taken(ends: Rows, wanted: I64) -> dict[str, I64]:
     """All columns of ENDS at rows in any order."""
-    if not len(wanted):
-        return {f"{prefix}{name}": np.zeros(0, np.int64) for name in ENDS.names}
-    rows, place = np.unique(wanted, return_inverse=True)
-    return {f"{prefix}{name}": ends.take(name, rows)[place] for name in ENDS.names}
+    return {name: _taken(ends, name, wanted).astype(np.int64) for name in ENDS.names}
+
+
+def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:
+    """(n,) of a column at rows in any order."""
+    each, place = np.unique(wanted, return_inverse=True)
+    return rows.take(name, each)[place] if len(wanted) else np.zeros(0)
+
+
+def _named(columns: Mapping[str, I64], prefix: str) -> dict[str, I64]:
+    return {f"{prefix}{name}": values for name, values in columns.items()}

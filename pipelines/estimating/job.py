@@ -4,6 +4,8 @@ OUT.scratch/manifest.json     what this prediction is
 OUT.scratch/11-keys/…         keys of all documents, as the run itself would write them
 OUT.scratch/ends/…            what becomes of the same documents, row by row
 OUT.scratch/local/…           tokens of the documents of sampled parts
+OUT.scratch/images/…          images of all documents, where the recipe has any
+OUT.scratch/probed-images.arrow  of the documents drawn, and how often the corpus has each
 OUT.scratch/probes.arrow      the documents drawn, and how many are like each
 OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
@@ -15,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pipelines.config import Config
+from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.estimating.sample import DEFAULT_SAMPLE, EVERYTHING
 from pipelines.identity import run_identity
@@ -22,10 +25,10 @@ from pipelines.manifest import open_run
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Recipe, step_name
-from pipelines.repeats.steps import SAME
+from pipelines.repeats.steps import RepeatedImages
 from pipelines.shard import Plan
 
-MEASURE_VERSION = "2"  # raise it when the same settings and inputs make another estimate
+MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
 DEFAULT_PROBES = 10_000
 
 
@@ -73,6 +76,13 @@ class MeasureJob(PrepareJob):
     def probes(self) -> Path:
         return self.out / "probes.arrow"
 
+    def images(self, key: str) -> Path:
+        return self.out / "images" / f"part-{key}.arrow"
+
+    @property
+    def probed_images(self) -> Path:
+        return self.out / "probed-images.arrow"
+
     @property
     def clusters(self) -> Path:
         return self.out / "clusters.arrow"
@@ -84,7 +94,23 @@ class MeasureJob(PrepareJob):
     @property
     def dedup(self) -> tuple[Config, ...]:
         """The steps that find duplicates, in order."""
-        return duplicate_finders(self.first_pass.after)
+        return tuple(s for p in passes(self.recipe.steps) for s in duplicate_finders(p.after))
+
+    @property
+    def repeated_images(self) -> RepeatedImages | None:
+        """The step that takes images out that the corpus has too often."""
+        return next((s for s in self.recipe.steps if isinstance(s, RepeatedImages)), None)
+
+    @property
+    def finders(self) -> tuple[Config, ...]:
+        """The steps whose findings are told by probes, in order."""
+        wanted = (*self.dedup, self.repeated_images)
+        return tuple(step for step in self.recipe.steps if step in wanted)
+
+    @property
+    def is_probed(self) -> bool:
+        """Whether documents are drawn: for their duplicates, or for those of their images."""
+        return bool(self.dedup) or self.recipe.images is not None
 
     @property
     def later_stages(self) -> tuple[Config, ...]:
@@ -118,20 +144,19 @@ def open_measuring(out: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
 
 
 def check_one_pass(recipe: Recipe) -> None:
-    """Refuse a recipe whose duplicates are looked for in two places, or by what is not sampled.
+    """Refuse a recipe whose duplicates are looked for in two places.
+
+    What takes out repeated images and paragraphs may stand between.
 
     Raises:
-        ConfigError: names the second step, or that which compares URLs or images.
+        ConfigError: names the second step.
     """
-    for step in recipe.steps:
-        if isinstance(step, SAME):
-            raise ConfigError(
-                f"step {step.name!r} is not predicted; leave it out, and what it removes is taken"
-                " to stay"
-            )
-    parts = [p for p in passes(recipe.steps) if duplicate_finders(p.after)]
-    if len(parts) > 1 or (parts and parts[0].index):
-        late = step_name(duplicate_finders(parts[-1].after)[0])
+    parts = passes(recipe.steps)
+    places = [p.index for p in parts if duplicate_finders(p.after)]
+    last = max(places, default=0)
+    others = [s for p in parts[:last] for s in p.after if isinstance(s, Decontaminate)]
+    if last and (others or any(p.stages for p in parts[1 : last + 1])):
+        late = step_name(duplicate_finders(parts[last].after)[0])
         raise ConfigError(
             f"step {late!r} stands behind a corpus-wide step and others; a run is predicted where"
             " exact and near stand together, before decontaminate"

@@ -2,7 +2,7 @@
 
 probes ── 1 / copies ──┐
                        ├── share of what was read ── unseen ── share of all inputs
-clusters, whole ───────┘   (exact, where not all was read)
+clusters, whole ───────┘   (of equal documents, where all are known or not all was read)
 """
 
 from typing import Literal, TypeAlias
@@ -20,11 +20,13 @@ from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.key_sample import Clusters
 from pipelines.estimating.sample import Sample
 from pipelines.estimating.scanned import Counted, Scanned
+from pipelines.repeats.steps import RepeatedImages
 
 F64 = npt.NDArray[np.float64]
 What: TypeAlias = Literal["docs", "text", "end", "row"]
 COUNTED: tuple[Counted, ...] = ("docs", "bytes")
 ROW_BITS = np.uint64(32)
+NEXT_TO_NOTHING = 1e-12  # a weight that is not 0
 
 
 class Left:
@@ -39,12 +41,19 @@ class Left:
         self._unseen = scanned.unseen()
         self._times = {what: scanned.times(what) for what in COUNTED}
         self.is_whole = scanned.is_whole
+        # of a part, repeated images are told by themselves: what unread documents have of them is
+        # in their interval, and how many of these are unique is not
+        alone = probed.steps.get(RepeatedImages.name)
+        self._apart = None if self.is_whole or alone is probed.last else alone
         modelled = self._unseen.is_modelled(self._times["docs"])
         self.is_modelled = modelled and self.growth() is not None
 
     def of(self, what: What, *, passed: int = 0) -> Drawn:
         """As `by`, of all steps together."""
-        return self.by(self._probed.last, what, passed=passed)
+        left = self.by(self._probed.last, what, passed=passed)
+        if self._apart is None:
+            return left
+        return left * self.by(self._apart, "docs" if _counted(what) == "docs" else "text")
 
     def by(self, copies: Copies, what: What, *, passed: int = 0) -> Drawn:
         """What a corpus-wide step, and those before it, leave, as a share of what there was.
@@ -53,19 +62,22 @@ class Left:
             dataset, as a share of as many of the largest.
         passed: of those documents that pass as many of the later stages.
         """
-        if self.is_whole:
-            return self._of_read(copies, what, passed)
-        clusters = self._clusters_of(copies)
-        if clusters is None:
-            of_read = self._of_read(copies, what, passed)
-        else:
-            of_read = self._of_clusters(clusters, what, passed)
+        of_read = self._of_read(copies, what, passed)
+        if self.is_whole or copies is self._probed.steps.get(RepeatedImages.name):
+            return of_read
         seen, times = self._seen(copies, what, passed), self._times[_counted(what)]
         return self._unseen.left(of_read, seen, times, modelled=self.is_modelled)
 
     def row_bytes(self) -> Drawn:
         """Of the rows of the dataset, besides their ids."""
         return self.of("row") * self._largest_row() * self._scanned.left("docs")
+
+    def beyond_read(self) -> Drawn:
+        """What is left of all documents, as so many times what is left of those read."""
+        if self.is_whole:
+            return exact(1.0)
+        last = self._probed.last
+        return _at_most_one(self.by(last, "docs") / self._of_read(last, "docs", 0))
 
     def growth(self) -> Growth | None:
         """How unique documents grew with the parts that were read."""
@@ -83,8 +95,14 @@ class Left:
         return self._unseen.grown(of_read, seen, self._times["docs"] * times)
 
     def _of_read(self, copies: Copies, what: What, passed: int) -> Drawn:
-        whole = np.where(copies.whole, copies.copies, self._probed.corpus_docs)
-        closure = self._share_left(copies, whole, what, passed)
+        """The share that is left of what was read: known, if all its clusters are."""
+        clusters = self._clusters_of(copies)
+        if clusters is None or (self.is_whole and clusters.share < 1):
+            return self._of_probes(copies, what, passed)
+        return self._of_clusters(clusters, what, passed)
+
+    def _of_probes(self, copies: Copies, what: What, passed: int) -> Drawn:
+        closure = self._share_left(copies, copies.most, what, passed)
         if copies.whole.all():
             return closure
         return bracket(self._share_left(copies, copies.alike, what, passed), closure)
@@ -93,19 +111,9 @@ class Left:
         self, copies: Copies, counts: npt.NDArray[np.int64], what: What, passed: int
     ) -> Drawn:
         weights, left = self._weighed(copies, counts, what, passed)
-        taken = self._probed.certain
-        of_taken = float(weights[taken].sum())
-        if taken.all():
-            return exact(float(left.sum()) / of_taken)
-        probes = Probes(
-            copies=np.ones(int((~taken).sum()), np.int64),
-            corpus_docs=self._probed.others,
-            seed=self._job.measuring.seed,
-        )
-        drawn = probes.unique_frac(weights[~taken], (left / weights)[~taken])
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
-        share = max(1 - of_taken / whole, 0.0)
-        return drawn * share + float(left[taken].sum()) / whole
+        seed = self._job.measuring.seed
+        return share_of(self._probed, weights, left, whole=whole, seed=seed)
 
     def _weighed(
         self, copies: Copies, counts: npt.NDArray[np.int64], what: What, passed: int
@@ -117,7 +125,7 @@ class Left:
         return weights, self._kept(copies.first, what, passed) / counts
 
     def _of_clusters(self, clusters: Clusters, what: What, passed: int) -> Drawn:
-        """As `_of_read`, from a sample of clusters."""
+        """As `_of_read`, from a sample of clusters, or all of them."""
         giant, kept = clusters.giant, self._kept(clusters.first, what, passed)
         told = HashSample(
             sizes=clusters.sizes[~giant],
@@ -131,7 +139,8 @@ class Left:
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         if not kept.any():
             return exact(0.0)
-        return told.unique_weight_frac(kept[~giant], kept[giant], whole)
+        # text may be longer when it is normalized
+        return told.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
 
     def _seen(self, copies: Copies, what: What, passed: int) -> Seen:
         clusters = self._clusters_of(copies)
@@ -171,7 +180,33 @@ class Left:
         return self._probed.clusters if copies is self._probed.last else None
 
     def _largest_row(self) -> float:
-        return float(max(self._probed.last.first["row_bytes"].max(), 1))
+        """Bytes of the largest row that is known of, to measure others by."""
+        known = [self._probed.last.first]
+        if self._probed.clusters is not None:
+            known.append(self._probed.clusters.first)
+        return float(max(1, *(first["row_bytes"].max(initial=1) for first in known)))
+
+
+def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int) -> Drawn:
+    """What is left, as a share of what there was; (n,) of each probe.
+
+    weights: what there was; some over 0.  whole: of all documents that were read.
+    """
+    weights = np.maximum(weights, NEXT_TO_NOTHING)
+    taken = probed.certain
+    of_taken = float(weights[taken].sum())
+    if taken.all():
+        return exact(float(left.sum()) / of_taken)
+    probes = Probes(
+        copies=np.ones(int((~taken).sum()), np.int64), corpus_docs=probed.others, seed=seed
+    )
+    drawn = probes.unique_frac(weights[~taken], (left / weights)[~taken])
+    share = max(1 - of_taken / whole, 0.0)
+    return drawn * share + float(left[taken].sum()) / whole
+
+
+def _at_most_one(drawn: Drawn) -> Drawn:
+    return Drawn(min(drawn.value, 1.0), np.minimum(drawn.draws, 1.0))
 
 
 def _counted(what: What) -> Counted:

@@ -19,6 +19,7 @@ from pipelines.estimating.removed import ROWS
 from pipelines.estimating.sample import Sample
 from pipelines.estimating.scan import DOCUMENTS, TOKENIZE, TOKENS
 from pipelines.receipt import Receipt
+from pipelines.repeats.steps import SAME
 from pipelines.sidecar import open_arrow
 
 F64 = npt.NDArray[np.float64]
@@ -63,12 +64,46 @@ class Parts:
             sums = {"text_bytes": text_bytes, "tokens": self._sum(TOKENS)}
             return self._sampled(text_bytes, text_bytes, sums)
         n = len(self._receipts)
-        share = probed.scale / probed.last.copies
+        share = probed.scale * self._stands_for(probed)
         part = (probed.doc_id >> ROW_BITS).astype(np.int64)
         text_bytes = _by_part(part, share * probed.ends["end_bytes"], n)
-        tokens = _by_part(part, share * self._tokens_of(probed, part), n)
-        looked_at = text_bytes * (len(part) / max(probed.corpus_docs, 1))
+        made = share * self._tokens_of(probed, part)
+        tokens = _by_part(part, made, n)
+        probed_frac = len(part) / max(probed.corpus_docs, 1)
+        if (text_bytes > 0).sum() == 1 and probed_frac < 1:
+            return self._of_documents(share * probed.ends["end_bytes"], made, probed_frac)
+        looked_at = text_bytes * probed_frac
         return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
+
+    def _of_documents(self, text_bytes: F64, tokens: F64, probed_frac: float) -> LocalSample:
+        """As `_sampled`, where one part is all there is: its documents are the clusters.
+
+        text_bytes, tokens: (n,) of the probes, scaled.
+        """
+        used = (text_bytes > 0) & (tokens > 0)
+        sizes = text_bytes[used]
+        return LocalSample(
+            strata=np.zeros(len(sizes), np.int64),
+            strata_bytes=np.array([sizes.sum() / probed_frac]),
+            cluster_bytes=sizes,
+            read_bytes=sizes,
+            docs=np.ones(len(sizes), np.int64),
+            sums={"text_bytes": sizes, "tokens": tokens[used]},
+            seed=self._job.measuring.seed,
+        )
+
+    def _stands_for(self, probed: Probed) -> F64:
+        """(n,) documents that are left, of those that each probe stands for.
+
+        Where documents are alike that differ in text, only those that are left tell of theirs.
+        """
+        left: npt.NDArray[np.bool_] = probed.last.first["left_at"] >= 0
+        differ = self._job.recipe.images is not None
+        if differ or any(isinstance(step, SAME) for step in self._job.dedup):
+            itself = left & (probed.kept_id == probed.doc_id)
+            if itself.any():
+                return np.asarray(itself, np.float64)
+        return np.asarray(left / probed.last.copies, np.float64)
 
     def _tokens_of(self, probed: Probed, part: npt.NDArray[np.int64]) -> F64:
         """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""

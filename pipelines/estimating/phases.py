@@ -47,9 +47,15 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
         if part.key in finished.parts
     ]
     keys, units = tuple(key for key, _ in read), tuple(unit for _, unit in read)
-    if job.dedup and keys:
+    if job.is_probed and keys:
         inputs = digest_of([job.identity, *(finished.parts[key].digest for key in keys)])
-        probe = Work(step=PROBE, key="all", inputs=inputs, call=count_copies, args=(keys, units))
+        probe = Work(
+            step=PROBE,
+            key="all",
+            inputs=inputs,
+            call=count_copies,
+            args=(keys, units, sample.read_frac),
+        )
         made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
         finished.probed = made["all"]
     return finished

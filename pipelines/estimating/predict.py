@@ -18,10 +18,12 @@ from pipelines.estimate.drawn import Drawn, exact
 from pipelines.estimate.growth import Growth
 from pipelines.estimate.joint import HOUR_S, Prediction, Step, predict
 from pipelines.estimating.copies import Probed
+from pipelines.estimating.image_scratch import image_folders, shown
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.left import Left
 from pipelines.estimating.local import Parts
 from pipelines.estimating.pairs import edge_bytes
+from pipelines.estimating.pictures import Pictures, PredictedImages, with_images
 from pipelines.estimating.remarks import grown_to, remarks, unique_by_of
 from pipelines.estimating.removed import removed_bytes
 from pipelines.estimating.sample import Sample
@@ -30,10 +32,11 @@ from pipelines.estimating.scanned import Scanned
 from pipelines.estimating.scratch import Written, clustering_memory_bytes, files_of, stored_of
 from pipelines.estimating.seconds import Seconds
 from pipelines.ledger import StageStats
+from pipelines.passes import passes
 from pipelines.receipt import Receipt
 from pipelines.recipe import step_name
+from pipelines.repeats.steps import RepeatedImages
 from pipelines.shard import Plan
-from pipelines.tokenize import load_engine
 from sizing.corpus import DATASET, INPUTS, UniqueBy
 
 
@@ -47,6 +50,7 @@ class Predicted:
     unique_by: what it rests on.
     growth: of unique documents with those that were read, where they are enough for a curve.
     grown: documents and unique ones of the corpus that was asked for.
+    images: of a recipe that has them.
     remarks: what the figures leave out.
     """
 
@@ -60,6 +64,7 @@ class Predicted:
     files: Mapping[str, Drawn]
     memory_bytes: Drawn | None
     token_width_bytes: Literal[2, 4]
+    images: PredictedImages | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -79,12 +84,18 @@ class Glue:
         receipts: Sequence[Receipt | None],
         probed: Probed | None,
     ) -> None:
-        self._job, self._plan, self._probed = job, plan, probed
-        self._sample = sample
+        self._job, self._plan, self._sample = job, plan, sample
+        self._probed = probed if job.finders else None
         self._scanned = Scanned(job, sample, receipts)
         self._docs, self._text_bytes = self._scanned.left("docs"), self._scanned.left("bytes")
         self._parts = Parts(job, sample, receipts)
-        self._left = None if probed is None else Left(job, sample, probed, self._scanned)
+        self._left = None
+        if self._probed is not None:
+            self._left = Left(job, sample, self._probed, self._scanned)
+        self._images = None
+        if probed is not None and job.recipe.images is not None:
+            told = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
+            self._images = told.predicted()
         self._seconds = Seconds([r for r in receipts if r is not None], job.measuring.seed)
 
     def predicted(self) -> Predicted:
@@ -93,8 +104,7 @@ class Glue:
         Raises:
             ConfigError: nothing is left of the documents that were sampled.
         """
-        tokenizer, output = self._job.recipe.tokenizer, self._job.recipe.output
-        width = load_engine(tokenizer, output.dtype).dtype.itemsize
+        width = self._job.recipe.engine().dtype.itemsize
         prediction = predict(
             [*self._counted(), *self._corpus_wide(), *self._behind(), self._tokenized()],
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
@@ -104,9 +114,14 @@ class Glue:
             stored_bytes_per_token=exact(width),
             cores=self._job.measuring.cores,
         )
+        if self._images is not None:
+            prediction = with_images(prediction, self._images)
         stored = self._stored(prediction, width)
         made = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
         hours = self._seconds.writing(made) * (1 / HOUR_S)
+        if self._images is not None:
+            pictures = shown(self._job, self._plan, self._images)
+            hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
         prediction = replace(
             prediction,
             cpu_hours=prediction.cpu_hours + hours,
@@ -119,13 +134,14 @@ class Glue:
             prediction=prediction,
             totals=self._scanned.first if self._probed else self._scanned.totals,
             is_whole=self._scanned.is_whole,
-            unique_frac=self._left.of("docs") if self._left else None,
+            unique_frac=self._unique_frac(),
             unique_by=unique_by,
             growth=self._left.growth() if self._left else None,
             grown=None if isinstance(grown, str) else grown,
             files=files_of(self._job, self._plan, prediction.tokens, width),
             memory_bytes=clustering_memory_bytes(self._job, self._docs),
             token_width_bytes=cast(Literal[2, 4], width),
+            images=self._images,
             remarks=(
                 *remarks(self._job, self._sample, self._probed, unique_by),
                 *([grown] if isinstance(grown, str) else []),
@@ -165,7 +181,8 @@ class Glue:
                 serial_s=self._seconds.clustering(name, self._docs),
             )
             made.append(step)
-            docs, text = docs_now, text_now
+            if self._scanned.is_whole or name != RepeatedImages.name:
+                docs, text = docs_now, text_now
         return made
 
     def _behind(self) -> list[Step]:
@@ -213,8 +230,27 @@ class Glue:
             edges=self._edges(),
             removed=self._removed(prediction),
             width=width,
+            reach=self._reach(prediction),
+            of_images=self._image_folders(prediction),
         )
         return stored_of(self._job, self._plan, written)
+
+    def _reach(self, prediction: Prediction) -> dict[int, Drawn]:
+        """By pass, the share of documents that reaches its end, of those before duplicates."""
+        made = {}
+        docs = prediction.docs[list(self._scanned.first)[-1]]
+        for part in passes(self._job.recipe.steps)[1:]:
+            last = [step_name(s) for s in (*part.before, *part.stages)]
+            known = [name for name in last if name in prediction.docs]
+            docs = prediction.docs[known[-1]] if known else docs
+            made[part.index] = docs / self._docs
+        return made
+
+    def _image_folders(self, prediction: Prediction) -> dict[str, Drawn]:
+        if self._images is None:
+            return {}
+        docs = list(prediction.docs.values())[-1]
+        return image_folders(self._job, self._plan, self._images, docs)
 
     def _edges(self) -> Drawn | None:
         near = self._job.dedup[-1] if self._job.dedup else None
@@ -230,7 +266,31 @@ class Glue:
         return removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
 
     def _tokenized(self) -> Step:
-        return Step(name=TOKENIZE, cpu_s=self._seconds.sampled(self._parts.encoded()))
+        cpu_s = self._seconds.sampled(self._parts.encoded())
+        return Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=cpu_s)
+
+    def _written(self) -> Drawn | None:
+        """Of the text at the end, what is left without U+FFFC; None where there is none."""
+        if self._images is None:
+            return None
+        later = len(self._scanned.later)
+        if self._left is not None:
+            end = self._left.of("end", passed=later)
+            return None if later else end / self._left.of("text")
+        text = self._scanned.went_in("bytes")
+        for name in self._scanned.totals:
+            text = text * self._scanned.kept(name, "bytes")
+        return self._scanned.sums("end_bytes") / text
+
+    def _unique_frac(self) -> Drawn | None:
+        """Of documents, by the steps that find duplicates alone."""
+        if self._left is None or self._probed is None or not self._job.dedup:
+            return None
+        steps = self._probed.steps
+        of_all = self._left.by(self._probed.last, "docs")
+        if self._scanned.is_whole and next(iter(steps)) == RepeatedImages.name:
+            of_all = _at_most_one(of_all / self._left.by(steps[RepeatedImages.name], "docs"))
+        return of_all
 
 
 def _at_most_one(drawn: Drawn) -> Drawn:

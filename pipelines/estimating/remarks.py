@@ -6,13 +6,16 @@ from pipelines.errors import ConfigError
 from pipelines.estimate.drawn import Drawn
 from pipelines.estimate.growth import FURTHEST
 from pipelines.estimating.copies import Probed
+from pipelines.estimating.image_remarks import image_remarks
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.left import Left
-from pipelines.estimating.sample import Sample
+from pipelines.estimating.sample import Sample, bytes_of
 from pipelines.recipe import step_name
-from pipelines.repeats.steps import REPEATS
+from pipelines.repeats.steps import NearImages, RepeatedParagraphs
 from sizing.corpus import UniqueBy
-from sizing.units import format_bytes
+from sizing.units import format_bytes, format_quantity
+
+ROUNDING = 1e-9
 
 
 def unique_by_of(left: Left | None) -> UniqueBy | None:
@@ -40,7 +43,7 @@ def grown_to(job: MeasureJob, left: Left | None, docs: Drawn) -> tuple[float, Dr
     except ConfigError as e:
         return f"--grow-to: {e}"
     if grown is None:
-        return "--grow-to: the inputs have too few parts for a curve of growth"
+        return "--grow-to: too few parts were read for a curve of growth"
     return times * docs.value, grown
 
 
@@ -54,36 +57,65 @@ def remarks(
             " tokenmill contamination says how many hold benchmark items"
         )
     for step in job.recipe.steps:
-        if isinstance(step, REPEATS):
+        if isinstance(step, NearImages | RepeatedParagraphs):
             yield f"{step.name} is not predicted: documents are taken to leave it as they came"
-    n_open = int((~probed.last.whole).sum()) if probed else 0
+    yield from image_remarks(job, probed, is_whole=bool(sample.read.all()))
+    n_open = int((~probed.last.whole).sum()) if probed and not job.repeated_images else 0
     if n_open:
         yield (
             f"the clusters of {n_open:,} probes were too large to follow to their ends: what is"
             " left of near duplicates lies between two readings, which the interval spans"
         )
-    everything = format_bytes(float(sample.part_bytes.sum()))
-    read = f"{sample.read_frac:.0%} of the bytes were read"
+    total = float(sample.part_bytes.sum())
+    everything = format_bytes(total)
+    read = f"{format_quantity(sample.read_frac, 'fraction')} of the bytes were read"
     if unique_by == "bounds":
         yield (
             f"{read}, and no sample of documents tells how many of all are unique: that figure and"
             " all behind it lie anywhere between what was seen, and what there is if new documents"
             f" go on coming as fast as they did last; a full scan reads {everything}, --budget"
-            f" {1 / FURTHEST:.0%} ({format_bytes(float(sample.part_bytes.sum()) / FURTHEST)}) lets"
-            " a model of growth tell"
+            f" {1 / FURTHEST:.0%} ({format_bytes(total / FURTHEST)}) lets a model of growth tell"
         )
     if unique_by == "model":
         yield (
             f"{read}; how many of all documents are unique is a model's figure: the growth of"
             f" unique documents, carried on; a full scan, which counts them, reads {everything}"
         )
-    if not sample.read.all():
-        partly = compressed_files(sample)
-        if partly:
-            yield (
-                f"{len(partly):,} compressed files, as {partly[0]}, are read up to the last part"
-                " drawn of each: a compressed file can only be read from its beginning"
-            )
+    yield from _beyond_budget(sample, bytes_of("--budget", job.measuring.budget, total))
+
+
+def _beyond_budget(sample: Sample, room: float) -> Iterator[str]:
+    """Why more had to be read than was allowed.
+
+    room: bytes that were.
+    """
+    read = sample.read_frac * float(sample.part_bytes.sum())
+    if read > room * (1 + ROUNDING):
+        yield (
+            f"--budget allows {format_bytes(room)}, {format_bytes(read)} were read: a few parts of"
+            " the inputs, which tell how parts differ"
+        )
+    partly = compressed_files(sample)
+    if partly:
+        others = f" and {len(partly) - 1:,} more" if len(partly) > 1 else ""
+        frac = format_quantity(decompressed_frac(sample), "fraction")
+        yield (
+            f"{partly[0]}{others}: compressed, and can only be read from the beginning, so that"
+            f" {frac} of all bytes were decompressed to reach those that count"
+        )
+
+
+def decompressed_frac(sample: Sample) -> float:
+    """Share of the bytes of all inputs that were gone through: compressed files to the last part
+    of them that was read.
+    """
+    parts, sizes = sample.plan.shards, sample.part_bytes
+    ends = {p.paths[0]: i for i, p in enumerate(parts) if p.compression and sample.read[i]}
+    through = [
+        r or i <= ends.get(p.paths[0], -1)
+        for i, (p, r) in enumerate(zip(parts, sample.read, strict=True))
+    ]
+    return float(sizes[through].sum() / max(sizes.sum(), 1.0))
 
 
 def compressed_files(sample: Sample) -> list[str]:

@@ -8,6 +8,7 @@ from dedup.arrow_text import text_buffers
 from pipelines.estimate.drawn import Drawn
 from pipelines.estimating.blocks import between, blocks_of
 from pipelines.estimating.job import MeasureJob
+from pipelines.passes import passes
 from pipelines.schema import REMOVED
 from pipelines.shard import Plan
 
@@ -47,22 +48,30 @@ def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float 
 
     Each stage that drops documents of a batch writes a row group of its own.
     """
-    one = pa.RecordBatch.from_pylist([dict.fromkeys(REMOVED.names)], schema=_nullable(REMOVED))
-    head, first = (_written([one] * n) for n in range(2))
+    head, group = file_parts(REMOVED)
     n_passes = 2 if job.first_pass.after else 1
-    n_stages = len(job.first_pass.stages) + len(job.dedup) + len(job.later_stages)
+    if job.recipe.images is not None:
+        n_passes = len(passes(job.recipe.steps))
+    n_stages = len(job.first_pass.stages) + len(job.finders) + len(job.later_stages)
     blocks = blocks_of(plan)
     groups = between(blocks.least, max(blocks.most * n_stages, blocks.least), order=1)
     groups = Drawn(min(groups.value, rows.value), np.minimum(groups.draws, rows.draws))
     each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
         ROW_LEAST, ROW_MOST, order=2
     )
-    return each * rows + groups * float(first - head) + float(head * len(plan.shards) * n_passes)
+    return each * rows + groups * float(group) + float(head * len(plan.shards) * n_passes)
 
 
-def _written(batches: list[pa.RecordBatch]) -> int:
+def file_parts(schema: pa.Schema) -> tuple[int, int]:
+    """Bytes of a file of no rows, and of the first row group of one."""
+    one = pa.RecordBatch.from_pylist([dict.fromkeys(schema.names)], schema=_nullable(schema))
+    head, first = (_written([one] * n, schema) for n in range(2))
+    return head, first - head
+
+
+def _written(batches: list[pa.RecordBatch], of: pa.Schema = REMOVED) -> int:
     sink = pa.BufferOutputStream()
-    schema = batches[0].schema if batches else REMOVED
+    schema = batches[0].schema if batches else of
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch)

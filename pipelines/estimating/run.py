@@ -23,6 +23,7 @@ from pipelines.estimating.job import (
     scratch_of,
 )
 from pipelines.estimating.phases import Measured, phases
+from pipelines.estimating.pictures import corpus_images
 from pipelines.estimating.predict import Glue, Predicted
 from pipelines.estimating.sample import Sample, draw_sample
 from pipelines.manifest import held
@@ -33,6 +34,7 @@ from pipelines.recipe import Recipe
 from pipelines.shard import Plan
 from sizing.corpus import Estimate, UniqueGrowth
 from sizing.figure import Figure
+from sizing.units import format_quantity
 
 
 class Outcome(NamedTuple):
@@ -122,7 +124,12 @@ def estimate_of(
         files=predicted.files,
     )
     growth = None if predicted.growth is None else growth_of(predicted.growth, predicted.grown)
-    return estimate.model_copy(update={"unique_by": predicted.unique_by, "growth": growth})
+    further: dict[str, object] = {"unique_by": predicted.unique_by, "growth": growth}
+    if predicted.images is not None:
+        further["images"] = predicted.images.estimate()
+        images = corpus_images(job, predicted.prediction, predicted.images)
+        further["corpus"] = estimate.corpus.model_copy(update={"images": images})
+    return estimate.model_copy(update=further)
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:
@@ -149,9 +156,10 @@ def recipe_digest(recipe: Recipe) -> str:
 
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
-    tokenized = f"{sample.drawn_frac:.1%} of the bytes tokenized"
+    read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, sample.drawn_frac))
+    tokenized = f"{drawn} of the bytes tokenized"
     if not sample.read.all():
-        tokenized = f"{sample.read_frac:.1%} of the bytes read, {sample.drawn_frac:.1%} tokenized"
+        tokenized = f"{read} of the bytes read, {drawn} tokenized"
     elif finished.probed is None:
         tokenized += ", all read once"
     if finished.probed is None:

@@ -68,8 +68,8 @@ def draw_sample(
 
     plan: of the run itself.
     sample, budget: what is tokenized and what is read: bytes, or up to 1 a share of them. Of each
-        stratum one part is tokenized, whatever the sample is; where the budget has no room for
-        that, strata are coarser.
+        stratum one part is tokenized; where the budget has no room for that, strata are coarser.
+        So they are where the sample has none, unless they are few.
     """
     total = sum(shard.bytes for shard in plan.shards)
     part_bytes = min(max(total // PARTS, LEAST_PART_BYTES), recipe.shard_bytes)
@@ -80,13 +80,16 @@ def draw_sample(
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
     units = _units(parts.shards, files)
-    strata = _affordable(parts.shards, strata_of(parts.shards, files), units, room)
+    wanted = bytes_of("--sample", sample, float(sizes.sum()))
+    strata = strata_of(parts.shards, files)
+    is_many = (strata.max() + 1) * sizes.sum() > PARTS * wanted
+    strata = _affordable(parts.shards, strata, units, min(room, wanted) if is_many else room)
     read = _read(sizes, strata, units, budget_bytes=room, seed=seed)
     drawn = np.zeros(len(sizes), np.bool_)
     drawn[read] = draw(
         sizes[read],
         np.unique(strata[read], return_inverse=True)[1].astype(np.int64),
-        budget_bytes=bytes_of("--sample", sample, float(sizes.sum())),
+        budget_bytes=wanted,
         seed=seed,
     )
     return Sample(parts, strata, drawn, read, units)
@@ -178,6 +181,10 @@ def _read(
             read[unit] = False
             counts[of_unit[unit]] -= 1
             used -= float(sizes[unit])
+    for unit in rng.permutation(np.flatnonzero(~read)).tolist():  # strata have whole units alone
+        if used + sizes[unit] <= budget_bytes:
+            read[unit] = True
+            used += float(sizes[unit])
     return np.asarray(read[units], np.bool_)
 
 

@@ -12,6 +12,8 @@ import contextlib
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -24,9 +26,14 @@ from pipelines.arrow_files import arrow_file
 from pipelines.config import Config
 from pipelines.estimating.compressed import set_down, within_more
 from pipelines.estimating.disk import write_s_per_byte
+from pipelines.estimating.image_rows import IMAGES, image_row_bytes, image_rows, image_sums
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.removed import ROWS, rows_measured
 from pipelines.estimating.sample import PARTS
+from pipelines.estimating.text_tokens import text_tokens, written_text
+from pipelines.images.account import image_stats
+from pipelines.images.options import Images
+from pipelines.images.stored import check_references
 from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
 from pipelines.ledger import StageStats
@@ -35,8 +42,7 @@ from pipelines.read.parked import BLOCK_BYTES
 from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
 from pipelines.shard import SourceShard
-from pipelines.stage import Stage
-from pipelines.tokenize import MismatchError, Tokens, load_engine
+from pipelines.stage import Stage, StageResult
 
 # Of each document that duplicates are looked for among, row for row with its keys.
 # left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.
@@ -115,10 +121,13 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
     tally = _Tally(job)
     paths: list[Path] = []
     with contextlib.ExitStack() as files:
-        keys = _keys(job, part, files, tally) if job.dedup else None
+        keys = _keys(job, part, files, tally) if job.is_probed else None
+        images = _images(job, part, files, tally)
         tokens = _tokens(job, part, files, tally) if sampled else None
         if keys:
             paths += [job.keys(0, part.key), job.ends(part.key)]
+        if job.recipe.images is not None:
+            paths.append(job.images(part.key))
         if tokens:
             paths.append(job.local(part.key))
         for batch in _read(job, part, tally):
@@ -126,7 +135,8 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
             if left.num_rows == 0:
                 continue
             later = _through(job.later_stages, left, tally)
-            ends = _ends(left, later, part.source)
+            ends = _ends(left, later, part, job.recipe.images)
+            images(later)
             tally.sums.update({name: int(ends[name].sum()) for name in ("end_bytes", "row_bytes")})
             tally.sums["end_docs"] += later[-1].num_rows
             if keys:
@@ -144,7 +154,8 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
 
 
 def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.RecordBatch]:
-    batches = read_shard(part, limits=job.recipe.limits, run=job.identity)
+    images = job.recipe.images
+    batches = read_shard(part, limits=job.recipe.limits, run=job.identity, images=images)
     while True:
         started = time.thread_time()
         read = next(batches, None)
@@ -154,6 +165,7 @@ def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.Reco
         tally.stats[READ] += read_stats(read)
         tally.damage += damages(read)
         if read.documents.num_rows:
+            check_references(read.documents, images, part)
             yield read.documents
 
 
@@ -166,15 +178,25 @@ def _through(
         if left[-1].num_rows:
             name = step_name(step)
             result = tally.timed(name, cast(Stage, step), left[-1])
-            tally.stats[name] += result.stats
+            stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
+            tally.stats[name] += stats
+            tally.seconds[name] += seconds
             left.append(result.kept)
         else:
             left.append(left[-1])
     return left
 
 
+def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
+    """The account of a stage, of images too where documents have them."""
+    if "images" not in before.schema.names:
+        return result.stats
+    receipts = [] if result.images is None else [result.images]
+    return replace(result.stats, images=image_stats(before, result.kept, receipts))
+
+
 def _ends(
-    batch: pa.RecordBatch, later: list[pa.RecordBatch], source: str
+    batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, images: Images | None
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Columns of ENDS.
 
@@ -187,8 +209,9 @@ def _ends(
         made["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
     end = later[-1]
     at = np.searchsorted(ids, np.asarray(end["doc_id"]))
-    made["end_bytes"][at] = text_buffers(end["text"]).lengths
-    made["row_bytes"][at] = ROW_BYTES + len(source.encode()) + text_buffers(end["id"]).lengths
+    made["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
+    rows = ROW_BYTES + len(part.source.encode()) + text_buffers(end["id"]).lengths
+    made["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
     return made
 
 
@@ -211,6 +234,23 @@ def _keys(
     return write
 
 
+def _images(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[list[pa.RecordBatch]], None]:
+    """What writes a row for each image; takes documents, and what later stages leave of them."""
+    images = job.recipe.images
+    if images is None:
+        return lambda later: None
+    sidecar = files.enter_context(arrow_file(job.images(part.key), IMAGES))
+
+    def write(later: list[pa.RecordBatch]) -> None:
+        rows = image_rows(later, images, part)
+        sidecar.write_batch(rows)
+        tally.sums.update(image_sums(rows, len(job.later_stages)))
+
+    return write
+
+
 def _tokens(
     job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
 ) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
@@ -218,8 +258,8 @@ def _tokens(
     local = files.enter_context(arrow_file(job.local(part.key), LOCAL))
     is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
 
-    def encode(batch: pa.RecordBatch) -> Tokens:
-        return _encode(job, batch["text"])
+    def encode(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        return text_tokens(job, batch)
 
     def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
         if job.first_pass.after:  # then the run sets documents down between two passes
@@ -227,18 +267,11 @@ def _tokens(
             tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
         if end.num_rows:
             tally.sums.update(dict(zip(ROWS, rows_measured(batch), strict=True)))
-            counts = np.diff(tally.timed(TOKENIZE, encode, end).offsets)
+            counts = tally.timed(TOKENIZE, encode, end)
             tally.sums[TOKENS] += int(counts.sum())
-            lengths = pa.array(text_buffers(end["text"]).lengths, pa.int64())
+            text = written_text(end["text"], job.recipe.images)
+            lengths = pa.array(text_buffers(text).lengths, pa.int64())
             columns = [end["doc_id"], lengths, pa.array(counts)]
             local.write_batch(pa.record_batch(columns, schema=LOCAL))
 
     return write
-
-
-def _encode(job: MeasureJob, text: pa.Array) -> Tokens:
-    """As the run would: should the fast engine ever differ, by the reference."""
-    try:
-        return load_engine(job.recipe.tokenizer, job.recipe.output.dtype).encode(text)
-    except MismatchError:
-        return load_engine(job.exactly().recipe.tokenizer, job.recipe.output.dtype).encode(text)

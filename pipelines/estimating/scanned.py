@@ -17,12 +17,14 @@ from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.sample import Sample
 from pipelines.estimating.scan import READ
 from pipelines.estimating.totals import check_survivors, totals_of
-from pipelines.ledger import StageStats
+from pipelines.ledger import ImageStats, StageStats
 from pipelines.receipt import Receipt
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-Counted: TypeAlias = Literal["docs", "bytes"]
+Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
+End: TypeAlias = Literal["in", "out"]
+ENDS: tuple[End, ...] = ("in", "out")
 
 
 class Scanned:
@@ -56,13 +58,13 @@ class Scanned:
 
     def went_in(self, what: Counted) -> Drawn:
         """Of all inputs."""
-        read = float(getattr(self.totals[READ], f"{what}_in"))
+        read = float(_count(self.totals[READ], what, "in"))
         return exact(read) if self.is_whole else self._told(READ, what).total("in")
 
     def kept(self, name: str, what: Counted) -> Drawn:
         """What goes on from a stage, as a share of what reached it."""
         stats = self.totals[name]
-        reached, goes_on = getattr(stats, f"{what}_in"), getattr(stats, f"{what}_out")
+        reached, goes_on = _count(stats, what, "in"), _count(stats, what, "out")
         if self.is_whole or reached == 0:
             return exact(goes_on / reached if reached else 0.0)
         told = self._told(name, what)
@@ -79,20 +81,24 @@ class Scanned:
 
     def times(self, what: Counted) -> Drawn:
         """All that duplicates are looked for among, as so many times what was read of it."""
-        found = self.left(what) * (1 / float(getattr(self.before, f"{what}_out")))
+        found = self.left(what) * (1 / float(_count(self.before, what, "out")))
         return Drawn(max(found.value, 1.0), np.maximum(found.draws, 1.0))
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
         values = self._by_unit([float(r.facts["sums"].get(name, 0)) for r in self._there])
-        if self.is_whole:
+        if self.is_whole or not values.any():
             return exact(float(values.sum()))
         return self._over_units({"sum": values}).total("sum")
+
+    def sum_names(self) -> list[str]:
+        """Of all sums that any part has."""
+        return sorted({name for r in self._there for name in r.facts["sums"]})
 
     def by_unit(self, what: Counted) -> F64:
         """(n_units,) that duplicates are looked for among, of each unit read."""
         last = len(self.first) - 1
-        return self._by_unit([getattr(r.stats[last][1], f"{what}_out") for r in self._there])
+        return self._by_unit([_count(r.stats[last][1], what, "out") for r in self._there])
 
     def unseen(self) -> Unseen:
         """What the units read say of those that were not."""
@@ -125,7 +131,7 @@ class Scanned:
     def _told(self, name: str, what: Counted) -> LocalSample:
         at = list(self.totals).index(name)
         stats = [r.stats[at][1] for r in self._there]
-        ends = {end: [getattr(s, f"{what}_{end}") for s in stats] for end in ("in", "out")}
+        ends = {end: [_count(s, what, end) for s in stats] for end in ENDS}
         return self._over_units({end: self._by_unit(values) for end, values in ends.items()})
 
     def _by_unit(self, values: Sequence[float] | F64) -> F64:
@@ -144,3 +150,11 @@ class Scanned:
         first = np.unique(self.unit_of, return_index=True)[1]
         strata_bytes = np.bincount(place, sizes, len(seen)).astype(np.float64)
         return place[self.read][first], strata_bytes, self._by_unit(sizes[self.read])
+
+
+def _count(stats: StageStats, what: Counted, end: End) -> int:
+    """What went in or out; no images where it is told of none."""
+    if what in ("docs", "bytes"):
+        return int(getattr(stats, f"{what}_{end}"))
+    name = "images" if what == "images" else "bytes"
+    return int(getattr(stats.images or ImageStats(), f"{name}_{end}"))

@@ -5,14 +5,15 @@ and batches are added. Left out is what decontaminate writes: 05-index, 15-found
 overlaps and pieces.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
+from pipelines.config import Config
 from pipelines.dataset import dataset_schema
-from pipelines.dedup_steps import ExactDedup, NearDedup
+from pipelines.dedup_steps import NearDedup
 from pipelines.duplicates import (
     DUPLICATES,
     EXACT_BYTES_PER_DOC,
@@ -24,8 +25,9 @@ from pipelines.estimate.drawn import Drawn, exact
 from pipelines.estimating.blocks import between, blocks_of
 from pipelines.estimating.job import MeasureJob
 from pipelines.keys import key_schema
+from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.recipe import step_name
-from pipelines.schema import DOCUMENT
+from pipelines.schema import DOCUMENT, ILLUSTRATED
 from pipelines.shard import Plan
 from pipelines.token_shards import splits, token_schema
 from sizing.corpus import DATASET, INPUTS
@@ -34,7 +36,7 @@ DOC_ID_BYTES, DIGEST_BYTES, HASH_BYTES, SIGNED_BYTES = 8, 16, 8, 4
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
 DUPLICATE_BYTES = 8 + 4 + 2 / 8  # duplicate_of, similarity, and whether there is one
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
-NUMBERS = {"exact": "13-exact", "near": "14-near"}
+COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the parts measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,8 @@ class Written:
     docs_left, tokens: of the dataset.  row_bytes: of its rows besides their ids.
     edges: bytes; None where near duplicates are not looked for.  removed: bytes.
     width: bytes of a token id.
+    reach: by pass, the share of the documents that reaches it; all, if nothing is told.
+    of_images: by folder, what there is for images.
     """
 
     docs: Drawn
@@ -57,28 +61,49 @@ class Written:
     edges: Drawn | None
     removed: Drawn
     width: int
+    reach: Mapping[int, Drawn] = field(default_factory=dict)
+    of_images: Mapping[str, Drawn] = field(default_factory=dict)
 
 
 def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]:
     """Bytes by folder of the run directory, in the order they are written."""
-    docs = written.docs
-    made = {INPUTS: exact(sum(file.bytes for file in plan.files))}
-    if written.compressed_frac is not None:
-        made["10-filtered"] = written.compressed_frac * written.text_bytes + heads(DOCUMENT, plan)
-    if job.dedup:
-        made["11-keys"] = heads(key_schema(job.dedup), plan) + docs * key_bytes(job)
-        if written.edges is not None:
-            made["12-edges"] = written.edges
-        for step in job.dedup:
-            made[NUMBERS[step_name(step)]] = heads(DUPLICATES, plan) + docs * DUPLICATE_BYTES
+    images = job.recipe.images
+    made: dict[str, Drawn] = {}
+    for part in passes(job.recipe.steps):
+        # what decontaminate leaves for further passes is left out
+        if part.after and (part.index == 0 or images is not None):
+            made |= _of_pass(part, plan, written, DOCUMENT if images is None else ILLUSTRATED)
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
-    made["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16), plan)
+    made["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
-    head = heads(dataset_schema(pa.uint16(), None), plan, of_dataset=True)
+    head = heads(dataset_schema(pa.uint16(), None, images), plan, of_dataset=True)
     made[DATASET] = rows + head if seq_len is None else ids * packed
     made["removed"] = written.removed
+    for folder, more in written.of_images.items():
+        made[folder] = made[folder] + more if folder in made else more
+    inputs = {INPUTS: exact(sum(file.bytes for file in plan.files))}
+    return inputs | {folder: made[folder] for folder in sorted(made)}
+
+
+def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dict[str, Drawn]:
+    """Documents between two passes, and what finds duplicates among them."""
+    share, number = written.reach.get(part.index, exact(1.0)), part.index + 1
+    docs, made = written.docs * share, {}
+    if written.compressed_frac is not None:
+        text_bytes = written.text_bytes * share
+        size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
+        made[f"{number}0-filtered"] = size + heads(schema, plan)
+    finders = duplicate_finders(part.after)
+    if finders:
+        made[f"{number}1-keys"] = heads(key_schema(finders), plan) + docs * key_bytes(finders)
+    for step in finders:
+        name = step_name(step)
+        if name == "near" and written.edges is not None:
+            made[f"{number}2-edges"] = written.edges * share
+        folder = f"{number}{4 if name == 'near' else 3}-{name}"
+        made[folder] = heads(DUPLICATES, plan) + docs * DUPLICATE_BYTES
     return made
 
 
@@ -101,14 +126,14 @@ def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
     return batches * float(sizes[1] - sizes[0]) + files
 
 
-def key_bytes(job: MeasureJob) -> float:
+def key_bytes(finders: Sequence[Config]) -> float:
     """Of the keys of one document."""
     made = float(DOC_ID_BYTES)
-    for step in job.dedup:
-        if isinstance(step, ExactDedup):
-            made += DIGEST_BYTES
-        elif isinstance(step, NearDedup):
+    for step in finders:
+        if isinstance(step, NearDedup):
             made += step.num_perm * SIGNED_BYTES + step.lsh().bands * HASH_BYTES
+        else:
+            made += DIGEST_BYTES
     return made
 
 
@@ -118,10 +143,10 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
         return None
     wanted = []
     for step in job.dedup:
-        if isinstance(step, ExactDedup):
-            wanted.append(EXACT_BYTES_PER_DOC + EXACT_BYTES_PER_ROW)
-        elif isinstance(step, NearDedup):
+        if isinstance(step, NearDedup):
             wanted.append(NEAR_BYTES_PER_DOC + job.measuring.cores * ROW_BYTES)
+        else:
+            wanted.append(EXACT_BYTES_PER_DOC + EXACT_BYTES_PER_ROW)
     most, needed = job.recipe.run.memory_budget, docs * float(max(wanted))
     return Drawn(min(needed.value, most), np.minimum(needed.draws, most))
 
@@ -132,10 +157,13 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
     made = {INPUTS: exact(len(plan.files))}
     if job.first_pass.after:
         made["10-filtered"] = exact(n)
-    if job.dedup:
-        made["11-keys"] = exact(n)
-        for step in job.dedup:
-            made[NUMBERS[step_name(step)]] = exact(n)
+    for part in passes(job.recipe.steps):
+        finders, number = duplicate_finders(part.after), part.index + 1
+        if finders:
+            made[f"{number}1-keys"] = exact(n)
+        for step in finders:
+            name = step_name(step)
+            made[f"{number}{4 if name == 'near' else 3}-{name}"] = exact(n)
     made["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)
     file_tokens = max(output.shard_bytes // row, 1) * (output.seq_len or 1)

@@ -16,8 +16,13 @@ from pipelines.receipt import Receipt
 
 # A document, once the keys are there, at 14 bands; not measured on the corpus. A 100,000 documents
 # took 0.4 and 4 microseconds each, 10 million of few duplicates 0.2 and 0.4.
-CLUSTER_S = {"exact": 0.3e-6, "near": 4e-6}
+# Other steps compare one key too.
+CLUSTER_S = {"near": 4e-6}
+ONE_KEY_S = 0.3e-6
 CLUSTER_LEAST, CLUSTER_MOST = 0.1, 2.0  # times as many
+# Of one, on an AMD EPYC: 0.9 ms of a 200 x 160 JPEG of noise, 2.8 ms of photos of 640 x 480, 1.2 ms
+# of PNG drawings in the mean; more of larger ones.
+THUMBNAIL_S, THUMBNAIL_SPREAD = 2e-3, (0.25, 5.0)
 # Log of the factor by which CPU seconds are others another time: predictions were 0.74 to 1.8 times
 # what runs of 21 MB to 1 GB then took on a machine shared with others, of which this is the spread.
 MACHINE_SD = 0.35
@@ -50,11 +55,16 @@ class Seconds:
     def clustering(self, step: str, docs: Drawn) -> Drawn:
         """Of finding what a step takes for the same, from keys."""
         spread = between(CLUSTER_LEAST, CLUSTER_MOST, order=4, value=1.0)
-        return self._machine * spread * docs * CLUSTER_S[step]
+        return self._machine * spread * docs * CLUSTER_S.get(step, ONE_KEY_S)
 
     def writing(self, size: Drawn) -> Drawn:
         """Of so many bytes of files; their digests are a tenth of it at most."""
         return self._machine * self._write * size
+
+    def thumbnails(self, n: Drawn) -> Drawn:
+        """Of decoding so many images and encoding them small; not measured on the corpus."""
+        spread = between(*THUMBNAIL_SPREAD, order=10, value=1.0)
+        return self._machine * spread * n * THUMBNAIL_S
 
     def start(self) -> Drawn:
         """What the process loads once; what was compiled here, not loaded, a run has no need of."""

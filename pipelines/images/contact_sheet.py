@@ -50,9 +50,10 @@ def _in_turn(by_shard: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 def _picture(row: Mapping[str, Any]) -> Picture:
     sides = f"{row['width']} x {row['height']}" if row["width"] else ""
-    name = row["path"].rpartition("/")[2]
+    place = row["path"] if row["bytes"] is not None else row["url"] or row["path"]
+    name = place.rpartition("/")[2]
     short = name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
-    facts = [row["path"], row["format"], sides, row["detail"]]
+    facts = [place, row["format"], sides, row["detail"]]
     return Picture(
         row["jpeg"],
         " ".join(filter(None, [sides, short])),

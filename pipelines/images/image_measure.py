@@ -1,5 +1,6 @@
 """What was counted of images that reached the dataset: by split, and by format."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,10 @@ import pyarrow.compute as pc
 
 from pipelines.images.edit import owners_of
 
-BINS = 48  # bin k counts images of 2**(k - 1) to 2**k - 1 bytes or pixels; bin 0 those of none
+PER_DOUBLING = 8
+# bin k counts images of 2**((k - 1) / 8) to under 2**(k / 8) bytes or pixels; bin 0 those of none,
+# the last those from there on
+BINS = 1 + 48 * PER_DOUBLING
 # width / height at which bins of aspect ratios begin: from 1/16 to 16, four to each doubling. The
 # first bin is below the first of them, the last from the last on.
 RATIOS = 2.0 ** (np.arange(-16, 17) / 4)
@@ -23,7 +27,7 @@ class OfFormat:
 
     count: of them; with_bytes, with_size: those whose bytes, whose width and height are known.
     bytes, pixels: of those.  bytes_squared, pixels_squared: sums, as floats, for the spread.
-    *_bins: (BINS,) how many there are of each order.
+    *_bins: (BINS,) how many there are by size.
     """
 
     count: int = 0
@@ -105,13 +109,24 @@ class ImageMeasure:
 
 
 def bins_of(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """(BINS,) how many values there are of each order: 0, 1, 2 to 3, 4 to 7, …
+    """(BINS,) how many values there are in each bin.
 
-    >>> bins_of(np.array([0, 1, 2, 3, 4]))[:5].tolist()
+    >>> np.flatnonzero(bins_of(np.array([0, 1, 2, 3, 4]))).tolist()
+    [0, 1, 9, 13, 17]
+    """
+    bins = np.zeros(len(values), np.int64)
+    some = values > 0
+    bins[some] = np.floor(np.log2(values[some].astype(np.float64)) * PER_DOUBLING) + 1
+    return np.bincount(np.minimum(bins, BINS - 1), minlength=BINS)
+
+
+def doublings(bins: Sequence[int]) -> list[int]:
+    """Bins by powers of two: 0, 1, 2 to 3, 4 to 7, …
+
+    >>> doublings(bins_of(np.array([0, 1, 2, 3, 4])).tolist())[:5]
     [1, 1, 2, 1, 0]
     """
-    orders = np.frexp(values.astype(np.float64))[1]  # of v in [2**(k - 1), 2**k) it is k
-    return np.bincount(np.minimum(orders, BINS - 1), minlength=BINS)
+    return [bins[0], *np.reshape(bins[1:], (-1, PER_DOUBLING)).sum(axis=1).tolist()]
 
 
 def ratio_bins(

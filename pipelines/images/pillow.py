@@ -1,11 +1,13 @@
 """Pillow, kept on a short lead: opens and decodes whatever it knows, and names what is wrong."""
 
+import ctypes
 import io
 import logging
 import struct
 import warnings
 import zlib
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image, ImageFile
@@ -33,8 +35,8 @@ ANIMATIONS = frozenset({"GIF", "PNG", "WEBP", "AVIF"})
 RUNS_PROGRAMS = frozenset({"EPS"})  # decoding it starts Ghostscript
 SCANNED, SCAN, MOST_PASSES = frozenset({"JPEG", "MPO"}), b"\xff\xda", 20
 SHOWN_ERROR = 200
-# What it would say of one image among millions: receipts say it. libtiff still writes to stderr.
-logging.getLogger("PIL").addHandler(logging.NullHandler())
+# What it would say of one image among millions: receipts say it.
+logging.getLogger("PIL").setLevel(logging.CRITICAL)
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
@@ -76,8 +78,12 @@ def decoded(data: bytes | memoryview, max_pixels: int) -> Unreadable | None:
     return image if isinstance(image, Unreadable) else None
 
 
-def loaded(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | Unreadable:
+def loaded(
+    data: bytes | memoryview, max_pixels: int, *, draft: tuple[int, int] | None = None
+) -> ImageFile.ImageFile | Unreadable:
     """Decode an image, of an animation the first frame; say what is wrong with it, if anything.
+
+    draft: a size that will do; a JPEG is decoded no larger than needed for it, which is faster.
 
     Memory is bounded by the pixels, which are looked at first; and so is work, but for a JPEG that
     goes over them again and again: the passes it asks for may be `MOST_PASSES` of the largest
@@ -92,6 +98,8 @@ def loaded(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | U
     if scans > 1 and scans * image.width * image.height > MOST_PASSES * max_pixels:
         return Unreadable("bomb", f"{scans} scans of {image.width} x {image.height} pixels")
     try:
+        if draft is not None:
+            image.draft("RGB", draft)
         image.load()
     except BAD as e:
         bomb = isinstance(e, Image.DecompressionBombError)
@@ -151,7 +159,20 @@ def _formats() -> tuple[str, ...]:
     """Names of all formats, in the order in which Pillow tries them."""
     Image.preinit()
     Image.init()
+    _silence_libtiff()
     return tuple(Image.ID)
+
+
+def _silence_libtiff() -> None:
+    """Take away what writes libtiff's complaints to stderr, where Pillow brings its own libtiff."""
+    site = Path(Image.__file__).parent
+    bundled = [*site.parent.glob("pillow.libs/libtiff*"), *site.glob(".dylibs/libtiff*")]
+    for path in bundled:
+        library = ctypes.CDLL(str(path))
+        for name in ("TIFFSetErrorHandler", "TIFFSetWarningHandler"):
+            setter = getattr(library, name)
+            setter.argtypes, setter.restype = [ctypes.c_void_p], ctypes.c_void_p
+            setter(None)
 
 
 def _one_line(error: Exception) -> str:

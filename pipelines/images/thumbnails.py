@@ -7,9 +7,6 @@ shown by its name.
 
 import contextlib
 import io
-import struct
-import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +20,7 @@ from PIL import Image, ImageOps
 from pipelines.arrow_files import parquet_file
 from pipelines.images.blobs import Blobs
 from pipelines.images.edit import owners_of
+from pipelines.images.pillow import BAD, Unreadable, loaded
 
 THUMBNAIL = pa.schema(
     [
@@ -32,6 +30,7 @@ THUMBNAIL = pa.schema(
         pa.field("number", pa.int32(), nullable=False),
         pa.field("id", pa.string(), nullable=False),
         pa.field("path", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
         pa.field("format", pa.string()),
         pa.field("width", pa.int32()),
         pa.field("height", pa.int32()),
@@ -45,10 +44,8 @@ QUALITY = 70
 MOST = 6  # of a reason, of one shard and pass
 MOST_PIXELS = 50_000_000  # an image of more is not decoded for a thumbnail: 200 MB in memory
 MOST_KEPT = 12
-DAMAGED = (
-    *(OSError, SyntaxError, ValueError, TypeError, EOFError, IndexError, KeyError, MemoryError),
-    *(struct.error, zlib.error, Image.DecompressionBombError),
-)  # what Pillow raises for bytes that are no image
+MOST_DECODED = 100_000_000  # pixels in all, of one shard and pass: some 2 s of PNGs
+DRAFT = 64  # a JPEG's blocks become single pixels, if it is large
 
 
 class Thumbnails:
@@ -56,6 +53,7 @@ class Thumbnails:
 
     def __init__(self) -> None:
         self._seen: Counter[tuple[str, str]] = Counter()
+        self._left = MOST_DECODED
         self.rows: list[dict[str, Any]] = []
 
     def removed(
@@ -103,7 +101,9 @@ class Thumbnails:
         shown = None
         if blobs is not None and image["offset"] is not None:
             pixels = (image["width"] or 0) * (image["height"] or 0)
-            if 0 < pixels <= MOST_PIXELS:
+            work = pixels // DRAFT if image["format"] == "jpeg" else pixels
+            if 0 < pixels <= MOST_PIXELS and work <= self._left:
+                self._left -= work
                 shown = thumbnail(blobs.take(image["offset"], image["bytes"]))
         self.rows.append(
             {
@@ -113,7 +113,10 @@ class Thumbnails:
                 "id": documents["id"][owner].as_py(),
                 "detail": detail,
                 "jpeg": shown,
-                **{n: image[n] for n in ("number", "path", "format", "width", "height", "bytes")},
+                **{
+                    n: image[n]
+                    for n in ("number", "path", "url", "format", "width", "height", "bytes")
+                },
             }
         )
 
@@ -129,16 +132,14 @@ def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
 
 def thumbnail(data: memoryview) -> bytes | None:
     """A small JPEG of an image, upright; None if it does not decode."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Pillow, of metadata that nobody looks at here
-        try:
-            with Image.open(io.BytesIO(data)) as image:
-                image.draft("RGB", (SIDE, SIDE))
-                image.thumbnail((SIDE, SIDE))
-                upright = ImageOps.exif_transpose(image)
-                made = _flat(upright)
-        except DAMAGED:
-            return None
+    image = loaded(data, MOST_PIXELS, draft=(SIDE, SIDE))
+    if isinstance(image, Unreadable):
+        return None
+    try:
+        image.thumbnail((SIDE, SIDE))
+        made = _flat(ImageOps.exif_transpose(image))
+    except BAD:
+        return None
     out = io.BytesIO()
     made.save(out, "JPEG", quality=QUALITY)
     return out.getvalue()

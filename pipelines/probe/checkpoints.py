@@ -45,7 +45,7 @@ def node_files(
     Raises:
         ConfigError: the folder cannot be written, or has no room.
     """
-    total = int(min(wanted.checkpoint_bytes, n_bytes or MOST_BYTES))
+    total = int(min(wanted.checkpoint_bytes, MOST_BYTES if n_bytes is None else n_bytes))
     name, is_new = f".tokenmill-probe-{uuid.uuid4().hex}", not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)

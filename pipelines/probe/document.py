@@ -126,7 +126,8 @@ def reads_table(data: Data) -> Table:
     rows = [("accelerators fed", so_many(data), f"{data['settings']['accelerators']:,}", NONE)]
     if data["runs"]:
         rate, needed = format_rate(reads["bytes_per_s"]), format_rate(reads["required_bytes_per_s"])
-        au_apart, rate_apart = percent(reads["au_spread"]), percent(reads["rate_spread"])
+        apart = (reads["au_spread"], reads["rate_spread"])
+        au_apart, rate_apart = (NONE if a is None else percent(a) for a in apart)
         rows += [
             ("utilisation", f"{reads['kept']:.3f}", "0.900", au_apart),
             (f"read by {of['supported']:,}", rate, needed, rate_apart),

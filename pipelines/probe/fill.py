@@ -104,6 +104,13 @@ def _check_same(folder: Path, *, rows: int, width: int, seq_len: int) -> None:
 def _check(folder: Path, n_bytes: int) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: something is there; --fill needs a new or an empty folder")
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < n_bytes * ROOM:
+        raise ConfigError(
+            f"{folder}: {format_bytes(free)} are free, {format_bytes(n_bytes)} were asked for; give"
+            " a smaller --fill"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         trial = folder / ".trial"
@@ -111,12 +118,6 @@ def _check(folder: Path, n_bytes: int) -> None:
         trial.unlink()
     except OSError as e:
         raise ConfigError(f"{folder}: cannot be written ({e.strerror}); choose another") from e
-    free = shutil.disk_usage(folder).free
-    if free < n_bytes * ROOM:
-        raise ConfigError(
-            f"{folder}: {format_bytes(free)} are free, {format_bytes(n_bytes)} were asked for; give"
-            " a smaller --fill"
-        )
 
 
 def _batches(

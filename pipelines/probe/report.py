@@ -39,7 +39,8 @@ runs            repeats with `supported` accelerators, each
     amplification   bytes from the device / bytes used; null likewise
     asked_frac      bytes asked for / bytes used: what the loader itself throws away
     cores           that all processes kept busy
-reads           means of `runs` by the same names; au_spread, rate_spread: (most - least) / mean
+reads           means of `runs` by the same names
+                au_spread, rate_spread: (most - least) / mean, or null of fewer than two runs
                 required_bytes_per_s: of the accelerators that this host must feed
 depths          reading without compute: "raw" bytes, "arrow" decoded, "full" batches; each as a run
 limit           of whole batches: "storage" where raw reads are about as fast; else "processor"
@@ -255,8 +256,8 @@ def _conditions(of: Probed) -> list[dict[str, Any]]:
         (f"{RUNS} runs, each with its own seed", len(of.runs) == RUNS, f"{len(of.runs)}"),
         (
             f"runs agree to {percent(MOST_SPREAD)}",
-            bool(of.runs) and apart <= MOST_SPREAD,
-            percent(apart),
+            apart is not None and apart <= MOST_SPREAD,
+            "cannot be told" if apart is None else percent(apart),
         ),
         (
             f"dataset of {RAM_TIMES} times the host's memory",

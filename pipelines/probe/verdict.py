@@ -142,13 +142,15 @@ def percent(share: float) -> str:
     return format_quantity(share, "fraction")
 
 
-def spread(values: Sequence[float]) -> float:
-    """(most - least) / mean.
+def spread(values: Sequence[float]) -> float | None:
+    """(most - least) / mean; None of fewer than two.
 
     >>> spread([95.0, 100.0, 105.0])
     0.1
     """
-    mean = fmean(values) if values else 0.0
+    if len(values) < 2:
+        return None
+    mean = fmean(values)
     return (max(values) - min(values)) / mean if mean else 0.0
 
 

@@ -23,6 +23,7 @@ from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS
 from pipelines.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 
 BATCH_IMAGE_BYTES = 64 * 1024**2
+BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
 
 
@@ -67,6 +68,8 @@ class Page(NamedTuple):
 
     row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
     lost: why it could not be read; its images are lost with it.
+    span: bytes of the input that it lies in, much of which may stay in memory with its images:
+        these are views of the blocks that were read.
     """
 
     row: int
@@ -75,6 +78,7 @@ class Page(NamedTuple):
     url: str | None = None
     images: Sequence[Found] = ()
     lost: Lost | None = None
+    span: int = 0
 
     @property
     def image_bytes(self) -> int:
@@ -108,17 +112,17 @@ def illustrated_batches(
 
 def _groups(pages: Iterable[Page]) -> Iterator[list[Page]]:
     held: list[Page] = []
-    texts = images = 0
+    texts = images = span = 0
     for page in pages:
         size = page.image_bytes
-        if held and images + size > BATCH_IMAGE_BYTES:
+        if held and (images + size > BATCH_IMAGE_BYTES or span + page.span > BATCH_SPAN):
             yield held
-            held, texts, images = [], 0, 0
+            held, texts, images, span = [], 0, 0, 0
         held.append(page)
-        texts, images = texts + len(page.text), images + size
+        texts, images, span = texts + len(page.text), images + size, span + page.span
         if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
             yield held
-            held, texts, images = [], 0, 0
+            held, texts, images, span = [], 0, 0, 0
     if held:
         yield held
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 
 from pipelines.read.columns import URL
+from pipelines.read.exported import Export, exported
 
 BOM = b"\xef\xbb\xbf"
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
@@ -25,17 +26,18 @@ class Wanted(NamedTuple):
 
 
 class Said(NamedTuple):
-    """captions: each once, those of text members first."""
+    """captions: each once, those of text members first.  export: of one of our own tars."""
 
     captions: list[str]
     url: str | None
     id: str | None
+    export: Export | None = None
 
 
 class UnsaidError(Exception):
     """A text cannot be read.
 
-    cause: "invalid_utf8" or "invalid_json".
+    cause: "invalid_utf8", "invalid_json" or "unequal_lists".
     """
 
     def __init__(self, cause: str, message: str) -> None:
@@ -47,12 +49,14 @@ def said(texts: Sequence[Named], objects: Sequence[Named], wanted: Wanted) -> Sa
     """Put together what text and JSON members of one sample say.
 
     Raises:
-        UnsaidError: one of them is not UTF-8 or not JSON; the message begins with its name.
+        UnsaidError: one of them is not UTF-8 or not JSON, or contradicts itself; the message
+            begins with its name.
     """
     captions = [_text(*named) for named in texts]
-    url = own = None
+    url = own = export = None
     for name, data in objects:
         fields = _object(name, data)
+        export = export or _export(name, fields)
         chosen = CAPTIONS if wanted.text is None else (wanted.text,)
         captions += [_whole(name, c) for field in chosen for c in _strings(fields.get(field))]
         url = url or _first(name, fields, URLS if wanted.url is None else (wanted.url,))
@@ -60,7 +64,7 @@ def said(texts: Sequence[Named], objects: Sequence[Named], wanted: Wanted) -> Sa
     once: dict[str, str] = {}
     for caption in captions:
         once.setdefault(caption.strip(), caption)
-    return Said(list(once.values()), url, own)
+    return Said(list(once.values()), url, own, export)
 
 
 def _text(name: str, data: bytes) -> str:
@@ -79,6 +83,16 @@ def _object(name: str, data: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _export(name: str, fields: dict[str, Any]) -> Export | None:
+    try:
+        found = exported(fields)
+    except ValueError as e:
+        raise UnsaidError("unequal_lists", f"{name}: {e}") from None
+    for said_of in () if found is None else (found.text, *(i.url for i in found.images)):
+        _whole(name, said_of or "")
+    return found
+
+
 def _leniently(name: str, data: bytes) -> Any:
     """JSON that Python writes and orjson refuses: NaN, and halves of characters."""
     text = _text(name, data)
@@ -95,9 +109,11 @@ def _strings(value: Any) -> list[str]:
 
 def _first(name: str, fields: dict[str, Any], among: Sequence[str]) -> str | None:
     """The first of some fields that is set."""
-    values = (fields.get(field) for field in among)
-    found = next((v for v in values if isinstance(v, str | int) and v != ""), None)
-    return None if found is None else _whole(name, str(found))
+    for field in among:
+        value = fields.get(field)
+        if isinstance(value, str | int) and value != "":
+            return _whole(name, str(value))
+    return None
 
 
 def _whole(name: str, text: str) -> str:

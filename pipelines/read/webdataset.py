@@ -5,7 +5,8 @@
 
 The key is the name up to the first dot of its last part. A sample becomes a document: its
 captions are the text, its key the id. A sample begins where the key changes, or where a member
-comes again under it; of two samples with one key the second fails.
+comes again under it; of two samples with one key the second fails. In tars that we wrote ourselves
+the .json tells where in the text images stand (`pipelines.read.exported`).
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import xxhash
 from pipelines.images.options import Images
 from pipelines.read.batch import ReadBatch
 from pipelines.read.columns import Columns, Piece
+from pipelines.read.exported import Export, Shown
 from pipelines.read.illustrated import Found, Lost, Page, illustrated_batches, own_text
 from pipelines.read.img2dataset import with_missing
 from pipelines.read.interleaved import caption_of
@@ -30,23 +32,30 @@ from pipelines.shard import Input, SourceShard
 from pipelines.store import InputFile
 
 IMAGE = frozenset(
-    ("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff", "avif")
+    {
+        *("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "dib", "tif", "tiff", "avif"),
+        *("jp2", "j2k", "ppm", "pgm", "pbm", "pnm", "tga", "ico", "cur", "icns", "qoi", "psd"),
+        *("dds", "pcx", "sgi"),
+    }
 )
 TEXT = frozenset(("txt", "text", "caption"))
 JSON = "json"
-MOST_MEMBERS = 1000  # of one sample; more are passed over
+MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
 SHOWN_SUFFIX = 30
+SHOWN_FILES = 5
 
 
 class _Part(NamedTuple):
     """A member that is part of a sample.
 
-    kind: the last part of its suffix, without .gz.  data: None where it cannot be had: `lost`.
+    suffix: behind the key, without .gz.  kind: the last part of it.
+    data: None where it cannot be had: `lost`.
     at: byte of the tar where its data can be read in place.
     """
 
     name: str
+    suffix: str
     kind: str
     data: bytes | memoryview | None
     at: int | None = None
@@ -54,9 +63,12 @@ class _Part(NamedTuple):
 
 
 class _Sample(NamedTuple):
+    """held: bytes of its texts and of its images so far."""
+
     key: str
     row: int
     parts: list[_Part]
+    held: list[int]
 
 
 def cut_webdataset(file: InputFile, wanted: Input) -> list[Piece]:
@@ -82,17 +94,19 @@ class _Reader:
     def __init__(
         self, shard: SourceShard, limits: Limits, options: Images, notes: Counter[str]
     ) -> None:
-        self._shard, self._limits, self._options, self._notes = shard, limits, options, notes
+        self._shard, self._notes = shard, notes
+        self._most = (limits.max_document_bytes, options.max_bytes)  # of texts, of images
         self._path, self._name = shard.paths[0], shard.names[0]
         self._in_place = shard.compression is None
         self._wanted = Wanted(shard.text or None, shard.id, shard.url)
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
+        self._at = 0  # where the sample at hand began
 
     def pages(self, tar: Tar) -> Iterator[Page]:
         """The documents, in order; what breaks the tar off is the last."""
-        sample = _Sample("", 0, [])
+        sample = _Sample("", 0, [], [0, 0])
         suffixes: set[str] = set()
         broken: DamagedError | None = None
         try:
@@ -102,14 +116,14 @@ class _Reader:
                     continue
                 if key != sample.key or suffix in suffixes:
                     if sample.key:
-                        yield self._page(sample)
-                    sample = _Sample(key, sample.row + bool(sample.key), [])
+                        yield self._page(sample, member.at)
+                    sample = _Sample(key, sample.row + bool(sample.key), [], [0, 0])
                     suffixes.clear()
                 if len(suffixes) == MOST_MEMBERS:
-                    self._notes["skipped_beyond_1000"] += 1
+                    self._notes[f"skipped_beyond_{MOST_MEMBERS}"] += 1
                     continue
                 suffixes.add(suffix)
-                part = self._part(tar, member, suffix, sample)
+                part = self._part(tar, member, suffix, sample.held)
                 if part is not None:
                     sample.parts.append(part)
         except DamagedError as e:
@@ -125,10 +139,10 @@ class _Reader:
         row = sample.row
         lost = None if broken is None else Lost(broken.cause, f"{self._path}: {broken}")
         if lost is not None and sample.key and lost.cause != "unended_tar":
-            yield self._page(sample)._replace(lost=lost)
+            yield self._page(sample, self._at)._replace(lost=lost)
             return
         if sample.key:
-            yield self._page(sample)
+            yield self._page(sample, self._at)
             row += 1
         if lost is not None:
             yield Page(row, f"{self._name}#{row}", lost=lost)
@@ -150,34 +164,34 @@ class _Reader:
             return "", ""
         return f"{folder}{slash}{stem}", suffix.lower()
 
-    def _part(self, tar: Tar, member: Member, suffix: str, sample: _Sample) -> _Part | None:
-        """A member that says something here, read; None passes over it."""
+    def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> _Part | None:
+        """A member that says something here, read; None passes over it.
+
+        The images of a sample share a bound, and so do its texts.
+        """
         plain = suffix.removesuffix(".gz")
         kind = plain.rpartition(".")[2]
-        if kind not in IMAGE and kind not in TEXT and kind != JSON:
+        image = kind in IMAGE
+        if not image and kind not in TEXT and kind != JSON:
             self._pass_over(kind)
             return None
-        room = self._room(kind, sample)
+        room = self._most[image] - held[image]
         if member.size > room:
-            return _Part(member.name, kind, None, lost=self._too_large(kind, member, room))
-        data = tar.data(member)
-        if plain == suffix:
-            return _Part(member.name, kind, data, member.at if self._in_place else None)
-        try:
-            return _Part(member.name, kind, unpacked(data, room))
-        except PackedError as e:
-            return _Part(member.name, kind, None, lost=self._lost(member, e.cause, str(e)))
+            lost = self._too_large(image, member, room)
+            return _Part(member.name, plain, kind, None, lost=lost)
+        data: bytes | memoryview = tar.data(member)
+        at = member.at if self._in_place and plain == suffix else None
+        if plain != suffix:
+            try:
+                data = unpacked(data, room)
+            except PackedError as e:
+                lost = self._lost(member, e.cause, str(e))
+                return _Part(member.name, plain, kind, None, lost=lost)
+        held[image] += len(data)
+        return _Part(member.name, plain, kind, data, at)
 
-    def _room(self, kind: str, sample: _Sample) -> int:
-        """Bytes that a member may have: the images of a sample, and its texts, share a bound."""
-        image = kind in IMAGE
-        held = sum(len(p.data or b"") for p in sample.parts if (p.kind in IMAGE) == image)
-        return (self._options.max_bytes if image else self._limits.max_document_bytes) - held
-
-    def _too_large(self, kind: str, member: Member, room: int) -> Lost:
-        named, most = "limits.max_document_bytes", self._limits.max_document_bytes
-        if kind in IMAGE:
-            named, most = "images.max_bytes", self._options.max_bytes
+    def _too_large(self, image: bool, member: Member, room: int) -> Lost:
+        most, named = self._most[image], ("limits.max_document_bytes", "images.max_bytes")[image]
         beside = f" beside {most - room} of others in its sample" if room < most else ""
         return self._lost(member, "too_large", f"{member.size} bytes{beside}, {named} is {most}")
 
@@ -191,11 +205,13 @@ class _Reader:
         self._passed_over.add(name)
         self._notes[name] += 1
 
-    def _page(self, sample: _Sample) -> Page:
-        """The document that a sample is."""
+    def _page(self, sample: _Sample, end: int) -> Page:
+        """The document that a sample is.  end: byte of the tar where the next one's data begins."""
         told, lost = self._said(sample)
-        text = caption_of(told.captions, self._shard.captions or "join") or ""
+        text = own_text(caption_of(told.captions, self._shard.captions or "join") or "")
         images = [self._found(p, told.url) for p in sample.parts if p.kind in IMAGE]
+        if told.export is not None:
+            text, images, lost = self._exported(sample, told.export, text, images)
         digest = xxhash.xxh3_64_intdigest(sample.key.encode())
         if digest in self._seen:
             message = f"{self._path}: a sample {sample.key!r} came before"
@@ -205,7 +221,29 @@ class _Reader:
             lost = Lost("empty_sample", message)
         self._seen.add(digest)
         own = f"{self._shard.prefix or ''}{told.id or sample.key}"
-        return Page(sample.row, own, own_text(text), told.url, images, lost)
+        begin, self._at = self._at, end
+        return Page(sample.row, own, text, told.url, images, lost, end - begin)
+
+    def _exported(
+        self, sample: _Sample, export: Export, text: str, images: list[Found]
+    ) -> tuple[str, list[Found], Lost | None]:
+        """Text and images of one of our own exports; as they came where it is another's."""
+        parts = {p.suffix: p for p in sample.parts if p.kind in IMAGE}
+        named = {shown.file for shown in export.images if shown.file is not None}
+        if named == parts.keys():
+            there = [self._shown(sample, shown, parts) for shown in export.images]
+            return text if export.text is None else export.text, there, None
+        if export.text is None:
+            return text, images, None
+        odd = ", ".join(sorted(named ^ parts.keys())[:SHOWN_FILES])
+        message = f"{self._path}: {sample.key!r} and its .json do not have the same files ({odd})"
+        return text, images, Lost("unequal_lists", message, len(export.text.encode()))
+
+    def _shown(self, sample: _Sample, shown: Shown, parts: dict[str, _Part]) -> Found:
+        if shown.file is not None:
+            return self._found(parts[shown.file], shown.url)
+        name = f"{sample.key}.{JSON}"
+        return Found(f"{self._name}/{name}", f"{self._path}/{name}", shown.url, told=shown.told)
 
     def _said(self, sample: _Sample) -> tuple[Said, Lost | None]:
         """What a sample's texts say, or why they cannot be read."""

@@ -90,8 +90,8 @@ def told(corpus: Corpus, budget: float, share: float | None, seed: int) -> tuple
         seed=seed,
     )
     found, place, copies = np.unique(key, return_inverse=True, return_counts=True)
-    pairs = np.unique(np.column_stack([place, unit]), axis=0)
-    spans = np.bincount(pairs[:, 0], minlength=len(found))
+    pairs = np.unique(place * len(units) + unit)
+    spans = np.bincount(pairs // len(units), minlength=len(found))
     if share is None:
         at = rng.choice(n, min(N_PROBES, n), replace=False)
         mine = copies[place[at]]

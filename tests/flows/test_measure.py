@@ -1,6 +1,7 @@
 """The command as a user types it, and the flow's artifact, against the tests' own server."""
 
 import json
+import re
 import shutil
 import urllib.request
 
@@ -8,6 +9,8 @@ import pytest
 import yaml
 
 from flows.cli import main
+from pipelines.estimating.run import n_cores
+from pipelines.recipe import load_recipe
 from tests.e2e.corpus import write_corpus
 
 
@@ -36,6 +39,9 @@ def test_the_table_says_what_each_figure_rests_on(measured):
     assert rows["tokens"].rstrip().endswith("counted, probes, sampled parts")
     assert "seconds on this machine" in rows["wall time, 8 cores"]
     assert "200 of" in shown
+    assert re.search(r"probed, [0-9.]+ % of the bytes tokenized", " ".join(shown.split()))
+    for name in ("stored in 12-edges", "stored in 13-exact", "stored in removed"):
+        assert rows[name].rstrip().endswith("assumed")
     assert max(map(len, shown.splitlines())) <= 110
 
 
@@ -47,6 +53,8 @@ def test_a_part_of_the_inputs_gives_bounds_and_says_so(recipe, tmp_path, capsys,
     assert rows["unique, of what filters leave"].rstrip().endswith(" bounds")
     assert " to " in rows["documents in"]
     assert "parts read" in rows["documents in"]
+    assert "kept by exact" in rows
+    assert not {"kept by read", "kept by normalize"} & rows.keys()
     assert "no sample of documents tells how many" in " ".join(shown.split())
     assert json.loads((tmp_path / "e.json").read_text())["unique_by"] == "bounds"
 
@@ -83,7 +91,7 @@ def test_json_is_the_estimate_and_all_of_stdout(recipe, tmp_path, capsys, server
 def test_the_figures_are_published_as_a_table(measured, server):
     with urllib.request.urlopen(f"{server}/artifacts/estimate/latest") as answer:
         table = json.loads(json.load(answer)["data"])
-    assert {"figure", "value", "interval", "rests_on"} == set(table[0])
+    assert {"figure", "value", "95 % interval", "rests on"} == set(table[0])
     assert "tokens" in [row["figure"] for row in table]
 
 
@@ -110,6 +118,19 @@ def test_prepare_holds_a_prediction_against_the_run(measured, recipe, tmp_path, 
     assert tokens["held"] == (tokens["low"] <= tokens["actual"] <= tokens["high"])
     assert main([*command, "--set", "output.seq_len=64"]) == 2
     assert "made for another recipe" in capsys.readouterr().err
+
+
+def test_a_prediction_may_lie_in_the_run_directory_before_the_run(
+    measured, recipe, tmp_path, capsys, server
+):
+    (tmp_path / "run").mkdir()
+    shutil.copy(measured[0], tmp_path / "run" / "estimate.json")
+    assert main(["prepare", str(recipe), "--out", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert f"predicted in  {tmp_path / 'run' / 'estimate.json'}" in shown
+    cores = n_cores(load_recipe(recipe))
+    told = f"wall time was predicted for 8 cores, the run has {cores}: not compared"
+    assert (told in shown) == (cores != 8)
 
 
 def test_prepare_finds_the_prediction_that_lies_beside_the_run(

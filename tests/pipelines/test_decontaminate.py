@@ -44,5 +44,5 @@ def test_the_old_word_names_the_new_one():
         make_recipe(recipe, where="recipe.yaml")
     assert str(e.value).startswith(
         "recipe.yaml: steps.0: decontaminate: action: 'remove' is called 'document' now (drop it"
-        " whole); the default, 'cut', drops less, got 'remove'"
+        " whole); the default, 'cut', drops less"
     )

@@ -36,6 +36,8 @@ def test_images_are_written_as_often_as_the_recipe_wants(
     size = tar.stat().st_size
     need = planned["disk_needed_bytes"]
     assert planned["text_bytes"] == 600
+    assert planned["illustrated_bytes"] == size
+    assert planned["without_images"] == [str(tmp_path / "b.txt")]
     assert {name for name, n_bytes in need.items() if n_bytes >= size} == places
     assert planned["disk_needed_total_bytes"] == sum(need.values()) < size * (len(places) + 1)
 
@@ -47,6 +49,7 @@ def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):
         "tokenizer": {"path": str(tokenizer_path)},
     }
     planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    assert not {"illustrated_bytes", "without_images"} & set(planned)
     assert planned["disk_needed_bytes"] == {
         "intermediates": 0,
         "token shards": 400,

@@ -98,7 +98,7 @@ def test_what_a_document_and_its_images_take_is_told_with_errors():
     assert words[-1] == (
         "A core decodes 500 ± 20 images a second, formats weighted as in the dataset (± one"
         " standard error over images). Decoded wholly, without resizing, by Pillow 13.0 on Z80."
-        " 2 images could not be."
+        " 2 images had no bytes here, or would not decode."
     )
 
 
@@ -115,3 +115,8 @@ def test_sizes_and_shapes_are_drawn():
     assert "64 B to under 128 B: 1" in sizes
     assert "1:2 to under 1:1.68: 1; " in ratios
     assert "1:1 to under 1.19:1: 2" in ratios
+
+
+def test_a_source_without_images_is_told_with_the_way_out():
+    words = image_blocks({"ledger": LEDGER, "images": {"images": 0, "sources_without": ["saved"]}})
+    assert "No image was read from saved: for images name {path: …, images: COLUMN}" in words[1]

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from pipelines.drive import one_by_one
 from pipelines.errors import ConfigError
@@ -52,6 +53,47 @@ def test_what_falls_outside_its_interval_is_flagged(run):
         changed = estimate.model_copy(update={"corpus": corpus})
         rows = {row.name: row for row in compare(changed, report)}
         assert rows["tokens"].held is held
+
+
+def test_bytes_of_files_are_told_to_half_a_percent(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    actual = report["measurement"]["total"]["stored_bytes_per_token"]
+    for factor, held in ((1.004, True), (0.996, True), (1.006, False), (0.994, False)):
+        corpus = estimate.corpus.model_copy(
+            update={"stored_bytes_per_token": Figure(value=actual * factor)}
+        )
+        rows = compare(estimate.model_copy(update={"corpus": corpus}), report)
+        assert [r.held for r in rows if r.name == "stored bytes per token"] == [held]
+
+
+@pytest.mark.parametrize(
+    "output", [{"seq_len": 64}, {"shard_bytes": "1MB"}, {"validation_frac": 0.2}], ids=str
+)
+def test_what_was_counted_is_held_however_files_are_cut(run, tmp_path, output):
+    data = yaml.safe_load((run[1].parent / "recipe.yaml").read_text())
+    (tmp_path / "recipe.yaml").write_text(
+        yaml.safe_dump({**data, "steps": ["exact"], "shard_bytes": "4MB", "output": output})
+    )
+    recipe = load_recipe(tmp_path / "recipe.yaml")
+    measured = measure_corpus(Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one)
+    rows = compare(measured.estimate, prepare(recipe, tmp_path / "run", one_by_one))
+    assert [row.name for row in rows if not row.held and row.name != "CPU hours"] == []
+
+
+def test_wall_time_is_compared_where_the_run_had_as_many_cores_and_took_a_minute(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    assert estimate.cores == 1
+    for seconds, workers, wanted in (
+        (120.0, 1, [120 / 3600]),
+        (59.0, 1, []),
+        (120.0, 2, []),
+        (120.0, None, []),
+        (None, 1, []),
+    ):
+        rows = compare(estimate, {**report, "seconds": seconds}, workers=workers)
+        assert [row.actual for row in rows if row.name == "wall hours"] == wanted
 
 
 def test_the_first_estimate_that_was_made_for_a_recipe_is_found(run, tmp_path):

@@ -62,6 +62,8 @@ def probed(folder, steps, probes) -> Probed:
         probes=folder / "probes.arrow",
         clusters=folder / "clusters.arrow",
         dedup=steps,
+        finders=steps,
+        recipe=SimpleNamespace(images=None),
         measuring=SimpleNamespace(probes=probes, seed=3),
     )
     return read_copies(job, count_copies(job, KEYS).facts)

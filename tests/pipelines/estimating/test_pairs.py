@@ -14,11 +14,13 @@ def probed(alike, copies=None):
     ones = np.ones(n, np.int64)
 
     def step(copies, alike):
-        return Copies(copies, {}, np.array(alike), ones > 0, ones)
+        return Copies(copies, {}, np.array(alike), ones > 0, copies, ones)
 
     exactly = {} if copies is None else {"exact": step(np.array(copies), copies)}
     ids = np.arange(n).astype(np.uint64)
-    return Probed(n, ids, ones > 0, {}, {**exactly, "near": step(np.array(alike), alike)}, None)
+    return Probed(
+        n, ids, ones > 0, ids, {}, {**exactly, "near": step(np.array(alike), alike)}, None
+    )
 
 
 def edges(drawn):

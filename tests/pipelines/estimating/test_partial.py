@@ -12,11 +12,13 @@ from pipelines.drive import one_by_one
 from pipelines.errors import ConfigError
 from pipelines.estimating import sample as sampling
 from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.prepare import prepare
+from pipelines.estimating.remarks import decompressed_frac
+from pipelines.estimating.run import measure_corpus, sample_of
+from pipelines.prepare import plan_run, prepare
 from pipelines.read.readers import read_shard
 from pipelines.recipe import load_recipe
 from sizing.corpus import Estimate
+from sizing.units import format_quantity
 from tests.e2e.corpus import prose, write_corpus
 
 TRUTHS = (0.05, 0.3, 0.73)
@@ -144,7 +146,7 @@ def characters_read():
 @pytest.mark.parametrize("budget", [0.05, 0.3])
 def test_no_more_is_read_than_the_budget(base, tmp_path, budget, monkeypatch):
     monkeypatch.setattr(sampling, "PARTS", 20)
-    data = "".join(json.dumps({"text": f"{i} " * 2_000}) + "\n" for i in range(4_000))
+    data = "".join(json.dumps({"text": f"{i} " * 2_000}) + "\n" for i in range(1_000))
     (tmp_path / "docs.jsonl").write_text(data)
     recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
     outcome = measured(recipe, tmp_path, budget=budget)
@@ -186,8 +188,51 @@ def test_a_compressed_file_that_is_read_in_part_is_said_to_be(base, tmp_path):
     outcome = measured(recipe, tmp_path, budget=0.3)
     assert holds(outcome.estimate.unique_frac, len(set(texts)) / len(texts))
     assert outcome.predicted.remarks[-1] == (
-        "1 compressed files, as docs.jsonl.gz, are read up to the last part drawn of each: a"
-        " compressed file can only be read from its beginning"
+        "docs.jsonl.gz: compressed, and can only be read from the beginning, so that"
+        f" {format_quantity(decompressed_frac(outcome.sample), 'fraction')} of all bytes were"
+        " decompressed to reach those that count"
+    )
+    last = int(np.flatnonzero(outcome.sample.read)[-1])
+    sizes = outcome.sample.part_bytes
+    assert decompressed_frac(outcome.sample) == sizes[: last + 1].sum() / sizes.sum()
+    assert decompressed_frac(outcome.sample) > outcome.sample.read_frac
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one input", "an input each"])
+def test_many_files_do_not_exceed_the_budget(base, tmp_path, apart):
+    """Of each file, or input, a part would be more."""
+    for i in range(12):
+        write_lines(tmp_path / f"docs-{i}.jsonl", documents(0.3)[i::12])
+    places = sorted(tmp_path.glob("*.jsonl")) if apart else [tmp_path / "*.jsonl"]
+    recipe = recipe_of(base, tmp_path, places, steps=["exact"])
+    plan = plan_run(recipe)
+    for share in (0.1, 0.3):
+        sample = sample_of(Measuring(recipe=recipe, budget=share), plan)
+        assert share / 2 < sample.read_frac <= share
+    sample = sample_of(Measuring(recipe=recipe, sample=0.05), plan)
+    assert 0.02 < sample.drawn_frac <= 0.05
+    assert sample.read.all()
+    few = sample_of(Measuring(recipe=recipe, sample=0.3), plan)
+    assert set(few.strata[few.drawn]) == set(few.strata)
+
+
+def test_a_budget_of_half_is_enough_for_a_model_of_many_files(base, tmp_path):
+    """Of each file some 7 parts, so that whole parts of all are less than half."""
+    for i in range(6):
+        write_lines(tmp_path / f"docs-{i}.jsonl", documents(0.3)[i::6])
+    recipe = recipe_of(base, tmp_path, [tmp_path / "*.jsonl"], steps=["exact"])
+    outcome = measured(recipe, tmp_path, budget=0.5)
+    assert 0.48 < outcome.sample.read_frac <= 0.5
+    assert outcome.estimate.unique_by == "model"
+
+
+def test_what_is_read_beyond_the_budget_is_told(base, tmp_path):
+    write_lines(tmp_path / "docs.jsonl", documents(0.3))
+    recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
+    remarks = measured(recipe, tmp_path, budget=9.0).predicted.remarks
+    assert remarks[-1].startswith("--budget allows 9 B, ")
+    assert remarks[-1].endswith(
+        " kB were read: a few parts of the inputs, which tell how parts differ"
     )
 
 
@@ -196,7 +241,7 @@ def test_bounds_say_what_would_tell_and_what_it_costs(base, tmp_path):
     recipe = recipe_of(base, tmp_path, [tmp_path / "docs.jsonl"], steps=["exact"])
     few, half = (measured(recipe, tmp_path, budget=b).predicted.remarks for b in (0.1, 0.5))
     assert few[0].startswith(
-        "10% of the bytes were read, and no sample of documents tells how many"
+        "9.84 % of the bytes were read, and no sample of documents tells how many"
     )
     assert "a full scan reads" in few[0]
     assert "--budget 50% (" in few[0]

@@ -48,3 +48,12 @@ def test_each_shard_is_shown_in_turn(tmp_path):
 
 def test_a_run_without_images_has_no_sheet(tmp_path):
     assert contact_sheet(tmp_path / "thumbnails", []) == []
+
+
+def test_an_image_without_bytes_is_named_by_its_url(tmp_path):
+    row = {"stage": "", "reason": "", "doc_id": 0, "number": 0, "id": "a", "path": "a.jsonl#3"}
+    rows = [{**row, "url": "https://example.org/photos/red.jpg"}, row]
+    pq.write_table(pa.Table.from_pylist(rows, THUMBNAIL), tmp_path / "part-a.0.parquet")
+    (kept,) = contact_sheet(tmp_path, LEDGER)
+    assert ">no picture</span></div>red.jpg</li>" in kept
+    assert "a.jsonl#3</li>" in kept

@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, UnidentifiedImageError
 
+from pipelines.images.exif import exif_turns
 from pipelines.images.headers import read_header
 from pipelines.images.options import Images
 from pipelines.images.pillow import Unreadable, opened
+from pipelines.images.webp_header import canvas
 from tests.pipelines.images.shards import encoded, gif, jpeg, picture, png, webp
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL", "ignore::ResourceWarning")
@@ -132,6 +134,9 @@ PNGS = {
     "16-bit colour": png_of(depth=16, colour=2),
     "16-bit grey with alpha": png_of(depth=16, colour=4),
     "2-bit": png_of(depth=2, colour=0),
+    "4-bit": png_of(depth=4, colour=0),
+    "long background": png_of(chunk(b"bKGD", bytes(6)), chunk(b"tIME", bytes(7))),
+    "empty background": png_of(chunk(b"bKGD", b"")),
     "1-bit": png_of(depth=1, colour=0),
     "palette": png_of(chunk(b"PLTE", bytes(9)), depth=4, colour=3),
     "no such depth": png_of(depth=3),
@@ -165,7 +170,8 @@ def test_odd_png_is_told_as_pillow_does(name):
 def test_which_pngs_need_no_pillow():
     taken = {name for name, data in PNGS.items() if read_header(data) is not None}
     assert taken == {
-        "plain", "16-bit", "16-bit colour", "16-bit grey with alpha", "2-bit", "1-bit", "palette",
+        "plain", "16-bit", "16-bit colour", "16-bit grey with alpha", "2-bit", "4-bit", "1-bit",
+        "palette", "long background", "empty background",
         "transparency", "damaged profile", "text", "odd text",
     }  # fmt: skip
 
@@ -206,6 +212,76 @@ def test_odd_jpeg_is_told_as_pillow_does(name):
     assert found is None or found[:4] == of_pillow(odd)
 
 
+def test_which_jpegs_need_no_pillow():
+    data = jpeg(5, 4)
+    taken = {name for name, odd in JPEGS.items() if read_header(data[:2] + odd + data[2:])}
+    assert taken == {
+        "profile of two parts", "Photoshop", "Photoshop, cut in its size", "empty table",
+        "table of words", "comment",
+    }  # fmt: skip
+
+
+def gif_of(*extensions: bytes, frames: int = 1) -> bytes:
+    picture = b",\0\0\0\0\3\0\2\0\0\2\2\x44\1\0"
+    palette = bytes(range(6))
+    return b"GIF89a\3\0\2\0\x80\0\0" + palette + b"".join(extensions) + picture * frames + b";"
+
+
+GIFS = {
+    "plain": gif_of(),
+    "greys": gif_of().replace(bytes(range(6)), b"\0\0\0\1\1\1"),
+    "control": gif_of(b"!\xf9\4\0\0\0\0\0"),
+    "transparency": gif_of(b"!\xf9\4\1\0\0\0\0"),
+    "short control": gif_of(b"!\xf9\2\0\0\0"),
+    "control without colour": gif_of(b"!\xf9\3\0\0\0\0"),
+    "transparency without colour": gif_of(b"!\xf9\3\1\0\0\0"),
+    "empty control": gif_of(b"!\xf9\0"),
+    "comment": gif_of(b"!\xfe\2hi\3you\0"),
+    "empty comment": gif_of(b"!\xfe\0"),
+    "loops": gif_of(b"!\xff\x0bNETSCAPE2.0\3\1\0\0\0"),
+    "loops without number": gif_of(b"!\xff\x0bNETSCAPE2.0\0"),
+    "other application": gif_of(b"!\xff\x0bXMP DataXMP\0"),
+    "empty application": gif_of(b"!\xff\0"),
+    "text": gif_of(b"!\x01\2hi\0"),
+    "empty text": gif_of(b"!\x01\0"),
+    "junk": gif_of(b"?"),
+    "no picture": gif_of(frames=0),
+}
+
+
+@pytest.mark.parametrize("name", GIFS)
+def test_odd_gif_is_told_as_pillow_does(name):
+    found = read_header(GIFS[name])
+    assert found is None or found[:4] == of_pillow(GIFS[name])
+
+
+def test_which_gifs_need_no_pillow():
+    assert {name for name, data in GIFS.items() if read_header(data)} == {
+        "plain", "greys", "control",
+        "transparency", "control without colour", "comment", "empty comment",
+        "loops", "other application", "text",
+    }  # fmt: skip
+
+
+def test_greys_in_order_are_no_palette():
+    assert read_header(GIFS["greys"]).mode == "L"
+    assert read_header(GIFS["plain"]).mode == "P"
+
+
+def test_an_extended_webp_says_what_it_takes_to_open_it():
+    assert canvas(encoded(picture(700, 300), "WEBP", exif=exif(1))) == (700, 300)
+    assert canvas(webp()) is None
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+@pytest.mark.parametrize("lossless", [True, False])
+def test_plain_webps_need_no_pillow(size, lossless):
+    data = encoded(picture(size, size, (9 * size, 0, 0)), "WEBP", lossless=lossless)
+    assert read_header(data)[:4] == of_pillow(data) == ("webp", "RGB", size, size)
+    assert read_header(data + b"rest") is not None
+    assert read_header(data[:-1]) is None
+
+
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("orientation", range(10))
 def test_exif_tells_whether_a_picture_is_stored_turned(orientation, order):
@@ -219,6 +295,13 @@ def test_exif_tells_whether_a_picture_is_stored_turned(orientation, order):
         assert found is not None
         assert (found.width, found.height) == (9, 4)
         assert (found.notes == ("exif_rotated",)) == (2 <= orientation <= 8)
+
+
+@pytest.mark.parametrize(("said", "turned"), [(3, True), (2, False)])
+def test_orientation_is_looked_for_among_the_entries_that_there_are(said, turned):
+    other, wanted = b"\1\0\3\0\1\0\0\0\6\0\0\0", b"\x12\1\3\0\1\0\0\0\6\0\0\0"
+    data = b"Exif\0\0II\x2a\0\x08\0\0\0" + bytes((said, 0)) + other + other + wanted
+    assert exif_turns(data) == turned
 
 
 @given(st.binary(max_size=40))

@@ -261,6 +261,35 @@ def test_what_a_rule_took_out_is_in_neither_output(corpus, tokenizer_path, tmp_p
         assert raw(dataset) == [[image] for image, _ in kept]
 
 
+def test_images_without_words_are_no_duplicates_of_each_other(tokenizer_path, tmp_path):
+    columns = {
+        "text": [[None], [None], [" ", None], ["words", None], ["words", None], [" "], [" "]],
+        "images": [
+            [png(5, 6)],
+            [png(7, 8)],
+            *[[None, png(9, n)] for n in (1, 2, 3)],
+            [None],
+            [None],
+        ],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "documents.parquet")
+    recipe = recipe_of(tmp_path, tokenizer_path, steps=["exact"])
+    recipe["inputs"] = [{"path": str(tmp_path / "documents.parquet"), "images": "images"}]
+    run(recipe, tmp_path)
+    left = load_from_disk(str(tmp_path / "run" / "dataset"))["id"]
+    assert [int(name.partition("#")[2]) for name in left] == [0, 1, 2, 3, 5]
+
+
+def test_stages_that_no_document_comes_to_have_an_account_of_images(
+    corpus, tokenizer_path, tmp_path
+):
+    steps = [{"images": {"min_side": 10_000}}, "exact", "image_once"]
+    report = run(recipe_of(corpus, tokenizer_path, steps=steps), tmp_path)
+    counted = {row["stage"]: row["images"]["images_in"] for row in report["ledger"]}
+    n = sum(SHARDS)
+    assert counted == {"read": n, "images": n, "exact": 0, "image_once": 0, "tokenize": 0}
+
+
 def receipt_rows(folder):
     return [pq.read_metadata(path).num_rows for path in folder.iterdir()]
 

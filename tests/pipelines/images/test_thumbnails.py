@@ -5,8 +5,9 @@ import io
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
+from pipelines.images import thumbnails
 from pipelines.images.blobs import Window
 from pipelines.images.edit import removed_images
 from pipelines.images.thumbnails import (
@@ -55,11 +56,30 @@ def test_what_does_not_decode_has_none(data):
     assert thumbnail(memoryview(data)) is None
 
 
-def documents(pieces):
+def test_no_program_is_started(monkeypatch):
+    """Pillow would have Ghostscript run what an EPS holds."""
+    started = []
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *args, **kwargs: started.append(args))
+    assert thumbnail(memoryview(encoded(picture(40, 30), "EPS"))) is None
+    assert not started
+
+
+def documents(pieces, **fields):
     window = Window(0, pieces)
     rows = zip(window.offsets.tolist(), pieces, strict=True)
-    facts = [image(0, offset=at, bytes=len(data), width=40, height=30) for at, data in rows]
+    facts = [
+        image(0, offset=at, bytes=len(data), width=40, height=30, **fields) for at, data in rows
+    ]
     return illustrated([(f"caption {i}", [one]) for i, one in enumerate(facts)]), window
+
+
+def test_no_more_than_so_many_pixels_are_decoded(monkeypatch):
+    monkeypatch.setattr(thumbnails, "MOST_DECODED", 3 * 40 * 30)
+    for data, n, kind in ((png(40, 30), 3, "png"), (jpeg(40, 30), 5, "jpeg")):
+        batch, window = documents([data] * 5, format=kind)
+        made = Thumbnails()
+        made.kept(batch, window)
+        assert [row["jpeg"] is not None for row in made.rows] == [True] * n + [False] * (5 - n)
 
 
 def test_the_first_of_each_reason_are_shown_and_no_more(tmp_path):

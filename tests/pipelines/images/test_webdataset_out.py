@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.images.blobs import Window
-from pipelines.images.webdataset_out import TarShards, key_of, members, nodes_of
+from pipelines.images.webdataset_out import TarShards, header_of, key_of, members, nodes_of
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import make_recipe
 from pipelines.schema import PLACEHOLDER
@@ -67,6 +67,13 @@ def test_a_key_does_not_tell_with_which_files_a_small_one_was_read(tmp_path):
         for n in (1, 2)
     )
     assert one == two
+
+
+@given(st.text("abcXYZ059_-.", max_size=100), st.integers(0, 2**33 - 1))
+def test_headers_are_those_of_tarfile(name, size):
+    info = tarfile.TarInfo(name)
+    info.size = size
+    assert header_of(name, size) == info.tobuf(tarfile.USTAR_FORMAT)
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=5))

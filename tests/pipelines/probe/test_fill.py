@@ -40,7 +40,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
 
 def test_room_is_checked_first(tmp_path):
     with pytest.raises(ConfigError, match="are free, 1 EB were asked for; give a smaller --fill"):
-        fill(tmp_path, 10**18, width=2, seq_len=8)
+        fill(tmp_path / "new" / "fill", 10**18, width=2, seq_len=8)
     assert list(tmp_path.iterdir()) == []
 
 

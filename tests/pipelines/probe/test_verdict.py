@@ -134,8 +134,9 @@ def test_runs_together():
     assert together([a_run(), a_run(None)]).device_bytes is None
 
 
-def test_no_run_has_no_spread():
-    assert spread([]) == 0.0
+@pytest.mark.parametrize("values", [[], [0.97]])
+def test_fewer_than_two_runs_have_no_spread(values):
+    assert spread(values) is None
 
 
 def test_the_worst_decides():

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pipelines.errors import ConfigError
 from pipelines.images.options import Images
 from pipelines.plan import plan_inputs
+from pipelines.read import webdataset
 from pipelines.read.account import damages, read_stats
 from pipelines.read.limits import Limits
 from pipelines.read.readers import read_shard
@@ -38,6 +39,7 @@ from tests.pipelines.images.test_headers import exif
 from tests.reference import webdataset as reference
 
 JPEG, PNG = jpeg(8, 6), png(6, 4)
+MIXED = {"npy": bytes(3000), "png": PNG}  # 4,608 bytes of a tar
 
 
 class Read(NamedTuple):
@@ -428,10 +430,11 @@ def test_the_images_of_a_sample_are_bounded_together_and_so_are_its_texts(tmp_pa
     assert read(path, limits=Limits(max_document_bytes=8)).reasons == {"1": "too_large"}
 
 
-def test_members_of_a_sample_beyond_count_are_passed_over(tmp_path):
-    got = read(write(tmp_path, {f"1.{i}.txt": b"same" for i in range(1003)} | {"2.txt": b"next"}))
+def test_members_of_a_sample_beyond_count_are_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(webdataset, "MOST_MEMBERS", 4)
+    got = read(write(tmp_path, {f"1.{i}.txt": b"same" for i in range(7)} | {"2.txt": b"next"}))
     assert got.texts == {"1": "same", "2": "next"}
-    assert got.notes == {"skipped_beyond_1000": 3}
+    assert got.notes == {"skipped_beyond_4": 3}
 
 
 def test_members_that_are_packed_are_unpacked(tmp_path):
@@ -519,6 +522,15 @@ def test_batches_hold_bounded_bytes_of_images(tmp_path, monkeypatch):
     assert [b.documents.num_rows for b in batches] == [3, 3, 3, 1]
     offsets = [i["offset"] for b in batches for d in b.documents.to_pylist() for i in d["images"]]
     assert offsets == [i * len(JPEG) for i in range(10)]
+
+
+def test_batches_span_a_bounded_part_of_the_tar(tmp_path, monkeypatch):
+    """Small images among large members that say nothing here keep whole blocks in memory."""
+    monkeypatch.setattr("pipelines.read.illustrated.BATCH_SPAN", 10_000)
+    members = {f"{i}.{kind}": data for i in range(7) for kind, data in MIXED.items()}
+    (shard,) = plan_inputs([Input(path=str(write(tmp_path, members)))], 1 << 28, images=True).shards
+    batches = list(read_shard(shard, limits=Limits(), images=Images()))
+    assert [b.documents.num_rows for b in batches] == [2, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["a.tar", "a.tgz", "a.tar.gz", "a.tar.zst"])

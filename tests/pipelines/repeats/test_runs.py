@@ -327,7 +327,7 @@ def test_captions_are_deduplicated_as_text_is(tmp_path, tokenizer_path):
 
 def test_what_a_prediction_cannot_tell_is_refused():
     recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}}
-    with pytest.raises(ConfigError, match="step 'same_url' is not predicted; leave it out"):
-        check_one_pass(make_recipe({**recipe, "steps": ["same_url"]}, where="test"))
-    steps = ["exact", "repeated_paragraphs"]
-    check_one_pass(make_recipe({**recipe, "steps": steps}, where="test"))
+    with pytest.raises(ConfigError, match="step 'same_url' stands behind a corpus-wide step and"):
+        check_one_pass(make_recipe({**recipe, "steps": ["exact", "c4", "same_url"]}, where="test"))
+    for steps in (["exact", "repeated_paragraphs"], ["repeated_paragraphs", "same_url"]):
+        check_one_pass(make_recipe({**recipe, "steps": steps}, where="test"))

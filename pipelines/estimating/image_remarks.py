@@ -1,0 +1,38 @@
+"""What a reader must know of images, and of steps that compare documents by them."""
+
+from collections.abc import Iterator
+
+from pipelines.estimating.copies import Probed
+from pipelines.estimating.job import MeasureJob
+from pipelines.recipe import step_name
+from pipelines.repeats.steps import SAME
+
+
+def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
+    """Lines, for people."""
+    same = [step.name for step in job.dedup if isinstance(step, SAME)]
+    if same and len(job.dedup) > 1:
+        names = " and ".join(step_name(step) for step in job.dedup)
+        yield (
+            f"{names} are counted each by itself, over documents as they come to the first: of two"
+            " that find copies of a document, the one that finds more is believed"
+        )
+    step = job.repeated_images
+    if step is None or probed is None:
+        return
+    if job.finders.index(step) > 0:
+        yield (
+            f"{step.name} stands behind steps that remove duplicates, whose images were counted"
+            " too: of what it takes out, anything between none and all may stay"
+        )
+    elif len(job.finders) > 1:
+        yield (
+            f"of documents that are alike, {step.name} takes all or some: the figures behind it"
+            " span both"
+        )
+    if not is_whole:
+        yield (
+            f"{step.name} counts images of the whole corpus, and a part was read: images of which"
+            f" so few were seen that there may be more than {step.more_than:,} of all are taken to"
+            " stay, and to go; the interval spans both"
+        )
