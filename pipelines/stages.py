@@ -5,6 +5,7 @@ from pipelines.filters.c4 import C4
 from pipelines.filters.fineweb import FineWeb
 from pipelines.filters.gopher_quality import GopherQuality
 from pipelines.filters.gopher_repetition import GopherRepetition
+from pipelines.filters.language import Language
 from pipelines.images.captions import Captions
 from pipelines.images.interleaved_text import InterleavedText
 from pipelines.images.once import ImageOnce
@@ -18,6 +19,7 @@ STAGES: dict[str, type[Config]] = {
     "gopher_quality": GopherQuality,
     "gopher_repetition": GopherRepetition,
     "fineweb": FineWeb,
+    "language": Language,
     "images": ImageRules,
     "image_once": ImageOnce,
     "captions": Captions,

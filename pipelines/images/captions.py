@@ -36,8 +36,8 @@ class Captions(Config):
         ("repeated_characters").
     max_word_repetition_ratio: likewise, of `word_ngram` words ("repeated_words").
 
-    Scripts that put no spaces between words want `min_words: null`. For the language of captions,
-    compute it elsewhere and take `document_scores`.
+    Scripts that put no spaces between words want `min_words: null`. The language of captions is
+    told by the step `language`, or by scores computed elsewhere (`document_scores`).
 
     Sources: DataComp, arXiv:2304.14108, keeps captions of more than two words and five characters
     (basic filter, baselines/apply_filter.py). The rest is ours: the list of boilerplate, at most

@@ -43,6 +43,7 @@ def test_every_reason_of_a_filter_has_a_case(name):
 
 
 REASONS = {
+    "language": {"other_language", "uncertain_language"},
     "c4": {"lorem_ipsum", "curly_bracket", "too_few_sentences"},
     "gopher_quality": {
         "too_few_words",
