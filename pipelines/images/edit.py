@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
 from pipelines.schema import PLACEHOLDER, REMOVED_IMAGE
 
 BREAK = "\n\n"  # between the nodes of a document
@@ -110,8 +109,3 @@ def removed_images(
         pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED_IMAGE
     ]
     return pa.record_batch(arrays, schema=REMOVED_IMAGE)
-
-
-def text_bytes(documents: pa.RecordBatch) -> int:
-    """UTF-8 bytes of all text."""
-    return int(text_buffers(documents["text"]).lengths.sum())
