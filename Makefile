@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench profile peers mutants wheel clean
+.PHONY: demo test test-cluster lint bench profile peers mutants wheel clean
 
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
@@ -14,7 +14,12 @@ demo: $(INSTALLED) ## the main job on real text found on this machine
 # cores of its whole host. By file, so that a module's fixtures are made once; in the order of
 # the files, since the long ones come before the many small ones of tests/sizing.
 test: $(INSTALLED) ## every test but those of peers that need their own environment
-	$(BIN)/pytest -m "not peers" -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "not peers and not cluster" -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# One at a time: each test has its own workers, servers and kills.
+test-cluster: $(INSTALLED) ## runs on real Dask, SLURM, Prefect and S3 servers of this machine, killed and continued
+	@sh tests/cluster/install.sh
+	$(BIN)/pytest -m cluster -q tests/cluster
 
 lint: $(INSTALLED) ## style, types, layers
 	$(BIN)/ruff check .

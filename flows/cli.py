@@ -79,6 +79,21 @@ def _command(commands, name: str, summary: str) -> argparse.ArgumentParser:
     return made
 
 
+def _add_runner(
+    command: argparse.ArgumentParser, runners: Sequence[str] = ("threads", "dask", "slurm")
+) -> None:
+    """Where the work is done; `flows.settings.run_settings` reads what is given."""
+    command.add_argument(
+        "--runner",
+        choices=runners,
+        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM",
+    )
+    command.add_argument(
+        "--address", metavar="URL", help="of a Dask scheduler, as tcp://10.0.0.1:8786"
+    )
+    command.add_argument("--workers", type=int, help="shards worked on at a time")
+
+
 def _demo(commands) -> None:
     demo = _command(commands, "demo", "the whole job on real text found on this machine")
     demo.add_argument("--out", default="tokenmill-demo", help="where to put it (%(default)s)")
@@ -99,7 +114,7 @@ def _prepare(commands) -> None:
         metavar="KEY=VALUE",
         help="override a setting of the recipe, as output.seq_len=2048; may be given again",
     )
-    prepare.add_argument("--workers", type=int, help="shards worked on at a time")
+    _add_runner(prepare)
     prepare.add_argument(
         "--estimate",
         metavar="PATH",
@@ -153,7 +168,7 @@ def _measure(commands) -> None:
         metavar="KEY=VALUE",
         help="override a setting of the recipe, as output.seq_len=2048; may be given again",
     )
-    measure.add_argument("--workers", type=int, help="parts of the inputs read at a time")
+    _add_runner(measure)
 
 
 def _contamination(commands) -> None:
@@ -203,7 +218,7 @@ def _contamination(commands) -> None:
     contamination.add_argument(
         "--text-column", metavar="NAME", help="column of the text, where its name does not tell"
     )
-    contamination.add_argument("--workers", type=int, help="shards searched at a time")
+    _add_runner(contamination, ("threads", "dask"))
     contamination.add_argument(
         "--fail-on-hit", action="store_true", help="exit with 1 if any item is in the corpus"
     )

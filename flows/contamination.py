@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.tasks import as_tasks, threads
+from flows.pools.choose import open_pool
+from flows.tasks import as_tasks
 from pipelines.contamination.job import Check
 from pipelines.contamination.run import DOCUMENT, check_contamination
 
@@ -25,7 +26,10 @@ def contamination_flow(check: Check, out: Path) -> dict[str, Any]:
 
     Publishes a table of the items found for each benchmark, and the report as a document.
     """
-    report = check_contamination(check, out, as_tasks)
+    with open_pool(check.run, out) as pool:
+        report = check_contamination(
+            check, out, as_tasks(pool, task_seconds=check.run.task_seconds)
+        )
     names = [benchmark["name"] for benchmark in report["benchmarks"]]
     for benchmark, key in zip(report["benchmarks"], artifact_keys(names), strict=True):
         rows = item_rows(out / report["files"]["items"], benchmark["name"])
@@ -33,11 +37,6 @@ def contamination_flow(check: Check, out: Path) -> dict[str, Any]:
     markdown = (out / DOCUMENT).read_text(encoding="utf-8")
     create_markdown_artifact(markdown, key=KEY)
     return report
-
-
-def run_contamination(check: Check, out: Path) -> dict[str, Any]:
-    """Run the flow with as many threads as the check asks for."""
-    return contamination_flow.with_options(task_runner=threads(check.workers))(check, out)
 
 
 def artifact_keys(names: Iterable[str]) -> list[str]:

@@ -6,23 +6,25 @@ from prefect import flow
 from prefect.artifacts import create_table_artifact
 
 from flows.measure_tables import HEADS, figure_rows
-from flows.tasks import as_tasks, threads
+from flows.pools.choose import open_pool
+from flows.tasks import as_tasks
 from pipelines.estimating.job import Measuring
 from pipelines.estimating.run import Outcome, measure_corpus
 
 KEY = "estimate"
 
 
-@flow(name="measure-corpus", flow_run_name="measure {out}", validate_parameters=False)
+@flow(
+    name="measure-corpus",
+    flow_run_name="measure {out}",
+    validate_parameters=False,
+    persist_result=False,
+)
 def measure_flow(measuring: Measuring, out: Path) -> Outcome:
     """Predict what a recipe will give, write it to `out`, and publish it as a table."""
-    outcome = measure_corpus(measuring, out, as_tasks)
+    run = measuring.recipe.run
+    with open_pool(run, out.parent) as pool:
+        outcome = measure_corpus(measuring, out, as_tasks(pool, task_seconds=run.task_seconds))
     table = [dict(zip(HEADS, row, strict=True)) for row in figure_rows(outcome)]
     create_table_artifact(table=table, key=KEY, description=outcome.estimate.corpus.sample)
     return outcome
-
-
-def run_measure(measuring: Measuring, out: Path) -> Outcome:
-    """Run the flow with as many threads as the recipe asks for."""
-    runner = threads(measuring.recipe.run.workers)
-    return measure_flow.with_options(task_runner=runner, persist_result=False)(measuring, out)

@@ -1,88 +1,136 @@
-"""Pieces of work as Prefect tasks: any job of phases, on the runner of the flow around it."""
+"""Pieces of work as Prefect tasks: a task run for each group of them, whoever does the work.
 
-import os
+A phase of ten thousand shards is a few hundred task runs at most. They run in threads of the
+flow's process, which hand their works to a pool and wait: so workers of a cluster know nothing of
+Prefect, and an API that is slow or gone holds up no work.
+"""
+
+import threading
 from collections import deque
-from collections.abc import Collection, Sized
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
-from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.pools.lane import Chain, Lane
+from flows.pools.pace import Pace
+from flows.pools.pool import Pool
 from flows.progress import watcher
-from pipelines.drive import stop_if_hopeless
-from pipelines.job import Job, Outcome, Phase, Work, chained, do
-from pipelines.manifest import HOPELESS
-from pipelines.store import is_outage
+from pipelines.drive import Execute
+from pipelines.job import Job, Outcome, Phase, Work, chained
+from pipelines.receipt import valid_receipt
 
-AHEAD = 3  # tasks submitted for each worker
-
-
-def worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
-    """Retry a flaky disk or network; never a shard that is wrong in itself, or a full disk."""
-    error = state.result(raise_on_failure=False)
-    return is_outage(error) and error.errno not in HOPELESS
+MOST_RUNS = 300  # task runs of a phase, about
+LOOKERS = 16  # receipts looked for at a time
 
 
-@task(
-    task_run_name="{step} {key}",
-    retries=3,
-    retry_delay_seconds=[1, 5, 25],
-    retry_condition_fn=worth_retrying,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    log_prints=False,
-)
-def do_work(step: str, key: str, job: Job, work: Work) -> Outcome:
-    return do(job, work)
+def as_tasks(pool: Pool, *, task_seconds: float) -> Execute:
+    """What executes phases in the pool, as task runs of the flow around it.
 
-
-def as_tasks(job: Job, phase: Phase) -> list[Outcome]:
-    """Execute a phase's works as Prefect tasks; a failed one is an outcome, not the end.
-
-    A few are submitted ahead of the workers, not all: a submitted task cannot be taken
-    back when the first ones show that the disk is full. Of a chain there is one at a time.
+    task_seconds: that a bundle of works is to take, about.
     """
-    show = watcher.get()
-    show.start(phase.name, len(phase.works))
-    waiting = deque(chained(phase.works, n_workers(job.workers)))
-    futures: dict[Any, deque[Work]] = {}
-    outcomes = {}
-    while waiting or futures:
-        while waiting and _has_room(futures.values(), waiting[0], n_workers(job.workers)):
-            chain = waiting.popleft()
-            futures[_submitted(job, chain[0])] = chain
-        future = next(iter(as_completed(list(futures))))
-        chain, result = futures.pop(future), future.result(raise_on_failure=False)
-        work = chain.popleft()
-        if chain:
-            futures[_submitted(job, chain[0])] = chain
-        if not isinstance(result, Outcome):
-            stop_if_hopeless(job, result)
-            result = Outcome(work=work, error=result)
-        outcomes[work.key] = result
-        show.advance(phase.name)
-    show.end(phase.name)
-    return [outcomes[work.key] for work in phase.works]
+    pace = Pace(task_seconds)
+
+    def execute(job: Job, phase: Phase) -> list[Outcome]:
+        return _Running(pool, pace, job, phase).outcomes()
+
+    return execute
 
 
-def _has_room(running: Collection[Sized], chain: Sized, n_workers: int) -> bool:
-    """Whether one more may be submitted; chains hold streams open, so as many as workers."""
-    if len(chain) > 1 and sum(len(other) > 1 for other in running) >= n_workers:
-        return False
-    return len(running) < AHEAD * n_workers
+class _Running:
+    """A phase at work."""
+
+    def __init__(self, pool: Pool, pace: Pace, job: Job, phase: Phase) -> None:
+        self._pool, self._pace, self._job, self._phase = pool, pace, job, phase
+        self._stopping = threading.Event()
+        self._groups: dict[str, Sequence[Chain]] = {}
+        self._show = watcher.get()
+
+    def outcomes(self) -> list[Outcome]:
+        """How the works of the phase ended, in order; a failed one is an outcome, not the end."""
+        phase, show = self._phase, self._show
+        show.start(phase.name, len(phase.works))
+        made = {outcome.work.key: outcome for outcome in self._found()}
+        for _ in made:
+            show.advance(phase.name)
+        left = [work for work in phase.works if work.key not in made]
+        waiting = deque(chained(left, self._pool.n_workers))
+        futures: set[Any] = set()
+        try:
+            while waiting or futures:
+                while waiting and len(futures) < self._pool.lanes:
+                    futures.add(self._submitted(waiting))
+                future = next(iter(as_completed(list(futures))))
+                futures.remove(future)
+                made |= {outcome.work.key: outcome for outcome in future.result()}
+        finally:
+            self._stopping.set()  # what is not begun is not worth it, should the run end here
+        show.end(phase.name)
+        return [made[work.key] for work in phase.works]
+
+    def _found(self) -> list[Outcome]:
+        """The works that are done already: they cost a look, not a task."""
+
+        def look(work: Work) -> Outcome | None:
+            receipt = valid_receipt(self._job.out, work.step, work.key, work.inputs)
+            return None if receipt is None else Outcome(work=work, receipt=receipt)
+
+        with ThreadPoolExecutor(LOOKERS) as looking:
+            return [outcome for outcome in looking.map(look, self._phase.works) if outcome]
+
+    def _submitted(self, waiting: "deque[deque[Work]]") -> Any:
+        """A task run for the next group."""
+        group = [list(waiting.popleft()) for _ in range(self._size(waiting))]
+        name = _named([work for chain in group for work in chain])
+        self._groups[name] = group
+        return do_group.with_options(name=self._phase.name).submit(name, _Quiet(self))
+
+    def _size(self, waiting: "deque[deque[Work]]") -> int:
+        """Chains of the next group."""
+        step, lanes, n = waiting[0][0].step, self._pool.lanes, len(waiting)
+        share = max(2 * self._pool.n_workers // lanes, 1)  # bundles of a lane at a time
+        wanted = max(self._pace.works(step) * share, len(self._phase.works) // MOST_RUNS, share)
+        return min(wanted, max(n // lanes, 1))
+
+    def run(self, name: str) -> list[Outcome]:
+        """Do a group, in the thread that calls."""
+        lane = Lane(self._pool, self._pace, self._advance, self._stopping)
+        return lane.run(self._job, self._groups.pop(name))
+
+    def _advance(self, _outcome: Outcome) -> None:
+        self._show.advance(self._phase.name)
 
 
-def _submitted(job: Job, work: Work) -> Any:
-    return do_work.submit(work.step, work.key, job, work)
+class _Quiet:
+    """Hides what a task is given from Prefect, which would look through all of it for futures."""
+
+    def __init__(self, running: _Running) -> None:
+        self._running = running
+
+    def __repr__(self) -> str:
+        return "works"
+
+    def run(self, name: str) -> list[Outcome]:
+        return self._running.run(name)
 
 
-def n_workers(wanted: int | None) -> int:
-    """Pieces of work done at a time."""
-    return wanted or os.cpu_count() or 1
+@task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
+def do_group(shards: str, works: _Quiet) -> list[Outcome]:
+    """Have a group of works done; retries are where the work is, see `pipelines.drive.attempt`."""
+    return works.run(shards)
 
 
-def threads(wanted: int | None) -> ThreadPoolTaskRunner[Any]:
-    """The runner that does them in threads of this process."""
-    return ThreadPoolTaskRunner(max_workers=n_workers(wanted))
+def _named(works: Sequence[Work]) -> str:
+    """What a group is called.
+
+    >>> works = [Work(step="pass-0", key=k, inputs="", call=print) for k in ("a", "b", "c")]
+    >>> _named(works), _named(works[:1])
+    ('pass-0 a … c (3)', 'pass-0 a')
+    """
+    first, last = works[0], works[-1]
+    if len(works) == 1:
+        return f"{first.step} {first.key}"
+    return f"{first.step} {first.key} … {last.key} ({len(works)})"

@@ -5,6 +5,8 @@ phase reads is named by the receipts of the earlier ones, so that a work is done
 only when, something it reads has changed.
 """
 
+import random
+import time
 import traceback
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +17,9 @@ from pipelines.job import Job, Outcome, Phase, Work, do
 from pipelines.manifest import HOPELESS, cannot_write
 from pipelines.receipt import Receipt
 from pipelines.shard import SourceShard
+from pipelines.store import is_outage
+
+PAUSES_S = (1, 5, 25)  # before a work that met an outage is tried again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +66,20 @@ def one_by_one(job: Job, phase: Phase) -> list[Outcome]:
 
 
 def attempt(job: Job, work: Work) -> Outcome:
-    """Do the work; a shard that fails is an outcome, what concerns the whole run is raised."""
-    try:
-        return do(job, work)
-    except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
-        stop_if_hopeless(job, e)
-        return Outcome(work=work, error=e)
+    """Do the work; a shard that fails is an outcome, what concerns the whole run is raised.
+
+    A flaky disk or network is tried again, after longer and longer pauses; never a shard that is
+    wrong in itself.
+    """
+    pauses = list(PAUSES_S)
+    while True:
+        try:
+            return do(job, work)
+        except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
+            stop_if_hopeless(job, e)
+            if not is_outage(e) or not pauses:
+                return Outcome(work=work, error=e)
+            time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
 
 
 def stop_if_hopeless(job: Job, error: BaseException) -> None:

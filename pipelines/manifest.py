@@ -21,7 +21,7 @@ from pipelines.receipt import digest_of
 
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
-LEFT = frozenset({".lock", "estimate.json"})  # in a folder that is as good as empty
+LEFT = frozenset({".lock", "estimate.json", "slurm-logs"})  # in a folder that is as good as empty
 SHOWN = 3  # differences listed in a refusal
 # a disk that is full or read-only stays so for every other shard: stop at once
 HOPELESS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}

@@ -39,7 +39,7 @@ class PrepareJob(Job):
 
     @property
     def workers(self) -> int | None:
-        return self.recipe.run.workers
+        return self.recipe.run.works_per_process
 
     def exactly(self) -> "PrepareJob":
         """The same job, every document encoded by the tokenizer's own library."""

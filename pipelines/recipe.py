@@ -28,6 +28,7 @@ from pipelines.images.options import Images, Patches
 from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
 from pipelines.repeats.steps import REPEATS, SAME
+from pipelines.run_options import RunOptions, Slurm
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Engine, Tokenizer, load_engine
@@ -102,21 +103,6 @@ class Output(Config):
     shard_bytes: Bytes = 512_000_000
     validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     seed: int = 0
-
-
-class RunOptions(Config):
-    """How the work is done; nothing here changes a byte of the dataset.
-
-    workers: shards worked on at a time; None is one per processor.
-    memory_budget: for the arrays of corpus-wide steps, all at work together. Keys beyond it are
-        read in parts; what cannot be had in parts, about 14 bytes a document, is refused before
-        anything is done. The process takes some 0.3 GB besides, and pages of mapped files.
-    """
-
-    runner: Literal["threads"] = "threads"
-    workers: Annotated[int, Field(ge=1)] | None = None
-    keep_intermediates: bool = False
-    memory_budget: Bytes = 4 * 1024**3
 
 
 class Recipe(Config):
@@ -256,6 +242,7 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
     known["images.tokens"] = list(Patches.model_fields)
+    known["run.slurm"] = list(Slurm.model_fields)
     for part in ("tokenizer", "output", "limits", "run"):
         cls = Recipe.model_fields[part].annotation
         known[part] = list(getattr(cls, "model_fields", ()))

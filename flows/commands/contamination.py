@@ -12,6 +12,7 @@ from flows.cli import NO
 from flows.contamination_tables import show_report
 from flows.progress import watching
 from flows.server import embedded_server
+from flows.settings import run_settings
 from flows.show import as_json
 from flows.troubles import exit_code
 from pipelines.benchmark.known import read_known
@@ -21,6 +22,7 @@ from pipelines.contamination.job import Check, ContaminationJob
 from pipelines.contamination.matching import Folds, Matching
 from pipelines.contamination.run import finished_report, opened, plan_check
 from pipelines.errors import ConfigError
+from pipelines.run_options import RunOptions
 from pipelines.shard import Input
 from sizing.nearest import nearest
 from sizing.percent import parse_fraction
@@ -49,9 +51,9 @@ def check_with_progress(check: Check, out: Path, *, quiet: bool) -> dict[str, An
     if found is not None:
         return found
     with watching(quiet=quiet), embedded_server():
-        from flows.contamination import run_contamination  # Prefect reads its settings then
+        from flows.contamination import contamination_flow  # Prefect reads its settings then
 
-        return run_contamination(check, out)
+        return contamination_flow(check, out)
 
 
 def several_files(job: ContaminationJob) -> list[str]:
@@ -98,7 +100,8 @@ def parse_check(args: argparse.Namespace) -> Check:
     )
     inputs = tuple(Input(path=path, text=args.text_column) for path in args.paths)
     copies = _copies(args.containment)
-    return Check(inputs=inputs, matching=matching, copies=copies, workers=args.workers)
+    run = {key.removeprefix("run."): value for key, value in run_settings(args).items()}
+    return Check(inputs=inputs, matching=matching, copies=copies, run=RunOptions(**run))
 
 
 def _ngram(text: str) -> int | Literal["auto"]:

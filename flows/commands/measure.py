@@ -7,7 +7,7 @@ from flows.cli import OK, PARTIAL
 from flows.measure_tables import show_estimate, unread
 from flows.progress import watching
 from flows.server import embedded_server
-from flows.settings import setting
+from flows.settings import run_settings, setting
 from flows.show import as_json
 from pipelines.errors import ConfigError
 from pipelines.estimate.growth import FURTHEST
@@ -36,9 +36,9 @@ def measure_with_progress(measuring: Measuring, out: Path, *, quiet: bool) -> Ou
     with opened(measuring, out, sample.plan):
         pass  # the user's mistakes, before a server is started
     with watching(quiet=quiet), embedded_server():
-        from flows.measure import run_measure  # Prefect reads its settings when it is imported
+        from flows.measure import measure_flow  # Prefect reads its settings when it is imported
 
-        return run_measure(measuring, out)
+        return measure_flow(measuring, out)
 
 
 def parse_measuring(args: argparse.Namespace) -> Measuring:
@@ -47,9 +47,7 @@ def parse_measuring(args: argparse.Namespace) -> Measuring:
     Raises:
         ConfigError: one line that names the option and the way out.
     """
-    settings = dict(setting(text) for text in args.set)
-    if args.workers is not None:
-        settings["run.workers"] = args.workers
+    settings = dict(setting(text) for text in args.set) | run_settings(args)
     recipe = load_recipe(find_recipe(args.recipe), settings)
     for name in ("probes", "cores"):
         value = getattr(args, name)

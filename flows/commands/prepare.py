@@ -10,7 +10,7 @@ from flows.image_tables import image_tables
 from flows.measure_tables import show_compared
 from flows.progress import watching
 from flows.server import embedded_server
-from flows.settings import setting
+from flows.settings import run_settings, setting
 from flows.show import as_json, console, printable, table
 from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from pipelines.contamination.counted import warnings
@@ -30,9 +30,7 @@ MOST_REQUIREMENTS = 7
 
 def run(args: argparse.Namespace) -> int:
     """Prepare a corpus, or show what would be done."""
-    settings = dict(setting(text) for text in args.set)
-    if args.workers is not None:
-        settings["run.workers"] = args.workers
+    settings = dict(setting(text) for text in args.set) | run_settings(args)
     recipe = load_recipe(find_recipe(args.recipe), settings)
     out = Path(args.out)
     found = estimate_for(recipe, args)
@@ -78,9 +76,9 @@ def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str
     if found is not None:
         return found
     with watching(quiet=quiet), embedded_server():
-        from flows.prepare import run_prepare  # Prefect reads its settings when it is imported
+        from flows.prepare import prepare_flow  # Prefect reads its settings when it is imported
 
-        return run_prepare(recipe, out)
+        return prepare_flow(recipe, out)
 
 
 def show_report(report: dict[str, Any], out: Path) -> None:

@@ -30,6 +30,7 @@ from pipelines.contamination.matching import Matching
 from pipelines.job import Job
 from pipelines.manifest import open_run
 from pipelines.read.limits import Limits
+from pipelines.run_options import RunOptions
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Input, Plan
 
@@ -53,8 +54,7 @@ class Check(Config):
     """Which corpus is searched, and for what.
 
     copies: what counts as an edited copy of an item; None looks for n-grams alone.
-    workers: shards searched at a time, None is one per processor; it changes no byte of the
-        output.
+    run: how the work is done; it changes no byte of the output.
     """
 
     inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
@@ -62,11 +62,11 @@ class Check(Config):
     copies: Copies | None = Copies()
     shard_bytes: Bytes = 256_000_000
     limits: Limits = Limits()
-    workers: Annotated[int, Field(ge=1)] | None = None
+    run: RunOptions = RunOptions()
 
     def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON; `workers` does not."""
-        return self.model_dump(mode="json", exclude={"workers"})
+        """What decides the output, as JSON; `run` does not."""
+        return self.model_dump(mode="json", exclude={"run"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class ContaminationJob(Job):
 
     @property
     def workers(self) -> int | None:
-        return self.check.workers
+        return self.check.run.works_per_process
 
     @property
     def index(self) -> Path:

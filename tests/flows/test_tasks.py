@@ -44,16 +44,16 @@ def full(job, key):
 def run(server, job, call, n):
     """The works as tasks of a flow, two at a time."""
     from prefect import flow  # once the server's address is set
-    from prefect.task_runners import ThreadPoolTaskRunner
 
+    from flows.pools.threads import ThreadPool
     from flows.tasks import as_tasks
 
     keys = [f"{i:02d}" for i in range(n)]
     works = tuple(Work(step="s", key=k, inputs="i", call=call, args=(k,)) for k in keys)
 
-    @flow(name="works", task_runner=ThreadPoolTaskRunner(max_workers=2), validate_parameters=False)
+    @flow(name="works", validate_parameters=False)
     def works_flow(out: Path):
-        return as_tasks(job, Phase(name="s", works=works))
+        return as_tasks(ThreadPool(2), task_seconds=60)(job, Phase(name="s", works=works))
 
     return works_flow(job.out)
 

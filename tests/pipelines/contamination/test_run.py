@@ -11,6 +11,7 @@ from pipelines.contamination.job import Check
 from pipelines.contamination.run import check_contamination
 from pipelines.drive import attempt, one_by_one
 from pipelines.errors import ConfigError
+from pipelines.run_options import RunOptions
 from tests.pipelines.contamination.corpus import (
     EDITED,
     PLANTED,
@@ -176,7 +177,7 @@ def backwards(job, phase):
 
 
 def test_order_and_workers_change_no_byte(check, run, tmp_path):
-    other = check.model_copy(update={"workers": 7})
+    other = check.model_copy(update={"run": RunOptions(workers=7)})
     report = check_contamination(other, tmp_path / "run", backwards)
     assert report["inputs"]["shards"] > 4
     for name in OUTPUT:

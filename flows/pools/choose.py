@@ -1,0 +1,35 @@
+"""The pool that a run asks for. What a cluster needs is imported only for one."""
+
+import importlib
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from flows.pools.pool import Pool
+from flows.pools.threads import thread_pool
+from pipelines.errors import ConfigError
+from pipelines.run_options import RunOptions
+
+
+def open_pool(options: RunOptions, out: Path) -> AbstractContextManager[Pool]:
+    """Workers for the length of a block.
+
+    out: the run directory.
+
+    Raises:
+        ConfigError: the extra is not installed, or there is no such cluster.
+    """
+    if options.runner == "threads":
+        return thread_pool(options.workers)
+    if options.runner == "dask":
+        return _needing("flows.pools.dask").dask_pool(options.address, options.workers)
+    return _needing("flows.pools.slurm").slurm_pool(options.slurm, out / "slurm-logs")
+
+
+def _needing(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as e:
+        raise ConfigError(
+            f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
+        ) from e

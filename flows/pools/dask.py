@@ -1,0 +1,130 @@
+"""Workers of a Dask cluster: one of our own on this machine, or one that is there already.
+
+Needs the extra `cluster`. Tasks carry the names of files and small settings; no data goes through
+the scheduler. A task whose worker dies is done again by another, where receipts spare what was
+finished.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import dask
+from distributed import Client, KilledWorker, LocalCluster
+
+from flows.pools.pool import WorkerDiedError
+from flows.progress import watcher
+from pipelines.bundle import do_bundle, versions
+from pipelines.errors import ConfigError
+from pipelines.job import Job, Outcome, Work
+
+MOST_LANES = 16
+CONNECT_S = 30
+POLL_S = 5.0
+LOOPBACK = "127.0.0.1"
+# only where the user's own configuration of Dask says nothing
+SETTINGS = {
+    "distributed.scheduler.no-workers-timeout": "30 minutes",  # else a run without any hangs
+    "distributed.scheduler.allowed-failures": 2,  # workers that a task may kill, less one
+    "distributed.worker.memory.spill": False,  # results are small; a worker's memory is ours
+    "distributed.worker.memory.target": False,
+}
+
+
+class DaskPool:
+    """Has bundles done by a client's cluster.
+
+    most_workers: of a cluster that grows with what there is to do; None: as many as it has.
+    """
+
+    bundles = True
+
+    def __init__(self, client: Client, most_workers: int | None = None) -> None:
+        self._client, self._most = client, most_workers
+
+    @property
+    def n_workers(self) -> int:
+        return self._most or max(sum(self._client.nthreads().values()), 1)
+
+    @property
+    def lanes(self) -> int:
+        return min(self.n_workers + 1, MOST_LANES)
+
+    def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
+        key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
+        task = self._client.submit(do_bundle, job, tuple(works), versions(), key=key, pure=False)
+        done: Future[list[Outcome]] = Future()
+        task.add_done_callback(lambda ended: _hand_over(ended, done))
+        return done
+
+
+def _hand_over(ended: Any, done: "Future[list[Outcome]]") -> None:
+    """Tell a future of ours how one of Dask's ended."""
+    try:
+        done.set_result(ended.result(timeout=CONNECT_S))
+    except KilledWorker as e:
+        done.set_exception(WorkerDiedError(str(e)))
+    except CancelledError:
+        done.set_exception(ConfigError("the Dask scheduler is gone; the same command continues"))
+    except Exception as e:  # noqa: BLE001 - told by the future
+        done.set_exception(e)
+
+
+@contextmanager
+def dask_pool(address: str | None, wanted: int | None) -> Iterator[DaskPool]:
+    """Workers of the scheduler at `address`, or as many as are wanted on this machine.
+
+    Raises:
+        ConfigError: no scheduler answers there.
+    """
+    with configured():
+        if address is None:
+            with _local(wanted) as cluster, Client(cluster, set_as_default=False) as client:
+                yield DaskPool(client)
+            return
+        try:
+            client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as e:
+            raise ConfigError(
+                f"{address}: no Dask scheduler answers there within {CONNECT_S} s"
+                f" ({type(e).__name__}); start one with: dask scheduler"
+            ) from e
+        with client:
+            await_workers(client, f"the Dask scheduler at {address}")
+            yield DaskPool(client)
+
+
+@contextmanager
+def configured() -> Iterator[None]:
+    """Dask's settings as runs need them, where the user has not set them."""
+    default = dask.config.merge(*dask.config.defaults)
+    of = partial(dask.config.get, config=default)
+    unset = {k: v for k, v in SETTINGS.items() if dask.config.get(k) == of(k)}
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told by outcomes
+    with dask.config.set(unset):
+        yield
+
+
+def await_workers(client: Client, name: str) -> None:
+    """Wait until there is a worker, and say what is waited for."""
+    if not client.nthreads():
+        watcher.get().tell(f"waiting for a worker of {name}")
+    while not client.nthreads():
+        try:
+            client.wait_for_workers(1, timeout=POLL_S)
+        except TimeoutError:
+            continue
+
+
+def _local(wanted: int | None) -> LocalCluster:
+    return LocalCluster(
+        n_workers=wanted,
+        threads_per_worker=1,
+        processes=True,
+        host=LOOPBACK,
+        dashboard_address=None,
+        silence_logs=False,
+    )

@@ -1,0 +1,85 @@
+"""A lane: a group of works handed to a pool bundle by bundle, from one thread that waits.
+
+Bundles grow until they take as long as a task should, and shrink at the end, so that no worker is
+left waiting for the last one. Works on which workers die are tried alone before they are given up.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, TypeAlias
+
+from flows.pools.pace import Pace
+from flows.pools.pool import Pool, WorkerDiedError
+from pipelines.errors import ShardError
+from pipelines.job import Job, Outcome, Work
+
+Chain: TypeAlias = Sequence[Work]  # works best done in turn, by one worker
+POLL_S = 1.0
+
+
+class Lane:
+    """One group of works on its way.
+
+    told: called with each outcome as it comes.  stopping: set when the run ends early.
+    """
+
+    def __init__(
+        self, pool: Pool, pace: Pace, told: Callable[[Outcome], Any], stopping: threading.Event
+    ) -> None:
+        self._pool, self._pace, self._told, self._stopping = pool, pace, told, stopping
+
+    def run(self, job: Job, chains: Sequence[Chain]) -> list[Outcome]:
+        """Have all works done; returns how they ended, in any order.
+
+        Raises:
+            ConfigError: the run cannot go on.
+        """
+        waiting, outcomes = deque(chains), []
+        running: dict[Future[list[Outcome]], list[Work]] = {}
+        at_once = max(2 * self._pool.n_workers // self._pool.lanes, 1)
+        while (waiting and not self._stopping.is_set()) or running:
+            while waiting and len(running) < at_once and not self._stopping.is_set():
+                bundle = self._next(waiting, at_once)
+                running[self._pool.submit(job, bundle)] = bundle
+            ended, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+            for future in ended:
+                made = self._ended(future, running.pop(future), waiting)
+                outcomes += made
+                for outcome in made:
+                    self._pace.note(outcome)
+                    self._told(outcome)
+        return outcomes
+
+    def _next(self, waiting: "deque[Chain]", at_once: int) -> list[Work]:
+        """The works of the next bundle: whole chains, where it is to have more than one."""
+        if not self._pool.bundles:
+            first, *rest = waiting.popleft()
+            if rest:
+                waiting.appendleft(rest)
+            return [first]
+        most = max(len(waiting) // (2 * at_once), 1)
+        works = list(waiting.popleft())
+        wanted = self._pace.works(works[0].step)
+        for _ in range(most - 1):
+            if len(works) >= wanted:
+                break
+            works += waiting.popleft()
+        return works
+
+    def _ended(
+        self, future: "Future[list[Outcome]]", bundle: list[Work], waiting: "deque[Chain]"
+    ) -> list[Outcome]:
+        try:
+            return future.result()
+        except WorkerDiedError as e:
+            if len(bundle) > 1:  # one of them it was; the others deserve better
+                waiting.extendleft([work] for work in reversed(bundle))
+                return []
+            (work,) = bundle
+            why = ShardError(
+                f"worker_died: workers died at {work.step} {work.key} again and again ({e});"
+                " give them more memory, or take the shard out"
+            )
+            return [Outcome(work=work, error=why)]

@@ -1,0 +1,88 @@
+"""Bundles: works done in turn by one process, which may be another one on another machine.
+
+What a process needs for them is looked at once: that it sees the run directory, and that its
+libraries are those of the process that began the run, since other ones may make other bytes.
+"""
+
+import pickle
+import platform
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from pipelines.drive import attempt
+from pipelines.errors import ConfigError, ShardError
+from pipelines.job import Job, Outcome, Work
+from pipelines.read.parked import parking
+
+# whose output is, or decides, what a run writes
+LIBRARIES = (
+    "tokenmill",
+    "numpy",
+    "numba",
+    "pyarrow",
+    "tokenizers",
+    "gigatoken",
+    "xxhash",
+    "pillow",
+)
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Of Python and the libraries that decide what a run writes."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
+
+
+def do_bundle(
+    job: Job, works: Sequence[Work], wanted: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """Do works in turn; how each ended can be sent to another process.
+
+    wanted: versions that this process must have, as `versions` tells them.
+
+    Raises:
+        ConfigError: this process cannot work on the run, or no other could go on either.
+    """
+    if wanted is not None:
+        check_process(job, wanted)
+    with parking(job.identity):
+        return [_portable(attempt(job, work)) for work in works]
+
+
+def check_process(job: Job, wanted: Mapping[str, str]) -> None:
+    """Refuse to work where the run directory cannot be seen, or with other libraries.
+
+    Raises:
+        ConfigError: names the machine, and what is missing or differs there.
+    """
+    host, here = socket.gethostname(), versions()
+    other = [f"{n} {here.get(n)}, not {v}" for n, v in wanted.items() if here.get(n) != v]
+    if other:
+        raise ConfigError(
+            f"worker on {host}: has {'; '.join(other)}; install there what the run began with"
+        )
+    if not job.manifest.is_file():
+        raise ConfigError(
+            f"worker on {host}: does not see {job.out}; put --out on a file system that all workers"
+            " share, or on s3://"
+        )
+
+
+def _portable(outcome: Outcome) -> Outcome:
+    """An outcome whose error can be pickled."""
+    try:
+        pickle.loads(pickle.dumps(outcome.error))
+    except Exception:  # noqa: BLE001 - whatever an error of some library does there
+        error = outcome.error
+        return replace(outcome, error=ShardError(f"{type(error).__name__}: {error}"))
+    return outcome
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"

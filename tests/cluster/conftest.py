@@ -1,0 +1,81 @@
+"""Real components, one of each for all tests here; a test that kills one leaves it running."""
+
+import pytest
+
+from tests.cluster.dask_cluster import dask_cluster_in
+from tests.cluster.prefect_server import prefect_server_in
+from tests.cluster.s3 import s3_in
+from tests.cluster.slurm import slurm_in, why_not
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "cluster" in item.path.parts:
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.fixture(scope="session")
+def one_slurm(tmp_path_factory):
+    if reason := why_not():
+        pytest.skip(f"needs SLURM: {reason}")
+    try:
+        with slurm_in(tmp_path_factory.mktemp("slurm")) as slurm:
+            yield slurm
+    except RuntimeError as e:
+        pytest.skip(f"needs SLURM, which does not start here: {e}")
+
+
+@pytest.fixture
+def slurm(one_slurm):
+    """A SLURM without jobs: environment, and squeue and scancel as methods."""
+    one_slurm.clear()
+    yield one_slurm
+    one_slurm.clear()
+
+
+@pytest.fixture(scope="session")
+def one_dask_cluster(tmp_path_factory):
+    with dask_cluster_in(tmp_path_factory.mktemp("dask")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def dask_cluster(one_dask_cluster):
+    """A scheduler and two workers of one thread, all alive."""
+    one_dask_cluster.restore()
+    return one_dask_cluster
+
+
+@pytest.fixture(scope="session")
+def one_prefect_server(tmp_path_factory):
+    with prefect_server_in(tmp_path_factory.mktemp("prefect")) as server:
+        yield server
+
+
+@pytest.fixture
+def prefect_server(one_prefect_server):
+    """A server without authentication; it may be killed and started again."""
+    if not one_prefect_server.program.living:
+        one_prefect_server.start()
+    return one_prefect_server
+
+
+@pytest.fixture(scope="session")
+def locked_prefect_server(tmp_path_factory):
+    """A server behind basic authentication."""
+    with prefect_server_in(tmp_path_factory.mktemp("locked"), "clerk:a password") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def one_s3(tmp_path_factory):
+    with s3_in(tmp_path_factory.mktemp("s3")) as store:
+        yield store
+
+
+@pytest.fixture
+def s3(one_s3):
+    """A store whose proxy does not fail yet and has counted nothing; buckets of others may be."""
+    one_s3.proxy.forget()
+    yield one_s3
+    one_s3.proxy.forget()

@@ -1,0 +1,87 @@
+"""A real Prefect server with its UI, as a process: stopped, killed and started again."""
+
+import base64
+import contextlib
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster.processes import Program, free_port
+
+START_S = 120  # a first start migrates a new database
+TIMEOUT_S = 5
+SETTINGS = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "PREFECT_CLI_COLORS": "false",
+    "PREFECT_API_URL": "",  # the server is nobody's client
+}
+
+
+class PrefectServer:
+    """A server with a home, and so a database, of its own; auth: `user:password`, or none."""
+
+    def __init__(self, folder: Path, auth: str | None = None) -> None:
+        self.folder, self.auth = folder, auth
+        self.home = folder / "server-home"
+        self.port = free_port()
+        self.ui = f"http://127.0.0.1:{self.port}"
+        self.url = f"{self.ui}/api"
+        self.start()
+
+    @property
+    def client_env(self) -> dict[str, str]:
+        """What a program needs to report to this server, in a home that is not the user's."""
+        env = {"PREFECT_API_URL": self.url, "PREFECT_HOME": str(self.folder / "client-home")}
+        return {**env, "PREFECT_API_AUTH_STRING": self.auth} if self.auth else env
+
+    def start(self) -> None:
+        """Start the server, again on the same port and database if it was there."""
+        command = [sys.executable, "-m", "prefect", "server", "start"]
+        command += ["--host", "127.0.0.1", "--port", str(self.port)]
+        env = {**SETTINGS, "PREFECT_HOME": str(self.home)}
+        if self.auth:
+            env["PREFECT_SERVER_API_AUTH_STRING"] = self.auth
+        log = self.folder / "server.log"
+        self.program = Program(command, log=log, env=env, cwd=self.folder)
+        self.program.wait_until(self.healthy, within_s=START_S)
+
+    def healthy(self) -> bool:
+        with contextlib.suppress(urllib.error.URLError, OSError):
+            return self.get("/health") == b"true"
+        return False
+
+    def get(self, path: str) -> bytes:
+        """The answer of the API to a GET, as a client with the right password gets it."""
+        return self._answer(urllib.request.Request(self.url + path))
+
+    def post(self, path: str, body: bytes = b"{}") -> bytes:
+        """The answer of the API to a POST of JSON."""
+        headers = {"Content-Type": "application/json"}
+        return self._answer(urllib.request.Request(self.url + path, data=body, headers=headers))
+
+    def _answer(self, request: urllib.request.Request) -> bytes:
+        if self.auth:
+            word = base64.b64encode(self.auth.encode()).decode()
+            request.add_header("Authorization", f"Basic {word}")
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            return bytes(answer.read())
+
+    def kill(self) -> None:
+        """SIGKILL to all of it."""
+        self.program.kill_all()
+
+    def stop(self) -> None:
+        self.program.stop()
+
+
+@contextlib.contextmanager
+def prefect_server_in(folder: Path, auth: str | None = None) -> Iterator[PrefectServer]:
+    """A server for the length of the block, with all its files in a folder."""
+    server = PrefectServer(folder, auth)
+    try:
+        yield server
+    finally:
+        server.stop()
