@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
+import pyarrow as pa
+
 from pipelines.drive import attempt
 from pipelines.errors import ConfigError, ShardError
 from pipelines.job import Job, Outcome, Work
@@ -48,6 +50,7 @@ def do_bundle(
     """
     if wanted is not None:
         check_process(job, wanted)
+        pa.set_cpu_count(1)  # there is a process for each core
     with parking(job.identity):
         return [_portable(attempt(job, work)) for work in works]
 

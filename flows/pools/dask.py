@@ -21,8 +21,9 @@ from pipelines.bundle import do_bundle, versions
 from pipelines.errors import ConfigError
 from pipelines.job import Job, Outcome, Work
 
+LOST = "the Dask scheduler is gone; the same command continues, also with another --runner"
 MOST_LANES = 16
-CONNECT_S = 30
+CONNECT_S = 15
 POLL_S = 5.0
 LOOPBACK = "127.0.0.1"
 # only where the user's own configuration of Dask says nothing
@@ -54,6 +55,8 @@ class DaskPool:
         return min(self.n_workers + 1, MOST_LANES)
 
     def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
+        if self._client.status != "running":
+            raise ConfigError(LOST)
         key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
         task = self._client.submit(do_bundle, job, tuple(works), versions(), key=key, pure=False)
         done: Future[list[Outcome]] = Future()
@@ -68,7 +71,7 @@ def _hand_over(ended: Any, done: "Future[list[Outcome]]") -> None:
     except KilledWorker as e:
         done.set_exception(WorkerDiedError(str(e)))
     except CancelledError:
-        done.set_exception(ConfigError("the Dask scheduler is gone; the same command continues"))
+        done.set_exception(ConfigError(LOST))
     except Exception as e:  # noqa: BLE001 - told by the future
         done.set_exception(e)
 
@@ -125,6 +128,6 @@ def _local(wanted: int | None) -> LocalCluster:
         threads_per_worker=1,
         processes=True,
         host=LOOPBACK,
-        dashboard_address=None,
+        dashboard_address=f"{LOOPBACK}:0",
         silence_logs=False,
     )

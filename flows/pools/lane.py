@@ -1,7 +1,8 @@
 """A lane: a group of works handed to a pool bundle by bundle, from one thread that waits.
 
 Bundles grow until they take as long as a task should, and shrink at the end, so that no worker is
-left waiting for the last one. Works on which workers die are tried alone before they are given up.
+left waiting for the last one. Works on which workers died are tried again at the end, each alone,
+before they are given up: it may have been another work that killed their worker.
 """
 
 import threading
@@ -37,20 +38,29 @@ class Lane:
             ConfigError: the run cannot go on.
         """
         waiting, outcomes = deque(chains), []
+        suspects: deque[Chain] = deque()
         running: dict[Future[list[Outcome]], list[Work]] = {}
         at_once = max(2 * self._pool.n_workers // self._pool.lanes, 1)
-        while (waiting and not self._stopping.is_set()) or running:
+        while running or ((waiting or suspects) and not self._stopping.is_set()):
             while waiting and len(running) < at_once and not self._stopping.is_set():
                 bundle = self._next(waiting, at_once)
                 running[self._pool.submit(job, bundle)] = bundle
             ended, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
             for future in ended:
-                made = self._ended(future, running.pop(future), waiting)
-                outcomes += made
-                for outcome in made:
-                    self._pace.note(outcome)
-                    self._told(outcome)
+                bundle = running.pop(future)
+                try:
+                    outcomes += self._noted(future.result())
+                except WorkerDiedError:
+                    suspects += [[work] for work in bundle]
+            if not running and not waiting and suspects and not self._stopping.is_set():
+                outcomes += self._noted(self._alone(job, suspects.popleft()))
         return outcomes
+
+    def _noted(self, made: list[Outcome]) -> list[Outcome]:
+        for outcome in made:
+            self._pace.note(outcome)
+            self._told(outcome)
+        return made
 
     def _next(self, waiting: "deque[Chain]", at_once: int) -> list[Work]:
         """The works of the next bundle: whole chains, where it is to have more than one."""
@@ -68,18 +78,18 @@ class Lane:
             works += waiting.popleft()
         return works
 
-    def _ended(
-        self, future: "Future[list[Outcome]]", bundle: list[Work], waiting: "deque[Chain]"
-    ) -> list[Outcome]:
+    def _alone(self, job: Job, suspect: Chain) -> list[Outcome]:
+        """Try works on which workers died once more, with no other of this lane beside them."""
         try:
-            return future.result()
+            return self._pool.submit(job, suspect).result()
         except WorkerDiedError as e:
-            if len(bundle) > 1:  # one of them it was; the others deserve better
-                waiting.extendleft([work] for work in reversed(bundle))
-                return []
-            (work,) = bundle
-            why = ShardError(
-                f"worker_died: workers died at {work.step} {work.key} again and again ({e});"
-                " give them more memory, or take the shard out"
-            )
-            return [Outcome(work=work, error=why)]
+            return [
+                Outcome(
+                    work=work,
+                    error=ShardError(
+                        f"workers died at {work.step} {work.key} again and again ({e}); give them"
+                        " more memory, or take the shard out of the inputs"
+                    ),
+                )
+                for work in suspect
+            ]

@@ -1,0 +1,148 @@
+"""A real cluster of two processes: works that end, fail, and kill the process they run in."""
+
+import errno
+import os
+import signal
+import threading
+
+import pytest
+
+from flows.pools import dask
+from flows.pools.dask import dask_pool
+from flows.pools.lane import Lane
+from flows.pools.pace import Pace
+from flows.pools.threads import thread_pool
+from pipelines.atomic import write_json
+from pipelines.errors import ConfigError, InputError, ShardError
+from pipelines.job import Done, Job, Work
+
+N = 12
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with dask_pool(None, 2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def job(tmp_path):
+    job = Job(out=tmp_path / "run", identity="x")
+    write_json(job.manifest, {})
+    return job
+
+
+def tried(job, key):
+    path = job.out / "tried" / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as f:
+        f.write(f"{os.getpid()}\n")
+
+
+def fine(job, key):
+    tried(job, key)
+    return Done(facts={"key": key})
+
+
+def wrong(job, key):
+    tried(job, key)
+    if key == "05":
+        raise InputError("docs.jsonl: truncated", cause="truncated_gzip")
+    return Done()
+
+
+def deadly(job, key):
+    tried(job, key)
+    if key == "05":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Done()
+
+
+def unlucky(job, key):
+    """Its process is killed the first time, as when a node is lost."""
+    tried(job, key)
+    if key == "05" and len((job.out / "tried" / key).read_text().split()) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Done()
+
+
+def full(job, key):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class UnsendableError(Exception):
+    def __reduce__(self):
+        raise TypeError("not to be pickled")
+
+
+def strange(job, key):
+    raise UnsendableError(f"at {key}")
+
+
+def run(pool, job, call, n=N):
+    """All works in bundles of some; how they ended, by key."""
+    works = [
+        Work(step="s", key=f"{i:02d}", inputs="i", call=call, args=(f"{i:02d}",)) for i in range(n)
+    ]
+    told = []
+    pace = Pace(0.5)
+    outcomes = Lane(pool, pace, told.append, threading.Event()).run(job, [[w] for w in works])
+    assert sorted(o.work.key for o in told) == [w.key for w in works]
+    return {o.work.key: o for o in outcomes}
+
+
+def test_all_works_are_done_once_by_other_processes(cluster, job):
+    outcomes = run(cluster, job, fine)
+    assert [outcomes[k].receipt.facts["key"] for k in sorted(outcomes)] == sorted(outcomes)
+    by = [path.read_text().split() for path in (job.out / "tried").iterdir()]
+    assert len(by) == N
+    assert {len(pids) for pids in by} == {1}
+    assert str(os.getpid()) not in {pid for pids in by for pid in pids}
+
+
+def test_a_work_that_fails_fails_alone(cluster, job):
+    outcomes = run(cluster, job, wrong)
+    failed = {k: o.error for k, o in outcomes.items() if o.error}
+    assert list(failed) == ["05"]
+    assert isinstance(failed["05"], InputError)
+    assert failed["05"].cause == "truncated_gzip"
+
+
+def test_a_work_that_kills_every_worker_is_named_and_the_rest_is_done(cluster, job):
+    outcomes = run(cluster, job, deadly)
+    failed = {k: str(o.error) for k, o in outcomes.items() if o.error}
+    assert list(failed) == ["05"]
+    assert "workers died at s 05 again and again" in failed["05"]
+
+
+def test_what_a_lost_worker_was_at_is_done_by_another(cluster, job):
+    outcomes = run(cluster, job, unlucky)
+    assert all(o.receipt for o in outcomes.values())
+
+
+def test_a_full_disk_ends_the_run(cluster, job):
+    with pytest.raises(ConfigError, match="No space left"):
+        run(cluster, job, full)
+
+
+@pytest.mark.parametrize("pool", ["threads", "dask"])
+def test_an_error_that_cannot_be_sent_is_told_in_words(cluster, job, pool):
+    with thread_pool(2) as threads:
+        outcomes = run(threads if pool == "threads" else cluster, job, strange, n=1)
+    error = outcomes["00"].error
+    assert isinstance(error, ShardError)
+    assert str(error) == "UnsendableError: at 00"
+
+
+def test_a_worker_that_does_not_see_the_run_directory_says_so(cluster, tmp_path):
+    with pytest.raises(ConfigError, match=r"does not see .*/gone; put --out on a file system"):
+        run(cluster, Job(out=tmp_path / "gone", identity="x"), fine, n=1)
+
+
+def test_no_scheduler_is_one_line(monkeypatch):
+    monkeypatch.setattr(dask, "CONNECT_S", 2)
+    with (
+        pytest.raises(ConfigError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"),
+        dask_pool("tcp://127.0.0.1:1", None),
+    ):
+        pass
