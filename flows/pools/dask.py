@@ -129,5 +129,5 @@ def _local(wanted: int | None) -> LocalCluster:
         processes=True,
         host=LOOPBACK,
         dashboard_address=f"{LOOPBACK}:0",
-        silence_logs=False,
+        silence_logs=logging.CRITICAL,
     )
