@@ -1,7 +1,6 @@
 """From verified edges to clusters of near-duplicates."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -9,36 +8,69 @@ import numpy.typing as npt
 from dedup.arrays import read_only
 from dedup.kernels import cluster as kernels
 
+WORD_BITS = 64
 
-class Forest:
-    """Documents joined by edges, as they come: what was joined before need not be kept.
 
-    Memory: 8 bytes a document.
+class Touched:
+    """The rows that edges name, of very many: what is known of a row needs memory for these alone.
+
+    Memory: 3 bits for each row of the corpus.
     """
 
     def __init__(self, n_docs: int) -> None:
-        self._parents = np.arange(n_docs, dtype=np.int64)
+        self.n_docs = n_docs
+        self.bits = np.zeros(n_docs // WORD_BITS + 1, np.uint64)
 
-    def join(self, edges: npt.NDArray[np.integer[Any]]) -> None:
-        """Join the two rows of each of (n_edges, 2) edges.
+    def mark(self, edges: npt.NDArray[np.uint32]) -> None:
+        """Mark the rows of (n_edges, 2) edges.
 
         Raises:
             IndexError: an edge names a row that is not one of the documents.
         """
-        if not len(edges):
-            return
-        n_docs = len(self._parents)
-        if edges.min() < 0 or edges.max() >= n_docs:
-            raise IndexError(
-                f"edges name rows {edges.min()} to {edges.max()}, there are {n_docs} rows"
-            )
-        left, right = (edges[:, side].astype(np.int64, copy=False) for side in (0, 1))
-        kernels.unite(read_only(left), read_only(right), self._parents)
+        if len(edges) and edges.max() >= self.n_docs:
+            raise IndexError(f"edges name row {edges.max()}, there are {self.n_docs} rows")
+        kernels.mark(read_only(edges.reshape(-1)), self.bits)
 
-    def labels(self) -> npt.NDArray[np.int64]:
-        """(n_docs,) the lowest row number of each row's cluster; a view, not a copy."""
+    @property
+    def n(self) -> int:
+        return int(np.bitwise_count(self.bits).sum(dtype=np.int64))
+
+    def rows(self) -> npt.NDArray[np.uint32]:
+        """(n,) the rows marked, ascending."""
+        out = np.empty(self.n, np.uint32)
+        kernels.marked(read_only(self.bits), out)
+        return out
+
+
+class Forest:
+    """Rows joined by edges, as they come; only rows that were marked before can be joined.
+
+    Memory: 8 bytes for each of these, and what `Touched` takes.
+    """
+
+    def __init__(self, touched: Touched) -> None:
+        counts = np.bitwise_count(touched.bits)
+        self._bits = touched.bits
+        self._before = np.cumsum(counts, dtype=np.uint32) - counts
+        self.rows = touched.rows()
+        self._parents = np.arange(len(self.rows), dtype=np.uint32)
+
+    def join(self, edges: npt.NDArray[np.uint32]) -> None:
+        """Join the two rows of each of (n_edges, 2) edges."""
+        left, right = (read_only(edges[:, side]) for side in (0, 1))
+        bits, before = read_only(self._bits), read_only(self._before)
+        kernels.unite_marked(left, right, bits, before, self._parents)
+
+    def trees(self, at_once: int) -> Iterator[npt.NDArray[np.uint32]]:
+        """(n, 2) each row that is not the lowest of its tree, ascending, and that which is.
+
+        at_once: rows looked at for each.
+        """
         kernels.flatten(self._parents)
-        return self._parents
+        for start in range(0, len(self.rows), at_once):
+            lowest = self._parents[start : start + at_once]
+            other = np.flatnonzero(lowest != np.arange(start, start + len(lowest)))
+            yield np.column_stack([self.rows[other + start], self.rows[lowest[other]]])
 
 
 def clusters(n_docs: int, edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -55,9 +87,13 @@ def clusters(n_docs: int, edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
     Raises:
         IndexError: an edge names a row that is not one of `n_docs`.
     """
-    forest = Forest(n_docs)
-    forest.join(edges)
-    return forest.labels()
+    if len(edges) and (edges.min() < 0 or edges.max() >= n_docs):
+        raise IndexError(f"edges name rows {edges.min()} to {edges.max()}, there are {n_docs} rows")
+    parents = np.arange(n_docs, dtype=np.int64)
+    left, right = (edges[:, side].astype(np.int64, copy=False) for side in (0, 1))
+    kernels.unite(read_only(left), read_only(right), parents)
+    kernels.flatten(parents)
+    return parents
 
 
 def merge_edges(bands: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -94,16 +130,3 @@ def _packed(pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     higher = pairs.max(axis=1).astype(np.uint64)
     packed: npt.NDArray[np.uint64] = lower << np.uint64(32) | higher
     return packed
-
-
-def cluster_sizes(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """Count the documents of each cluster.
-
-    labels: (n_docs,), as `clusters` makes them.
-
-    Returns:
-        (n_docs,) uint32: at the first row of a cluster its size, elsewhere 0.
-    """
-    sizes = np.zeros(len(labels), np.uint32)
-    kernels.cluster_sizes(read_only(labels), sizes)
-    return sizes

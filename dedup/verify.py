@@ -1,6 +1,7 @@
 """From buckets of rows that share a band key to edges: the pairs whose signatures agree."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +70,32 @@ def verified_edges(
             out,
         )
         yield out[:n]
+
+
+def cut_large(buckets: Buckets, most: int) -> Iterator[Buckets]:
+    """The buckets, those of more than `most` rows in pieces, which have the same candidate pairs.
+
+    A later piece begins with the rows that its rows are compared with, so that edges between these
+    may come again.
+
+    most: above 2 * MAX_BUCKET, for a piece of no more than MAX_BUCKET would have all of its pairs.
+    """
+    members, ends = buckets
+    begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
+    done = 0
+    for large in np.flatnonzero(ends - begins > most).tolist():
+        if done < large:
+            yield Buckets(members[begins[done] : begins[large]], ends[done:large] - begins[done])
+        rows = members[begins[large] : ends[large]]
+        n_pieces = -(-len(rows) // most)
+        cuts = [len(rows) * piece // n_pieces for piece in range(n_pieces + 1)]
+        for start, stop in pairwise(cuts):
+            context = rows[:FIRST_ROWS], rows[start - PREVIOUS_ROWS : start]
+            here = np.concatenate((*context, rows[start:stop])) if start else rows[:stop]
+            yield Buckets(here, np.array([len(here)]))
+        done = large + 1
+    if done < len(ends):
+        yield Buckets(members[begins[done] :], ends[done:] - begins[done])
 
 
 def least_equal(num_perm: int, verify: float) -> int:

@@ -19,6 +19,7 @@ from pipelines.contamination.analysis import Analysis
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.contamination.counts import count_corpus, ignored_grams
 from pipelines.contamination.summary import summarize
+from pipelines.corpus import Corpus
 from pipelines.decontaminate import Decontaminate
 from pipelines.duplicates import read_duplicates
 from pipelines.job import Done
@@ -29,9 +30,7 @@ from pipelines.sidecar import open_arrow
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
-def find_ignored(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
-) -> Done:
+def find_ignored(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
     """Count n-grams over the corpus, write those that count for nothing, and what was found.
 
     steps: those behind the pass, this one last: documents that the others drop are not counted.
@@ -39,11 +38,13 @@ def find_ignored(
     step = steps[-1]
     assert isinstance(step, Decontaminate)
     index = BenchmarkIndex.load(job.index, step)
-    founds = (found for key in shards for found in surviving(job, pass_index, steps, key))
+    corpus = Corpus(job, pass_index, steps)
+    keys = list(corpus.shard_keys())
+    founds = (found for key in keys for found in surviving(job, pass_index, steps, key))
     counts = count_corpus(founds, len(index.ngrams.hashes))
     ignored = ignored_grams(index, counts)
     analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
-    for key in shards:
+    for key in keys:
         for found in surviving(job, pass_index, steps, key):
             analysis.add(found)
     paths = job.ignored(pass_index), job.contamination(pass_index)

@@ -1,11 +1,11 @@
-"""Keys of a whole corpus in parts that fit into memory: a range of keys at a time.
+"""Keys of many rows in parts that fit into memory: a range of keys at a time.
 
-The key sidecars are mapped, and read once for each part: with the budget of a usual machine
+Files of keys are mapped, and read once for each part: with the budget of a usual machine
 a few times over, where keys written anew by part would be written once and read twice.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -62,40 +62,56 @@ class Within(NamedTuple):
         return shifted.astype(np.int64)
 
 
-class KeyColumn(NamedTuple):
-    """A column of keys of all rows, those that are `wanted`.
+class Keys(Protocol):
+    """Keys of rows, to be gone through more than once.
 
-    wanted: of a batch's first row and its keys, which are wanted.
+    n: no fewer than there are.  shape: of a key: () or (2,).
     """
 
-    rows: Rows
-    name: str
-    wanted: Callable[[int, npt.NDArray[Any]], npt.NDArray[np.bool_]]
+    n: int
+    shape: tuple[int, ...]
 
-    def batches(self) -> Iterator[tuple[int, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]]:
-        """First row, keys (n, n_words), and which are wanted, of each batch."""
-        for b, start in self.rows.walk():
-            keys = self.rows.values(b, self.name)
-            keep = self.wanted(start, keys)
-            yield start, keys.reshape(len(keys), -1), keep
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of a key: () or (2,)."""
-        return self.rows.values(0, self.name).shape[1:] if self.rows.batches else ()
+    def batches(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]]:
+        """(n,) rows, ascending over all batches, and (n, n_words) keys."""
 
 
-def parts(column: KeyColumn, room: Room) -> Iterator[Part]:
+class KeyColumn:
+    """A column of keys of all rows, those that are `wanted`."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        name: str,
+        wanted: Callable[[int, npt.NDArray[Any]], npt.NDArray[np.bool_]],
+        shape: tuple[int, ...],
+    ) -> None:
+        """wanted: of a batch's first row and its keys, which are wanted."""
+        self._rows, self._name, self._wanted = rows, name, wanted
+        self.n, self.shape = rows.n, shape
+
+    def batches(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]]:
+        for batch in self._rows.walk():
+            keys = batch.values(self._name)
+            here = np.flatnonzero(self._wanted(batch.start, keys))
+            yield (here + batch.start).astype(np.uint32), words(keys[here])
+
+
+def words(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """(n, n_words) of (n,) keys, or of those already."""
+    return keys[:, None] if keys.ndim == 1 else keys
+
+
+def parts(column: Keys, room: Room) -> Iterator[Part]:
     """The rows of a key column a range of keys at a time, in order of the keys' prefixes.
 
     A prefix that many rows share is told apart further, until it is a single key.
     """
     n_words = column.shape[0] if column.shape else 1
     whole = Within(0, np.zeros(n_words, np.uint64))
-    yield from _parts(column, room, whole, prefix_bits(column.rows.n))
+    yield from _parts(column, room, whole, prefix_bits(column.n))
 
 
-def _parts(column: KeyColumn, room: Room, within: Within, bits: int) -> Iterator[Part]:
+def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part]:
     counts = _counts(column, within, bits)
     cut = ranges_within(counts, room.budget, per_row=room.per_row, per_largest=room.per_largest)
     for lo, hi in cut:
@@ -119,17 +135,17 @@ def _deeper(within: Within, bits: int, prefix: int) -> Within:
     return Within(within.n_bits + bits, key)
 
 
-def _counts(column: KeyColumn, within: Within, bits: int) -> npt.NDArray[np.int64]:
+def _counts(column: Keys, within: Within, bits: int) -> npt.NDArray[np.int64]:
     """(2**bits,) rows of each prefix."""
     counts = np.zeros(1 << bits, np.int64)
-    for _, keys, keep in column.batches():
-        prefix = within.next_bits(keys, bits)[keep & within.holds(keys)]
+    for _, keys in column.batches():
+        prefix = within.next_bits(keys, bits)[within.holds(keys)]
         counts += np.bincount(prefix, minlength=len(counts))
     return counts
 
 
 def _read(
-    column: KeyColumn,
+    column: Keys,
     within: Within,
     bits: int,
     lo: int,
@@ -142,10 +158,10 @@ def _read(
     rows = np.empty(n, np.uint32)
     found = np.empty((1 if all_equal else n, len(within.key)), np.uint64)
     at = 0
-    for start, keys, keep in column.batches():
+    for numbers, keys in column.batches():
         prefix = within.next_bits(keys, bits)
-        here = np.flatnonzero(keep & within.holds(keys) & (prefix >= lo) & (prefix < hi))
-        rows[at : at + len(here)] = here + start
+        here = np.flatnonzero(within.holds(keys) & (prefix >= lo) & (prefix < hi))
+        rows[at : at + len(here)] = numbers[here]
         if all_equal:
             found[: len(here)] = keys[here[:1]]
         else:

@@ -1,42 +1,27 @@
 """The phases of preparing a corpus.
 
-index? ─ pass 0 ─ exact ─ bands ─ near ─ decontaminate ─ pass 1 ─ … ─ dataset files ─ dataset state
+index? ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ dataset files ─ dataset state
+
+What is corpus-wide: see `pipelines.spill_phases`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.config import Config
 from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
 from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.drive import Finished, Phases, do_phase
-from pipelines.duplicates import find_exact, find_near
-from pipelines.edges import find_edges
-from pipelines.ignored import find_ignored
 from pipelines.job import Done, Phase, Work
+from pipelines.kept_keys import index_phase
 from pipelines.passes import Pass, decontamination, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of, valid_receipt
-from pipelines.recipe import step_name
-from pipelines.repeats.count import find_repeats
-from pipelines.repeats.near import find_near_images
-from pipelines.repeats.same import find_same
-from pipelines.repeats.steps import SAME, NearImages, RepeatedImages, RepeatedParagraphs
 from pipelines.shard import Plan
 from pipelines.shard_pass import run_pass
+from pipelines.spill_phases import corpus_wide
 from pipelines.token_shards import splits
 from pipelines.token_span import TokenShard
-
-FINDERS: dict[type[Config], Callable[..., Done]] = {
-    ExactDedup: find_exact,
-    NearDedup: find_near,
-    RepeatedImages: find_repeats,
-    RepeatedParagraphs: find_repeats,
-    NearImages: find_near_images,
-    Decontaminate: find_ignored,
-}
 
 
 @dataclass(kw_only=True)
@@ -69,9 +54,10 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
         made = yield from do_phase(Phase(name=_pass_name(part), works=tuple(works)), finished)
         shards = [shard for shard in shards if shard.key in made]
         if part.after:
-            found = yield from _corpus_wide(job, part, [made[s.key] for s in shards], finished)
+            found = yield from corpus_wide(job, part, [made[s.key] for s in shards], finished)
             upstream = {s.key: digest_of([made[s.key].digest, found]) for s in shards}
     yield from _lay_out(job, [made[s.key] for s in shards], finished)
+    yield from do_phase(index_phase(job, finished), finished)
     return finished
 
 
@@ -91,50 +77,6 @@ def index_benchmarks(job: PrepareJob, step: Decontaminate) -> Done:
     """Read the benchmarks and index their n-grams."""
     index = BenchmarkIndex.build(step)
     return Done(files=index.save(job.index), facts={"benchmarks": list(index.benchmarks)})
-
-
-def _corpus_wide(
-    job: PrepareJob, part: Pass, made: Sequence[Receipt], finished: Finished
-) -> Phases[str]:
-    """The corpus-wide steps behind a pass; return a digest of all they found."""
-    keys = tuple(receipt.key for receipt in made)
-    inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
-    args = (part.index, part.after, keys)
-    for step in part.after:
-        if isinstance(step, NearDedup):
-            found = yield from _bands(part, step, inputs, args, finished)
-            inputs = digest_of([inputs, *(r.digest for r in found.values())])
-        call, more = _finder(step)
-        name = f"{step_name(step)}-{part.index}"
-        works = [Work(step=name, key="all", inputs=inputs, call=call, args=(*args, *more))]
-        phase = Phase(name=step_name(step), works=tuple(works), whole=True)
-        found = yield from do_phase(phase, finished)
-        inputs = digest_of([inputs, *(r.digest for r in found.values())])
-    return inputs
-
-
-def _finder(step: Config) -> tuple[Callable[..., Done], tuple[Config, ...]]:
-    """What does the corpus-wide work of a step, and what it is told beside the rest."""
-    if isinstance(step, SAME):
-        return find_same, (step,)
-    return FINDERS[type(step)], ()
-
-
-def _bands(
-    part: Pass, step: NearDedup, inputs: str, args: tuple[object, ...], finished: Finished
-) -> Phases[dict[str, Receipt]]:
-    """The pairs of near duplicates, a work for each band."""
-    works = [
-        Work(
-            step=f"bands-{part.index}",
-            key=f"band-{band:02d}",
-            inputs=inputs,
-            call=find_edges,
-            args=(*args, band),
-        )
-        for band in range(step.lsh().bands)
-    ]
-    return (yield from do_phase(Phase(name="bands", works=tuple(works), whole=True), finished))
 
 
 def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:

@@ -35,7 +35,7 @@ class Closure:
     """Clusters grown from drawn rows until they are whole, or memory or walks run out."""
 
     def __init__(self, rows: Rows, drawn: I64, step: NearDedup, units: I64) -> None:
-        """units: (n_batches,) what each batch of the rows is of."""
+        """units: (n_shards,) what each shard of the rows is of."""
         self._rows, self._drawn, self._units = rows, drawn, units
         self._bands = step.lsh().bands
         self._least = least_equal(step.num_perm, step.verify)
@@ -92,11 +92,12 @@ class Closure:
         table = _Table(self._keys_of(rows), self._rows.take("signature", rows), self._least)
         met = _Met()
         alike = np.zeros(len(frontier), np.int64)
-        for b, start in self._rows.walk():
-            keys = np.column_stack([self._rows.values(b, c) for c in self._columns()])
-            docs, nodes = table.alike(keys, self._rows.values(b, "signature"))
+        for batch in self._rows.walk():
+            keys = np.column_stack([batch.values(c) for c in self._columns()])
+            docs, nodes = table.alike(keys, batch.values("signature"))
             np.add.at(alike, nodes, 1)
-            met.add(idents(keys)[docs], start + docs, nodes, int(self._units[b]))
+            unit = int(self._units[batch.shard])
+            met.add(idents(keys)[docs], batch.start + docs, nodes, unit)
         if not self._edges:
             self._alike[frontier] = alike
         self._join(frontier, met)

@@ -32,7 +32,7 @@ from pipelines.keys import key_parameters
 from pipelines.recipe import step_name
 from pipelines.repeats.keys import has_key
 from pipelines.repeats.steps import SAME, RepeatedImages
-from pipelines.sidecar import Rows, corpus_rows, open_arrow
+from pipelines.sidecar import Rows, counted_rows, open_arrow
 
 I64 = npt.NDArray[np.int64]
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
@@ -99,8 +99,8 @@ def count_copies(
     keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
         given, each is a unit.  read_frac: of the inputs that was read.
     """
-    rows = corpus_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
-    ends = corpus_rows([job.ends(key) for key in keys], {})
+    rows = counted_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
+    ends = counted_rows([job.ends(key) for key in keys], {})
     certain = longest_rows(ends, job.measuring.probes)
     drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
     columns: dict[str, npt.NDArray[Any]] = {
@@ -109,11 +109,10 @@ def count_copies(
         **_named(taken(ends, drawn), "own."),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
-    of_batch = np.repeat(of_part, np.diff(rows.shard_batches))
     files = [job.probes]
     is_whole = read_frac >= 1
     finders = job.finders if is_whole else repeats_first(job.finders)
-    found_by = _all_copies(rows, drawn, finders, of_batch)
+    found_by = _all_copies(rows, drawn, finders, of_part)
     facts: dict[str, Any] = {"corpus_docs": rows.n, "steps": list(found_by)}
     last = list(found_by.values())[-1]["first"] if found_by else drawn
     columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
@@ -132,7 +131,7 @@ def count_copies(
         columns |= {f"{step}.{name}": found[name] for name in FOUND}
     _write(job.probes, columns)
     if job.dedup and all(isinstance(step, ExactDedup) for step in job.finders):
-        sampled = sample_keys(rows, of_batch)
+        sampled = sample_keys(rows, of_part)
         _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
         facts["share"] = sampled.share
         files.append(job.clusters)
@@ -196,12 +195,12 @@ def longest_rows(ends: Rows, n_probes: int) -> I64:
     """
     if ends.n <= n_probes:
         return np.zeros(0, np.int64)
-    total = sum(int(ends.values(b, "text_bytes").sum()) for b, _ in ends.walk())
+    total = sum(int(batch.values("text_bytes").sum()) for batch in ends.walk())
     rows, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for b, start in ends.walk():
-        here = ends.values(b, "text_bytes")
+    for batch in ends.walk():
+        here = batch.values("text_bytes")
         long = np.flatnonzero(here * n_probes > total)
-        rows.append(start + long)
+        rows.append(batch.start + long)
         lengths.append(here[long])
     found, size = np.concatenate(rows), np.concatenate(lengths)
     return np.sort(found[np.argsort(-size, kind="stable")[: n_probes // 2]])

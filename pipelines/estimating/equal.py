@@ -15,7 +15,7 @@ def equal_keys(
 ) -> tuple[I64, I64, I64]:
     """Of each row drawn: how many rows have its key, the one that is kept, units they are in.
 
-    units: (n_batches,) what each batch is of, ascending.  column: of keys, pairs of uint64.
+    units: (n_shards,) what each shard is of, ascending.  column: of keys, pairs of uint64.
     keep: the "first" of them, or the "last".
     """
     if not len(drawn):
@@ -27,19 +27,19 @@ def equal_keys(
     kept = np.full(len(wanted), rows.n if keep == "first" else -1, np.int64)
     settle = np.minimum if keep == "first" else np.maximum
     spans, latest = counts.copy(), np.full(len(wanted), -1)
-    for b, start in rows.walk():
-        here = rows.values(b, column)
+    for batch in rows.walk():
+        here = batch.values(column)
         near = np.minimum(np.searchsorted(halves, here[:, 0]), len(halves) - 1)
         maybe = np.flatnonzero(halves[near] == here[:, 0])
         pairs = _as_pairs(here[maybe])
         at = np.minimum(np.searchsorted(wanted, pairs), len(wanted) - 1)
         same = wanted[at] == pairs
         np.add.at(counts, at[same], 1)
-        settle.at(kept, at[same], start + maybe[same])
+        settle.at(kept, at[same], batch.start + maybe[same])
         new = np.unique(at[same])
-        new = new[latest[new] != units[b]]
+        new = new[latest[new] != units[batch.shard]]
         spans[new] += 1
-        latest[new] = units[b]
+        latest[new] = units[batch.shard]
     return counts[place], kept[place], spans[place]
 
 

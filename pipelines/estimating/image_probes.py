@@ -22,7 +22,7 @@ from pipelines.estimating.job import MeasureJob
 from pipelines.images.edit import BREAK
 from pipelines.repeats.keys import has_key
 from pipelines.repeats.steps import RepeatedImages
-from pipelines.sidecar import Rows, corpus_rows
+from pipelines.sidecar import Rows, counted_rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
@@ -71,13 +71,13 @@ def count_images(
     keys: of the parts that were read.  kept_ids: documents that are left in their place.
     units: (n_parts,) what each is of.
     """
-    rows, step = corpus_rows([job.images(key) for key in keys], {}), job.repeated_images
+    rows, step = counted_rows([job.images(key) for key in keys], {}), job.repeated_images
     wanted = np.union1d(doc_ids, kept_ids)
     made = probe_images(
         rows,
         wanted,
         step,
-        units=np.repeat(units, np.diff(rows.shard_batches)),
+        units=units,
         read_frac=read_frac,
         behind=step is not None and job.finders.index(step) > 0,
     )
@@ -101,7 +101,7 @@ def probe_images(
 ) -> pa.RecordBatch:
     """Rows of PROBED_IMAGES, in order.
 
-    rows: of IMAGES.  doc_ids: of the documents drawn, ascending.  units: (n_batches,).
+    rows: of IMAGES.  doc_ids: of the documents drawn, ascending.  units: (n_shards,).
     read_frac: of the inputs that was read.
     behind: the step comes when duplicates are gone already, of which the images count here: then
         what it takes out is taken out perhaps.
@@ -140,13 +140,13 @@ def _too_many(counts: I64, more_than: int, read_frac: float) -> tuple[BoolArray,
 def _of_documents(rows: Rows, doc_ids: U64) -> tuple[I64, pa.RecordBatch]:
     """The rows that are images of the documents, and these rows of IMAGES."""
     there, own = [np.zeros(0, np.int64)], [pa.RecordBatch.from_pylist([], schema=IMAGES)]
-    for b, start in rows.walk():
-        ids = rows.values(b, "doc_id")
+    for batch in rows.walk():
+        ids = batch.values("doc_id")
         at = np.minimum(np.searchsorted(doc_ids, ids), len(doc_ids) - 1)
         here = np.flatnonzero(doc_ids[at] == ids) if len(doc_ids) else np.zeros(0, np.int64)
         if len(here):
-            there.append(start + here)
-            own.append(rows.batches[b].take(pa.array(here)))
+            there.append(batch.start + here)
+            own.append(batch.rows.take(pa.array(here)))
     return np.concatenate(there), pa.concat_batches(own)
 
 

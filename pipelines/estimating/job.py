@@ -143,6 +143,19 @@ def open_measuring(out: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
     return MeasureJob(out=folder, recipe=recipe, identity=digest, measuring=measuring)
 
 
+def check_alone(recipe: Recipe) -> None:
+    """Refuse a recipe that stands against earlier runs.
+
+    Raises:
+        ConfigError: names the way out.
+    """
+    if recipe.against:
+        raise ConfigError(
+            "against: what inputs have in common with earlier runs is not predicted;"
+            " --set against=[] measures the inputs alone, of which a run keeps no more"
+        )
+
+
 def check_one_pass(recipe: Recipe) -> None:
     """Refuse a recipe whose duplicates are looked for in two places.
 

@@ -110,7 +110,7 @@ class Sampled:
 def sample_keys(rows: Rows, units: I64, *, most: int = MOST_KEYS) -> Sampled:
     """Walk over the digests of all rows, twice where there are more than `most` keys.
 
-    units: (n_batches,) what each batch is of, ascending.
+    units: (n_shards,) what each shard is of, ascending.
     """
     kept, found, halvings = _none(), heavy(MOST_GIANTS), 0
     for keys, at, unit in _blocks(rows, units):
@@ -152,13 +152,13 @@ def _blocks(rows: Rows, units: I64) -> Iterator[tuple[U64, I64, int]]:
     """Keys and rows of batches together, each block of one unit."""
     held: list[U64] = []
     start, n, unit = 0, 0, -1
-    for b, first in rows.walk():
-        if n and (units[b] != unit or n >= AT_ONCE):
+    for batch in rows.walk():
+        if n and (units[batch.shard] != unit or n >= AT_ONCE):
             yield np.concatenate(held), start + np.arange(n), unit
             held, n = [], 0
         if not n:
-            start, unit = first, int(units[b])
-        held.append(hashed(rows.values(b, "digest")))
+            start, unit = batch.start, int(units[batch.shard])
+        held.append(hashed(batch.values("digest")))
         n += len(held[-1])
     if n:
         yield np.concatenate(held), start + np.arange(n), unit

@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from dedup.verify import ALL_PAIRS
 from pipelines.dedup_steps import NearDedup
-from pipelines.edges import EDGES, EDGES_AT_ONCE
+from pipelines.edges import EDGES
 from pipelines.estimate.drawn import Drawn
 from pipelines.estimating.blocks import between
 from pipelines.estimating.copies import Probed
+from pipelines.forest import PAIRS_AT_ONCE
+from pipelines.spill_rows import range_bits
 
 EDGE_BYTES = 4 + 4
 # bands that a pair meets in where it is only just taken for alike: 14 * 0.7^8 of 14, and 1 at least
@@ -34,7 +36,8 @@ def edge_bytes(step: NearDedup, probed: Probed, docs: Drawn) -> Drawn:
     per_doc = between(max(least, 1e-12), most * bands, order=3, value=value)
     head, batch = _head_bytes(0), _head_bytes(1) - _head_bytes(0)
     edges = docs * per_doc
-    return edges * (EDGE_BYTES + batch / EDGES_AT_ONCE) + float(bands * head)
+    files = bands << range_bits(int(docs.value))
+    return edges * (EDGE_BYTES + batch / PAIRS_AT_ONCE) + float(files * head)
 
 
 def _pairs_per_doc(probed: Probed) -> tuple[float, float, float]:

@@ -29,8 +29,9 @@ from pipelines.estimating.removed import removed_bytes
 from pipelines.estimating.sample import Sample
 from pipelines.estimating.scan import KEYS, READ, TOKENIZE
 from pipelines.estimating.scanned import Scanned
-from pipelines.estimating.scratch import Written, clustering_memory_bytes, files_of, stored_of
+from pipelines.estimating.scratch import Written, files_of, stored_of
 from pipelines.estimating.seconds import Seconds
+from pipelines.estimating.spilled import clustering_memory_bytes
 from pipelines.ledger import StageStats
 from pipelines.passes import passes
 from pipelines.receipt import Receipt
@@ -231,6 +232,7 @@ class Glue:
             removed=self._removed(prediction),
             width=width,
             reach=self._reach(prediction),
+            left=prediction.docs,
             of_images=self._image_folders(prediction),
         )
         return stored_of(self._job, self._plan, written)

@@ -18,6 +18,7 @@ from pipelines.estimating.copies import read_copies
 from pipelines.estimating.job import (
     MeasureJob,
     Measuring,
+    check_alone,
     check_one_pass,
     open_measuring,
     scratch_of,
@@ -46,8 +47,12 @@ class Outcome(NamedTuple):
     finished: Measured
 
 
-def measure_corpus(measuring: Measuring, out: Path, execute: Execute) -> Outcome:
+def measure_corpus(
+    measuring: Measuring, out: Path, execute: Execute, plan: Plan | None = None
+) -> Outcome:
     """Predict a run, and write the estimate to `out`.
+
+    plan: of the run itself, where the caller has made it already.
 
     Stopped, the same command continues from the folder beside `out`, which goes at the end.
 
@@ -55,7 +60,7 @@ def measure_corpus(measuring: Measuring, out: Path, execute: Execute) -> Outcome
         ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
         LedgerError: documents or bytes do not add up.
     """
-    plan = plan_run(measuring.recipe)
+    plan = plan or plan_run(measuring.recipe)
     sample = sample_of(measuring, plan)
     with opened(measuring, out, sample.plan) as job:
         finished = drive(job, phases(job, sample), execute)
@@ -95,6 +100,7 @@ def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
         raise ConfigError(f"{out}: is a folder; name the file, as --out estimate.json")
     check_apart(measuring.recipe.inputs, out)
     check_one_pass(measuring.recipe)
+    check_alone(measuring.recipe)
     with held(scratch_of(out)):
         job = open_measuring(out, measuring, plan)
         with parking(job.identity):
@@ -151,7 +157,7 @@ def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth
 
 def recipe_digest(recipe: Recipe) -> str:
     """By which a run knows the estimate that was made for it."""
-    return digest_of([json.dumps(recipe.identity(), sort_keys=True)])
+    return digest_of([json.dumps(recipe.identity(), sort_keys=True), *recipe.against])
 
 
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:

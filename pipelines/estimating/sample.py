@@ -74,7 +74,11 @@ def draw_sample(
     total = sum(shard.bytes for shard in plan.shards)
     part_bytes = min(max(total // PARTS, LEAST_PART_BYTES), recipe.shard_bytes)
     parts = plan_inputs(
-        recipe.inputs, part_bytes, limits=recipe.limits, images=recipe.images is not None
+        recipe.inputs,
+        part_bytes,
+        limits=recipe.limits,
+        images=recipe.images is not None,
+        html=recipe.html is not None,
     )
     sizes = np.array([part.bytes for part in parts.shards], np.float64)
     room = bytes_of("--budget", budget, float(sizes.sum()))

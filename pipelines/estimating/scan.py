@@ -154,8 +154,10 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
 
 
 def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.RecordBatch]:
-    images = job.recipe.images
-    batches = read_shard(part, limits=job.recipe.limits, run=job.identity, images=images)
+    recipe, images = job.recipe, job.recipe.images
+    batches = read_shard(
+        part, limits=recipe.limits, run=job.identity, images=images, html=recipe.html
+    )
     while True:
         started = time.thread_time()
         read = next(batches, None)

@@ -14,20 +14,14 @@ import pyarrow as pa
 from pipelines.config import Config
 from pipelines.dataset import dataset_schema
 from pipelines.dedup_steps import NearDedup
-from pipelines.duplicates import (
-    DUPLICATES,
-    EXACT_BYTES_PER_DOC,
-    EXACT_BYTES_PER_ROW,
-    NEAR_BYTES_PER_DOC,
-)
-from pipelines.edges import ROW_BYTES
+from pipelines.duplicates import DUPLICATES
 from pipelines.estimate.drawn import Drawn, exact
 from pipelines.estimating.blocks import between, blocks_of
 from pipelines.estimating.job import MeasureJob
+from pipelines.estimating.spilled import of_step
 from pipelines.keys import key_schema
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.recipe import step_name
-from pipelines.schema import DOCUMENT, ILLUSTRATED
 from pipelines.shard import Plan
 from pipelines.token_shards import splits, token_schema
 from sizing.corpus import DATASET, INPUTS
@@ -43,7 +37,7 @@ COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the pa
 class Written:
     """What decides how much a run writes.
 
-    docs, text_bytes: that duplicates are looked for among.
+    docs, text_bytes: that duplicates are looked for among.  left: documents, by step behind it.
     compressed_frac: bytes between two passes per text byte; None where there is one pass.
     docs_left, tokens: of the dataset.  row_bytes: of its rows besides their ids.
     edges: bytes; None where near duplicates are not looked for.  removed: bytes.
@@ -62,6 +56,7 @@ class Written:
     removed: Drawn
     width: int
     reach: Mapping[int, Drawn] = field(default_factory=dict)
+    left: Mapping[str, Drawn] = field(default_factory=dict)
     of_images: Mapping[str, Drawn] = field(default_factory=dict)
 
 
@@ -72,7 +67,7 @@ def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]
     for part in passes(job.recipe.steps):
         # what decontaminate leaves for further passes is left out
         if part.after and (part.index == 0 or images is not None):
-            made |= _of_pass(part, plan, written, DOCUMENT if images is None else ILLUSTRATED)
+            made |= _of_pass(part, plan, written, job.recipe.documents)
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
@@ -98,8 +93,14 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
     finders = duplicate_finders(part.after)
     if finders:
         made[f"{number}1-keys"] = heads(key_schema(finders), plan) + docs * key_bytes(finders)
+    there = docs
     for step in finders:
         name = step_name(step)
+        left = written.left.get(name, there)
+        for folder, size in of_step(step, there, left).items():
+            folder = f"{number}2-{folder}"
+            made[folder] = made[folder] + size if folder in made else size
+        there = left
         if name == "near" and written.edges is not None:
             made[f"{number}2-edges"] = written.edges * share
         folder = f"{number}{4 if name == 'near' else 3}-{name}"
@@ -135,20 +136,6 @@ def key_bytes(finders: Sequence[Config]) -> float:
         else:
             made += DIGEST_BYTES
     return made
-
-
-def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
-    """Peak RAM of the arrays of the corpus-wide steps: with less, keys are read in parts."""
-    if not job.dedup:
-        return None
-    wanted = []
-    for step in job.dedup:
-        if isinstance(step, NearDedup):
-            wanted.append(NEAR_BYTES_PER_DOC + job.measuring.cores * ROW_BYTES)
-        else:
-            wanted.append(EXACT_BYTES_PER_DOC + EXACT_BYTES_PER_ROW)
-    most, needed = job.recipe.run.memory_budget, docs * float(max(wanted))
-    return Drawn(min(needed.value, most), np.minimum(needed.draws, most))
 
 
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:

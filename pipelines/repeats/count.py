@@ -49,11 +49,9 @@ class Counts(NamedTuple):
     counts: Ints
 
 
-def find_repeats(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
-) -> Done:
+def find_repeats(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
     """Write which units of each shard are too frequent; steps: those behind the pass, this last."""
-    corpus, step = Corpus(job, pass_index, steps, shards), steps[-1]
+    corpus, step = Corpus(job, pass_index, steps), steps[-1]
     assert isinstance(step, Counted)
     rows = unit_rows(corpus, step)
     gone = gone_before(corpus, rows)
@@ -81,7 +79,7 @@ def _column(rows: Rows, name: str, gone: npt.NDArray[np.bool_] | None) -> KeyCol
         here = has_key(keys)
         return here if gone is None else here & ~gone[start : start + len(keys)]
 
-    return KeyColumn(rows, name, wanted)
+    return KeyColumn(rows, name, wanted, (2,))
 
 
 class _Counting:

@@ -3,8 +3,8 @@
 parts of keys ── RUN: batches of ascending rows ── Runs.between ── FOUND: a file for each shard
 """
 
+import mmap
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipelines.arrow_files import arrow_file
 from pipelines.corpus import Corpus
-from pipelines.sidecar import Rows, open_arrow
+from pipelines.sidecar import Rows, open_arrow, values
 
 # A row for each unit to be taken out; a batch for each of documents.
 FOUND = pa.schema(
@@ -80,17 +80,19 @@ def run_of(
 def write_found(corpus: Corpus, rows: Rows, runs: Runs) -> list[Path]:
     """Write what was found of every shard."""
     paths = []
-    for shard, (first, last) in enumerate(pairwise(rows.shard_batches.tolist())):
-        path = corpus.job.repeated(corpus.pass_index, corpus.shards[shard])
-        found = runs.between(int(rows.starts[first]), int(rows.starts[last]))
-        at = np.searchsorted(np.asarray(found["row"]), rows.starts[first : last + 1]).tolist()
+    for shard, key in enumerate(corpus.shard_keys()):
+        path = corpus.job.repeated(corpus.pass_index, key)
+        opened, first = rows.shard(shard), int(rows.starts[shard])
+        found = runs.between(first, first + opened.n)
+        cuts = np.searchsorted(np.asarray(found["row"]), first + opened.starts).tolist()
         with arrow_file(path, FOUND) as writer:
-            for b, start in rows.walk(np.arange(first, last)):
-                here = found.slice(at[b - first], at[b - first + 1] - at[b - first])
-                local = np.asarray(here["row"]).astype(np.int64) - start
-                names = [rows.values(b, name)[local] for name in ("doc_id", "number")]
+            for b, (batch, start) in enumerate(zip(opened.batches, opened.starts, strict=False)):
+                here = found.slice(cuts[b], cuts[b + 1] - cuts[b])
+                local = np.asarray(here["row"]).astype(np.int64) - first - start
+                names = [values(batch, name)[local] for name in ("doc_id", "number")]
                 columns = [*map(pa.array, names), *here.columns[1:]]
                 writer.write_batch(pa.record_batch(columns, schema=FOUND))
+        opened.mapped.madvise(mmap.MADV_DONTNEED)
         paths.append(path)
     return paths
 

@@ -20,11 +20,9 @@ AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more 
 LEAST_BYTES = 1 << 18  # besides
 
 
-def find_near_images(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], shards: tuple[str, ...]
-) -> Done:
+def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
     """Write which images of each shard look like another; steps: behind the pass, this last."""
-    corpus, step = Corpus(job, pass_index, steps, shards), steps[-1]
+    corpus, step = Corpus(job, pass_index, steps), steps[-1]
     assert isinstance(step, NearImages)
     rows = unit_rows(corpus, step)
     corpus.memory_left(step.name, rows.n, ROW_BYTES, least=LEAST_BYTES, of=unit_name(step))
@@ -50,11 +48,11 @@ def _hashes(
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
     """(n,) rows of images that have a hash, and their hashes."""
     there, hashes = [np.empty(0, np.uint32)], [np.empty(0, np.uint64)]
-    for b, start in rows.walk():
-        keys = rows.values(b, column)
+    for batch in rows.walk():
+        keys = batch.values(column)
         here = has_key(keys)
         if gone is not None:
-            here &= ~gone[start : start + len(keys)]
-        there.append((np.flatnonzero(here) + start).astype(np.uint32))
+            here &= ~gone[batch.start : batch.start + len(keys)]
+        there.append((np.flatnonzero(here) + batch.start).astype(np.uint32))
         hashes.append(keys[here, 0])
     return np.concatenate(there), np.concatenate(hashes)

@@ -21,7 +21,7 @@ from pipelines.recipe import step_name
 from pipelines.repeats.keys import Keys, image_keys, paragraph_keys, split_paragraphs
 from pipelines.repeats.looks import looks
 from pipelines.repeats.steps import RepeatedImages, RepeatedParagraphs, Repeats
-from pipelines.sidecar import Rows, corpus_rows, open_arrow, with_parameters
+from pipelines.sidecar import Rows, counted_rows, open_arrow, values, with_parameters
 
 KEY = pa.list_(pa.uint64(), 2)
 
@@ -60,8 +60,8 @@ def unit_rows(corpus: Corpus, step: Repeats) -> Rows:
     Raises:
         ConfigError: there are too many units to number.
     """
-    paths = [corpus.job.units(corpus.pass_index, key) for key in corpus.shards]
-    rows = corpus_rows(paths, _parameters(step))
+    paths = [corpus.job.units(corpus.pass_index, key) for key in corpus.shard_keys()]
+    rows = counted_rows(paths, _parameters(step))
     if rows.n >= MAX_ROWS:
         raise ConfigError(
             f"{step.name}: {rows.n:,} {unit_name(step)} are more than can be counted at once,"
@@ -76,16 +76,15 @@ def gone_before(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_] | None:
     if not names:
         return None
     gone = np.zeros(rows.n, np.bool_)
-    at = 0
-    for shard in corpus.shards:
+    for number, shard in enumerate(corpus.shard_keys()):
+        units, at = rows.shard(number).batches, int(rows.starts[number])
         documents = open_arrow(corpus.job.keys(corpus.pass_index, shard))[0]
         found = [read_duplicates(corpus.duplicates(name, shard)) for name in names]
-        for batch, *of_steps in zip(documents, *found, strict=True):
+        for batch, of_batch, *of_steps in zip(documents, units, *found, strict=True):
             lost = np.any([d["duplicate_of"].is_valid() for d in of_steps], axis=0)
-            units = rows.values(at, "doc_id")
-            start = int(rows.starts[at])
-            gone[start : start + len(units)] = np.isin(units, np.asarray(batch["doc_id"])[lost])
-            at += 1
+            ids = values(of_batch, "doc_id")
+            gone[at : at + len(ids)] = np.isin(ids, np.asarray(batch["doc_id"])[lost])
+            at += len(ids)
     return gone
 
 

@@ -35,16 +35,16 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "digest": ("dedup/digest.py", "digests"),
     "sign": ("dedup/minhash.py", "signatures"),
     "band": ("dedup/lsh.py", "band_keys"),
-    "exact duplicates": ("pipelines/duplicates.py", "find_exact"),
+    "exact duplicates": ("pipelines/duplicates.py", "find_equal"),
     "pairs of bands": ("pipelines/edges.py", "find_edges"),
-    "clusters": ("pipelines/duplicates.py", "find_near"),
+    "clusters": ("pipelines/forest.py", "join_forests"),
     "tokenize": ("pipelines/tokenize.py", "encode"),
     "plan": ("pipelines/plan.py", "plan_inputs"),
     "report": ("pipelines/report.py", "write_report"),
     "its figures": ("pipelines/summary.py", "summarize"),
 }  # fmt: skip
 WRITES = ("write_batch", "write_table", "fsync")
-WITHIN = ("duplicates.py", "edges.py")  # what they write is in their own figure
+WITHIN = ("duplicates.py", "edges.py", "forest.py")  # what they write is in their own figure
 
 
 def main() -> None:

@@ -26,15 +26,20 @@ from dedup.digest import first_occurrence
 from dedup.lsh import band_keys
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.duplicates import find_exact, find_near
-from pipelines.edges import find_edges
+from pipelines.drive import Finished, attempt, drive
+from pipelines.job import Job, Outcome, Phase
 from pipelines.keys import band_column, key_schema
+from pipelines.ledger import StageStats
+from pipelines.passes import Pass
 from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Recipe, make_recipe
+from pipelines.receipt import Receipt
+from pipelines.recipe import Recipe, make_recipe, step_name
 from pipelines.repeats.count import find_repeats
 from pipelines.repeats.steps import RepeatedImages
 from pipelines.repeats.units import unit_schema
 from pipelines.schema import doc_ids
+from pipelines.spill_phases import corpus_wide
+from pipelines.spill_rows import write_rows
 
 SHARD_DOCS = 100_000
 BATCH_DOCS = 4_096
@@ -129,35 +134,53 @@ def make_digests(options: argparse.Namespace):
             drawn = rng.integers(0, options.digests, stop - start, np.uint64)
             ids = doc_ids(shard, 0, stop - start)
             columns = {"doc_id": ids, "digest": listed(digest_of(drawn))}
-            write(job.keys(1, str(shard)), schema, columns)
+            write(job.keys(0, str(shard)), schema, columns)
         return {"digests": options.digests}
 
     return work
 
 
 def edges_and_clusters(options: argparse.Namespace):
-    """As a run does it: as many bands at a time as there are workers, then their clusters."""
-    step = NearDedup()
-    job, keys = job_of(options, step), keys_of(options.docs)
+    """All phases, as a run does them."""
+    return deduplicated(options, NearDedup(), options.docs)
+
+
+def exact(options: argparse.Namespace):
+    return deduplicated(options, ExactDedup(), options.digests)
+
+
+def deduplicated(options: argparse.Namespace, step: Config, n: int):
+    """Run the phases of a step, as many works at a time as there are workers."""
+    job = job_of(options, step)
+    made = [
+        Receipt(step="", key=str(shard), inputs="", stats=(("read", stats_of(stop - start)),))
+        for shard, (start, stop) in enumerate(shards(n))
+    ]
+
+    def execute(job: Job, phase: Phase) -> list[Outcome]:
+        with ThreadPoolExecutor(options.workers) as pool:
+            return list(pool.map(lambda work: attempt(job, work), phase.works))
 
     def work():
-        with ThreadPoolExecutor(options.workers) as pool:
-            bands = [
-                pool.submit(find_edges, job, 0, (step,), keys, band)
-                for band in range(step.lsh().bands)
-            ]
-            facts = [band.result().facts for band in bands]
-        began = time.process_time()
-        found = dict(find_near(job, 0, (step,), keys).facts)
-        found["clusters_cpu_s"] = round(time.process_time() - began, 1)
-        return found | {name: sum(f[name] for f in facts) for name in ("candidates", "edges")}
+        finished = Finished()
+        drive(job, corpus_wide(job, Pass(0, (), (), (step,)), made, finished), execute)
+        found: dict[str, object] = {}
+        for receipt in finished.receipts:
+            name = receipt.step.rpartition("-")[0]
+            seconds = found.setdefault(name, {"works": 0, "wall_s": 0.0, "cpu_s": 0.0})
+            seconds["works"] += 1
+            for at, unit in enumerate(("wall_s", "cpu_s")):
+                seconds[unit] = round(seconds[unit] + receipt.seconds[at], 2)
+            for fact in ("candidates", "edges", "clusters"):
+                if fact in receipt.facts:
+                    found[fact] = found.get(fact, 0) + receipt.facts[fact]
+        return found
 
     return work
 
 
-def exact(options: argparse.Namespace):
-    job, step, keys = job_of(options, ExactDedup()), ExactDedup(), keys_of(options.digests)
-    return lambda: dict(find_exact(job, 1, (step,), keys).facts)
+def stats_of(docs: int) -> StageStats:
+    return StageStats(docs_in=docs, docs_out=docs)
 
 
 def first(options: argparse.Namespace):
@@ -193,7 +216,8 @@ def repeated_images(options: argparse.Namespace):
     job = job_of(options, step)
 
     def work():
-        facts = find_repeats(job, 0, (step,), keys).facts
+        write_rows(job, 0, (step,), keys, (0,) * len(keys))  # only their keys are looked at
+        facts = find_repeats(job, 0, (step,)).facts
         return {k: v["units"] if k in step.columns else v for k, v in facts.items()}
 
     return work
@@ -258,7 +282,7 @@ def job_of(options: argparse.Namespace, step: Config) -> PrepareJob:
         },
         where="bench",
     )
-    return PrepareJob(out=options.out, recipe=recipe, identity="bench")
+    return PrepareJob(out=options.out / step_name(step), recipe=recipe, identity="bench")
 
 
 if __name__ == "__main__":

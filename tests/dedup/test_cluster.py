@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.cluster import clusters, merge_edges
+from dedup.cluster import Forest, Touched, clusters, merge_edges
 from tests.reference import cluster as reference
 
 
@@ -56,6 +56,32 @@ def test_a_row_out_of_range_is_refused():
     with pytest.raises(IndexError) as error:
         clusters(3, as_array([(0, 3)]))
     assert str(error.value) == "edges name rows 0 to 3, there are 3 rows"
+
+
+@given(graphs(), st.integers(1, 50), st.integers(0, 2**20))
+def test_a_forest_of_touched_rows_is_that_of_all(graph, at_once, offset):
+    """Rows far apart take no memory for those between; what no edge names has no row."""
+    n_docs, edges = graph
+    pairs = as_array(edges).astype(np.uint32) * np.uint32(97) + np.uint32(offset)
+    touched = Touched(97 * n_docs + offset)
+    for start in range(0, len(pairs), at_once):
+        touched.mark(pairs[start : start + at_once])
+    assert touched.n == len(np.unique(pairs))
+    assert touched.rows().tolist() == np.unique(pairs).tolist()
+    forest = Forest(touched)
+    for start in range(0, len(pairs), at_once):
+        forest.join(pairs[start : start + at_once])
+    labels = reference.clusters(n_docs, edges)
+    expected = [[97 * r + offset, 97 * of + offset] for r, of in enumerate(labels) if r != of]
+    assert [tree for some in forest.trees(at_once) for tree in some.tolist()] == expected
+
+
+def test_a_row_that_is_no_document_cannot_be_marked():
+    touched = Touched(64)
+    touched.mark(np.array([[0, 63]], np.uint32))
+    with pytest.raises(IndexError) as error:
+        touched.mark(np.array([[0, 64]], np.uint32))
+    assert str(error.value) == "edges name row 64, there are 64 rows"
 
 
 pairs = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 6))

@@ -11,7 +11,7 @@ from dedup import verify
 from dedup.cluster import clusters
 from dedup.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets, buckets, candidate_pairs
 from dedup.minhash import pair_similarity
-from dedup.verify import blocks, least_equal, verified_edges
+from dedup.verify import CONTEXT_ROWS, blocks, cut_large, least_equal, verified_edges
 from tests.reference import verify as reference
 
 SMALL = {"ALL_PAIRS": 4, "MAX_BUCKET": 7, "FIRST_ROWS": 3, "PREVIOUS_ROWS": 2}
@@ -52,7 +52,8 @@ def test_edges_match_the_reference_however_few_rows_at_once(sizes, rows_at_once,
 
 @pytest.mark.parametrize("share", [0.0, 0.6, 0.8])
 @pytest.mark.parametrize("rows_at_once", [1, 500, 1 << 20])
-def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once):
+@pytest.mark.parametrize("most", [257, 400, 1_000])
+def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, most):
     """Buckets of 1 to 1,000 rows, of which some are alike, some the same."""
     rng = np.random.default_rng(6)
     sizes = [1, 2, 31, 32, 33, 127, 128, 129, 500, 1000]
@@ -61,7 +62,12 @@ def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once):
     signatures[rng.random(len(keys)) < 0.3] = signatures[0]
     pairs = candidate_pairs(keys, np.arange(len(keys)))
     pairs = pairs[pair_similarity(signatures, *pairs.T) >= np.float32(share)]
-    edges = np.array(found(buckets(keys), signatures, share, rows_at_once), np.int64)
+    pieces = list(cut_large(buckets(keys), most))
+    largest = max(np.diff(piece.ends, prepend=0).max() for piece in pieces)
+    assert largest <= min(most + CONTEXT_ROWS, 1_000)
+    assert (len(pieces) > 1) == (most < 1_000)
+    found_in = [found(piece, signatures, share, rows_at_once) for piece in pieces]
+    edges = np.array([edge for some in found_in for edge in some], np.int64)
     assert set(map(tuple, edges.tolist())) <= set(map(tuple, pairs.tolist()))
     n = len(keys)
     assert np.array_equal(clusters(n, edges.reshape(-1, 2)), clusters(n, pairs))

@@ -1,28 +1,25 @@
-"""The same duplicates are found whatever memory there is, and those of the plain way."""
+"""The same duplicates are found whatever memory, groups and ranges there are: the plain ones."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dedup.cluster import clusters
 from dedup.lsh import NO_KEY, band_keys, candidate_pairs
 from dedup.minhash import EMPTY, pair_similarity
-from pipelines import duplicates, edges
-from pipelines.arrow_files import arrow_file
+from pipelines import duplicates, edges, forest, spill_rows
 from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.duplicates import find_exact, find_near, read_duplicates
-from pipelines.edges import find_edges
 from pipelines.errors import ConfigError
-from pipelines.keys import band_column, key_schema
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import make_recipe
-from pipelines.schema import doc_ids
+from pipelines.repeats.steps import SameUrl
+from tests.pipelines.keyed import find, found, job_of, write_shards
 
 MIB = 1 << 20
 EXACT = ExactDedup()
 NEAR = NearDedup(num_perm=24, bands=5, rows=4)
 STEPS = {"near alone": (NEAR,), "exact, near": (EXACT, NEAR), "near, exact": (NEAR, EXACT)}
-SHARD_DOCS = (9_000, 0, 1, 21_000)
+SIZES = (9_000, 0, 7_000, 1, 14_000)
+N = sum(SIZES)
 
 
 def documents(n, *, families, same=0):
@@ -42,80 +39,58 @@ def documents(n, *, families, same=0):
     return signed, digests
 
 
-def write_keys(out, steps, signed, digests):
-    """Key sidecars in shards of uneven size, one of them empty; their keys."""
-    job = job_of(out, steps)
-    schema, bands = key_schema(steps), band_keys(signed, NEAR.lsh())
-    at = 0
-    for shard, n in enumerate(SHARD_DOCS):
-        rows = slice(at, at + n)
-        flat = pa.array(signed[rows].reshape(-1))
-        columns = {"doc_id": pa.array(doc_ids(shard, 0, n))}
-        columns["digest"] = pa.FixedSizeListArray.from_arrays(pa.array(digests[rows].ravel()), 2)
-        columns["signature"] = pa.FixedSizeListArray.from_arrays(flat, NEAR.num_perm)
-        columns |= {band_column(b): pa.array(bands[rows, b].copy()) for b in range(NEAR.bands)}
-        whole = pa.record_batch([columns[name] for name in schema.names], schema=schema)
-        with arrow_file(job.keys(0, str(shard)), schema) as writer:
-            for start in range(0, n, 1_000):
-                writer.write_batch(whole.slice(start, 1_000))
-        at += n
+def parted(monkeypatch, groups, ranges):
+    """Have so many groups of 30,000 rows, about, and so many ranges of keys."""
+    monkeypatch.setattr(spill_rows, "GROUP_ROWS", -(-N // groups))
+    monkeypatch.setattr(spill_rows, "RANGE_ROWS", -(-N // ranges))
 
 
-def job_of(out, steps, budget="4GiB", workers=1):
-    recipe = {
-        "inputs": [{"path": "docs.jsonl"}],
-        "steps": list(steps),
-        "tokenizer": {"path": "tokenizer.json"},
-        "run": {"memory_budget": budget, "workers": workers},
+def files(job, *folders):
+    return {
+        p.relative_to(job.out).as_posix(): p.read_bytes()
+        for folder in folders
+        for p in (job.out / folder).iterdir()
     }
-    return PrepareJob(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
 
 
-def find(keys, out, steps, budget, workers=1):
-    """Run all corpus-wide steps on the key sidecars in `keys`; their facts."""
-    out.mkdir()
-    (out / "11-keys").symlink_to(keys / "11-keys")
-    job = job_of(out, steps, budget, workers)
-    args = (job, 0, steps, tuple(str(s) for s in range(len(SHARD_DOCS))))
-    facts = {}
-    for step in steps:
-        if step is EXACT:
-            facts["exact"] = find_exact(*args).facts
-        else:
-            facts["bands"] = [find_edges(*args, band).facts for band in range(NEAR.bands)]
-            facts["near"] = find_near(*args).facts
-    return facts
-
-
-def files(out, folders):
-    paths = sorted(p for folder in folders for p in (out / folder).iterdir() if (out / folder))
-    return {f"{p.parent.name}/{p.name}": p.read_bytes() for p in paths}
-
-
-def labels(out, folder):
-    """(n,) the id of the document kept in each one's place, and its similarity; ids of all."""
-    paths = [out / folder / f"part-{shard}.arrow" for shard in range(len(SHARD_DOCS))]
-    batches = [batch for path in paths for batch in read_duplicates(path)]
-    of, alike = (pa.chunked_array([b[i] for b in batches]) for i in (0, 1))
-    ids = np.concatenate([doc_ids(shard, 0, n) for shard, n in enumerate(SHARD_DOCS)])
-    return of.to_pylist(), alike.to_pylist(), ids
+def facts(receipts):
+    """What is told of each step that found something, of all its works."""
+    told = {"exact-0": ("clusters",), "bands-0": ("candidates", "edges"), "near-0": ("clusters",)}
+    return {
+        (step, name): sum(r.facts[name] for r in receipts[step])
+        for step, names in told.items()
+        for name in names
+        if step in receipts
+    }
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-def test_parts_of_the_keys_at_a_time_make_the_same_files(tmp_path, steps, monkeypatch):
-    monkeypatch.setattr(edges, "EDGES_AT_ONCE", 1_000)
-    write_keys(tmp_path, steps, *documents(sum(SHARD_DOCS), families=4_000))
-    whole = find(tmp_path, tmp_path / "whole", steps, "4GiB")
-    parts_read = []
+def test_memory_groups_and_ranges_change_no_byte(tmp_path, steps, monkeypatch):
+    monkeypatch.setattr(forest, "PAIRS_AT_ONCE", 1_000)
+    monkeypatch.setattr(forest, "FAN_IN", 3)
+    n_parts = []
     for module in (edges, duplicates):
-        monkeypatch.setattr(module, "parts", counted(module.parts, parts_read))
-    for name, budget, workers in (("parts", 0.7 * MIB, 1), ("workers", 2.6 * MIB, 4)):
-        assert find(tmp_path, tmp_path / name, steps, int(budget), workers) == whole
-        folders = [path.name for path in (tmp_path / "whole").iterdir() if path.name != "11-keys"]
-        assert len(folders) == len(steps) + 1
-        assert files(tmp_path / name, folders) == files(tmp_path / "whole", folders)
-        assert sum(n > 1 for n in parts_read) >= NEAR.bands
-        parts_read.clear()
+        monkeypatch.setattr(module, "parts", counted(module.parts, n_parts))
+    folders = ["13-exact", "14-near"][2 - len(steps) :]
+    told = []
+    for name, budget, workers, groups, ranges in [
+        ("whole", 4096, 1, 1, 1),
+        ("little memory", 1.2, 1, 1, 1),
+        ("workers", 2.2, 3, 2, 1),
+        ("parts", 4096, 2, 2, 32),
+    ]:
+        parted(monkeypatch, groups, ranges)
+        job = job_of(tmp_path / name, steps, int(budget * MIB), workers)
+        write_shards(job, steps, SIZES, *documents(N, families=4_000))
+        n_parts.clear()
+        receipts = find(job, steps, SIZES)
+        told.append((facts(receipts), files(job, *folders)))
+        assert len(receipts["keys-near-0"]) == groups
+        assert len(receipts["bands-0"]) == NEAR.bands * ranges
+        assert len(receipts.get("forests-0", ())) == {1: 2, 32: 54 + 18 + 6 + 2}[ranges]
+        assert (max(n_parts) > 1) == (budget < 4)
+    assert told[0][1]
+    assert all(other == told[0] for other in told[1:])
 
 
 def counted(parts, numbers):
@@ -129,83 +104,190 @@ def counted(parts, numbers):
     return wrapped
 
 
-@pytest.mark.parametrize("budget", ["4GiB", "700KiB"])
+@pytest.mark.parametrize(("groups", "ranges"), [(1, 1), (2, 16)])
+@pytest.mark.parametrize("budget", ["4GiB", "1000KiB"])
 @pytest.mark.parametrize("same", [0, 20_000])
-def test_duplicates_are_those_of_all_candidate_pairs_at_once(tmp_path, budget, same):
+def test_duplicates_are_those_of_all_candidate_pairs_at_once(
+    tmp_path, budget, same, groups, ranges, monkeypatch
+):
     """With 20,000 equal documents too, more than fit into memory at once with their keys."""
-    signed, digests = documents(sum(SHARD_DOCS), families=4_000, same=same)
-    write_keys(tmp_path, (NEAR,), signed, digests)
-    facts = find(tmp_path, tmp_path / "found", (NEAR,), budget)
-    keys, rows = band_keys(signed, NEAR.lsh()), np.arange(len(signed))
+    parted(monkeypatch, groups, ranges)
+    if ranges > 1:
+        monkeypatch.setattr(edges, "MOST_MEMBERS", 300)
+    signed, digests = documents(N, families=4_000, same=same)
+    job = job_of(tmp_path, (NEAR,), budget)
+    ids = write_shards(job, (NEAR,), SIZES, signed, digests)
+    receipts = find(job, (NEAR,), SIZES)
+    keys, rows = band_keys(signed, NEAR.lsh()), np.arange(N)
     bands = [candidate_pairs(np.ascontiguousarray(keys[:, b]), rows) for b in range(NEAR.bands)]
-    assert [f["candidates"] for f in facts["bands"]] == [len(pairs) for pairs in bands]
+    assert facts(receipts)["bands-0", "candidates"] == sum(map(len, bands))
     pairs = np.concatenate(bands)
-    alike = pair_similarity(signed, *pairs.T) >= np.float32(NEAR.verify)
-    label = clusters(len(signed), pairs[alike])
-    of, similarity, ids = labels(tmp_path / "found", "14-near")
-    gone = label != rows
-    assert gone.sum() > 10_000
-    assert of == [int(ids[r]) if g else None for r, g in zip(label, gone, strict=True)]
-    expected = pair_similarity(signed, rows, label)
-    assert similarity == [float(s) if g else None for s, g in zip(expected, gone, strict=True)]
+    label = clusters(N, pairs[pair_similarity(signed, *pairs.T) >= np.float32(NEAR.verify)])
+    gone = np.flatnonzero(label != rows)
+    assert len(gone) > 10_000
+    similarity = pair_similarity(signed, gone, label[gone])
+    expected = zip(ids[label[gone]].tolist(), similarity.tolist(), strict=True)
+    assert found(job, NEAR, SIZES) == dict(zip(gone.tolist(), expected, strict=True))
     sizes = np.bincount(label)
     largest = sorted(np.flatnonzero(sizes > 1), key=lambda row: (-sizes[row], row))[:20]
-    assert facts["near"] == {
-        "docs": len(signed),
+    (last,) = receipts["near-0"]
+    assert last.facts == {
+        "docs": N,
         "clusters": int((sizes > 1).sum()),
         "largest": [[int(ids[row]), int(sizes[row])] for row in largest],
     }
 
 
-@pytest.mark.parametrize("budget", ["4GiB", "700KiB"])
-def test_exact_duplicates_are_those_a_dictionary_finds(tmp_path, budget):
-    signed, digests = documents(sum(SHARD_DOCS), families=4_000, same=20_000)
-    write_keys(tmp_path, (EXACT,), signed, digests)
-    facts = find(tmp_path, tmp_path / "found", (EXACT,), budget)
-    of, similarity, ids = labels(tmp_path / "found", "13-exact")
-    first = {}
-    kept = [
-        first.setdefault(tuple(d), i) for i, d in zip(ids.tolist(), digests.tolist(), strict=True)
-    ]
-    assert of == [k if k != i else None for k, i in zip(kept, ids.tolist(), strict=True)]
-    assert set(similarity) == {1.0, None}
-    assert facts["exact"]["largest"][0][1] > 10_000
+@pytest.mark.parametrize(("groups", "ranges"), [(1, 1), (2, 16)])
+@pytest.mark.parametrize("budget", ["4GiB", "1.2MiB"])
+def test_exact_duplicates_are_those_a_dictionary_finds(
+    tmp_path, budget, groups, ranges, monkeypatch
+):
+    parted(monkeypatch, groups, ranges)
+    signed, digests = documents(N, families=4_000, same=20_000)
+    job = job_of(tmp_path, (EXACT,), budget)
+    ids = write_shards(job, (EXACT,), SIZES, signed, digests)
+    receipts = find(job, (EXACT,), SIZES)
+    first, expected = {}, {}
+    for row, digest in enumerate(map(tuple, digests.tolist())):
+        of = first.setdefault(digest, row)
+        if of != row:
+            expected[row] = int(ids[of]), 1.0
+    assert found(job, EXACT, SIZES) == expected
+    assert len(receipts["exact-0"]) == ranges
+    assert max(r.facts["largest"][0][1] for r in receipts["exact-0"]) > 10_000
 
 
 def test_documents_without_words_and_those_gone_before_are_no_candidates(tmp_path):
-    signed, digests = documents(sum(SHARD_DOCS), families=4_000)
+    signed, digests = documents(N, families=4_000)
     signed[:5_000] = EMPTY
     assert np.all(band_keys(signed[:5_000], NEAR.lsh()) == NO_KEY)
-    write_keys(tmp_path, (EXACT, NEAR), signed, digests)
-    find(tmp_path, tmp_path / "found", (EXACT, NEAR), "4GiB")
-    exact, _, _ = labels(tmp_path / "found", "13-exact")
-    near, _, ids = labels(tmp_path / "found", "14-near")
-    assert not any(near[:5_000])
-    gone = {int(i) for i, of in zip(ids, exact, strict=True) if of is not None}
-    assert not gone & {of for of in near if of is not None}
-    assert not any(e is not None and n is not None for e, n in zip(exact, near, strict=True))
+    job = job_of(tmp_path, (EXACT, NEAR))
+    ids = write_shards(job, (EXACT, NEAR), SIZES, signed, digests)
+    find(job, (EXACT, NEAR), SIZES)
+    exact, near = (found(job, step, SIZES) for step in (EXACT, NEAR))
+    assert len(exact) > 1_000
+    assert len(near) > 1_000
+    assert min(near) >= 5_000
+    assert not set(exact) & set(near)
+    assert not set(ids[list(exact)].tolist()) & {of for of, _ in near.values()}
+
+
+def truth(step, keys, signed, ids, gone, n_earlier):
+    """{row: (id of the document kept, similarity)}, row by row; rows of `gone` are not there."""
+    rows = [row for row in range(len(ids)) if row not in gone]
+    if isinstance(step, NearDedup):
+        bands = band_keys(signed, step.lsh())
+        pairs = [
+            (x, y)
+            for x in rows
+            for y in rows
+            if x < y
+            and np.any((bands[x] == bands[y]) & (bands[x] != NO_KEY))
+            and np.mean(signed[x] == signed[y], dtype=np.float32) >= np.float32(step.verify)
+        ]
+        of = clusters(len(ids), np.array(pairs, np.int64).reshape(-1, 2))
+    else:
+        of, kept = np.arange(len(ids)), {}
+        last = isinstance(step, SameUrl) and step.keep == "last"
+        for row in reversed(rows) if last else rows:
+            key = tuple(keys[row].tolist())
+            if isinstance(step, ExactDedup) or any(key):
+                of[row] = kept.setdefault(key, row)
+    expected = {}
+    for row in range(n_earlier, len(ids)):
+        if of[row] != row:
+            alike = {True: None, False: 1.0}[isinstance(step, SameUrl)]
+            if isinstance(step, NearDedup):
+                alike = float(np.float32(np.mean(signed[row] == signed[of[row]])))
+            expected[row] = int(ids[of[row]]), alike
+    return expected
+
+
+SMALL = NearDedup(num_perm=8, bands=4, rows=2, verify=0.5)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6),
+    earlier=st.integers(0, 2),
+    orders=st.sampled_from([(EXACT, SMALL), (SMALL, EXACT), (SameUrl(), EXACT, SMALL)]),
+    keep=st.sampled_from(["first", "last"]),
+    group_rows=st.integers(1, 40),
+    range_rows=st.integers(1, 60),
+    seed=st.integers(0, 1_000),
+)
+def test_any_corpus_in_any_parts_is_that_of_plain_loops(
+    tmp_path_factory, sizes, earlier, orders, keep, group_rows, range_rows, seed
+):
+    """Documents of earlier runs stay, and those of this one that are like them go."""
+    earlier = min(earlier, len(sizes))
+    kind = "first" if earlier else keep
+    steps = tuple(SameUrl(keep=kind) if isinstance(s, SameUrl) else s for s in orders)
+    n, rng = sum(sizes), np.random.default_rng(seed)
+    signed = rng.integers(0, 3, (n, 8), dtype=np.uint32) << 30
+    signed[rng.random(n) < 0.1] = EMPTY
+    keys = rng.integers(0, 6, (n, 2), dtype=np.uint64) << np.uint64(61)
+    job = job_of(tmp_path_factory.mktemp("run"), steps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spill_rows, "GROUP_ROWS", group_rows)
+        patch.setattr(spill_rows, "RANGE_ROWS", range_rows)
+        patch.setattr(forest, "FAN_IN", 2)
+        ids = write_shards(job, steps, sizes, signed, keys, earlier=earlier, batch=5)
+        find(job, steps, sizes, earlier=earlier)
+    gone, n_earlier = set(), sum(sizes[:earlier])
+    for step in steps:
+        expected = truth(step, keys, signed, ids, gone, n_earlier)
+        assert found(job, step, sizes, earlier=earlier) == expected
+        gone |= set(expected)
+
+
+def test_a_new_document_goes_for_one_of_an_earlier_run_and_never_the_other_way(
+    tmp_path, monkeypatch
+):
+    """Two of an earlier run that are like each other both stay, though a new one joins them."""
+    monkeypatch.setattr(spill_rows, "GROUP_ROWS", 2)
+    signed = np.arange(6 * 24, dtype=np.uint32).reshape(6, 24)
+    signed[1] = signed[2] = signed[4] = signed[5] = signed[0]
+    signed[1, :6] += 1_000  # like row 0 in 18 of 24 slots
+    digests = np.stack([np.arange(6), np.arange(6)], axis=1).astype(np.uint64)
+    digests[1], digests[5] = digests[0], digests[3]
+    steps, sizes = (EXACT, NEAR), (2, 1, 3)
+    job = job_of(tmp_path, steps)
+    ids = write_shards(job, steps, sizes, signed, digests, earlier=1).tolist()
+    receipts = find(job, steps, sizes, earlier=1)
+    assert found(job, EXACT, sizes, earlier=1) == {5: (ids[3], 1.0)}
+    assert receipts["exact-0"][0].facts == {"docs": 4, "clusters": 1, "largest": [[ids[3], 2]]}
+    assert (len(receipts["keys-near-0"]), len(receipts["kept-near-0"])) == (2, 1)
+    assert found(job, NEAR, sizes, earlier=1) == {2: (ids[0], 1.0), 4: (ids[0], 1.0)}
+    assert receipts["near-0"][0].facts == {"docs": 4, "clusters": 1, "largest": [[ids[0], 3]]}
+    assert sorted(p.name for p in (job.out / "13-exact").iterdir()) == [
+        "part-00001.arrow",
+        "part-00002.arrow",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("step", "call", "message"),
+    ("step", "message"),
     [
-        (EXACT, find_exact, "exact: needs 666 KiB of memory for 30,001 documents,"),
-        (NEAR, find_near, "near: needs 637 KiB of memory for 30,001 documents,"),
+        (EXACT, "exact: needs 1.08 MiB of memory for 30,001 documents,"),
+        (NEAR, "near: needs 871 KiB of memory for 30,001 documents,"),
     ],
 )
-def test_what_cannot_be_held_of_each_document_is_refused(tmp_path, step, call, message):
-    write_keys(tmp_path, (step,), *documents(sum(SHARD_DOCS), families=4_000))
+def test_what_cannot_be_held_of_a_group_is_refused(tmp_path, step, message):
     job = job_of(tmp_path, (step,), "600KiB")
+    write_shards(job, (step,), SIZES, *documents(N, families=4_000))
     with pytest.raises(ConfigError) as e:
-        call(job, 0, (step,), tuple(str(s) for s in range(len(SHARD_DOCS))))
+        find(job, (step,), SIZES)
     budget = " run.memory_budget is 600 KiB; raise it or split the corpus"
     assert str(e.value) == message + budget
 
 
-def test_bands_at_once_share_the_memory(tmp_path):
-    write_keys(tmp_path, (NEAR,), *documents(sum(SHARD_DOCS), families=4_000))
-    shards = tuple(str(s) for s in range(len(SHARD_DOCS)))
-    find_edges(job_of(tmp_path, (NEAR,), "1MiB", 3), 0, (NEAR,), shards, 0)
+def test_works_at_once_share_the_memory(tmp_path):
+    for workers in (3, 4):
+        job = job_of(tmp_path / str(workers), (NEAR,), "1MiB", workers)
+        write_shards(job, (NEAR,), SIZES, *documents(N, families=4_000))
+    find(job_of(tmp_path / "3", (NEAR,), "1MiB", 3), (NEAR,), SIZES)
     with pytest.raises(ConfigError, match="raise it, use fewer workers or split the corpus") as e:
-        find_edges(job_of(tmp_path, (NEAR,), "1MiB", 4), 0, (NEAR,), shards, 0)
-    assert str(e.value).startswith("near: needs 1.11 MiB of memory for 30,001 documents,")
+        find(job_of(tmp_path / "4", (NEAR,), "1000KiB", 4), (NEAR,), SIZES)
+    assert str(e.value).startswith("near: needs 1 MiB of memory for ")

@@ -1,7 +1,5 @@
 """Keys of a corpus in parts: every row once, equal keys together, within the room there is."""
 
-import mmap
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.parts import KeyColumn, Room, parts
-from pipelines.sidecar import Rows
+from tests.pipelines.keyed import rows_of
 
 BATCH = 7
 
@@ -20,12 +18,8 @@ def column_of(keys, wanted):
     values = flat if keys.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, keys.shape[1])
     whole = pa.record_batch({"key": values})
     batches = [whole.slice(at, BATCH) for at in range(0, len(keys), BATCH)]
-    starts = np.minimum(np.arange(len(batches) + 1) * BATCH, len(keys))
-    shards = np.minimum(np.arange(0, len(batches) + 2, 2), len(batches))
-    maps = [mmap.mmap(-1, 1) for _ in shards[1:]]
-    return KeyColumn(
-        Rows(batches, starts, shards, maps), "key", lambda start, k: wanted[start : start + len(k)]
-    )
+    rows = rows_of([batches[at : at + 2] for at in range(0, len(batches), 2)])
+    return KeyColumn(rows, "key", lambda start, k: wanted[start : start + len(k)], keys.shape[1:])
 
 
 few = st.sampled_from([0, 1, 1 << 63, (1 << 63) + 1, 2**64 - 1])

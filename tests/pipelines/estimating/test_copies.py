@@ -1,6 +1,5 @@
 """Copies of documents drawn are those that the corpus-wide steps of a run find."""
 
-import mmap
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,20 +17,11 @@ from pipelines.estimating.copies import (
     read_copies,
 )
 from pipelines.estimating.scan import ENDS
-from pipelines.sidecar import Rows
-from tests.pipelines.test_duplicates import (
-    EXACT,
-    NEAR,
-    SHARD_DOCS,
-    STEPS,
-    documents,
-    find,
-    labels,
-    write_keys,
-)
+from pipelines.schema import doc_ids
+from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
+from tests.pipelines.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
 
-N = sum(SHARD_DOCS)
-KEYS = tuple(str(shard) for shard in range(len(SHARD_DOCS)))
+KEYS = tuple(f"{shard:05d}" for shard in range(len(SIZES)))
 
 
 def texts(**how):
@@ -49,7 +39,7 @@ def probed(folder, steps, probes) -> Probed:
     """What is found of documents drawn, all of them if there are as many probes."""
     ends = folder / "ends"
     at = 0
-    for key, n in zip(KEYS, SHARD_DOCS, strict=True):
+    for key, n in zip(KEYS, SIZES, strict=True):
         with arrow_file(ends / key, ENDS) as writer:
             for start in range(0, n, 1_000):
                 rows = at + np.arange(start, min(start + 1_000, n))
@@ -71,35 +61,33 @@ def probed(folder, steps, probes) -> Probed:
 
 def kept_by_run(folder, steps):
     """(n,) documents that a run keeps."""
-    find(folder, folder / "run", steps, "4GiB")
-    kept = np.ones(N, np.bool_)
-    for number in ("13-exact", "14-near"):
-        if (folder / "run" / number).is_dir():
-            kept &= np.array([of is None for of in labels(folder / "run", number)[0]])
+    job, kept = job_of(folder, steps), np.ones(N, np.bool_)
+    find(job, steps, SIZES)
+    for step in steps:
+        kept[list(found(job, step, SIZES))] = False
     return kept
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, steps):
-    write_keys(tmp_path, steps, *texts(families=4_000))
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
     kept = kept_by_run(tmp_path, steps)
-    found = list(probed(tmp_path, steps, N).steps.values())[-1]
-    assert found.whole.all()
-    assert (1 / found.copies).sum() == pytest.approx(kept.sum())
-    left_bytes = (found.first["text_bytes"] / found.copies).sum()
+    last = list(probed(tmp_path, steps, N).steps.values())[-1]
+    assert last.whole.all()
+    assert (1 / last.copies).sum() == pytest.approx(kept.sum())
+    left_bytes = (last.first["text_bytes"] / last.copies).sum()
     assert left_bytes == pytest.approx(text_bytes(np.flatnonzero(kept)).sum())
 
 
 def clusters_of_run(folder, steps):
     """(n,) a number for each document's cluster."""
-    find(folder, folder / "run", steps, "4GiB")
-    links = np.arange(N)
-    for number in ("13-exact", "14-near"):
-        if (folder / "run" / number).is_dir():
-            of, _, ids = labels(folder / "run", number)
-            row = {int(id_): r for r, id_ in enumerate(ids)}
-            here = [r if to is None else row[to] for r, to in enumerate(of)]
-            links = np.where(links == np.arange(N), here, links)
+    job, links = job_of(folder, steps), np.arange(N)
+    find(job, steps, SIZES)
+    ids = np.concatenate([doc_ids(shard, 0, n) for shard, n in enumerate(SIZES)])
+    row = {int(id_): r for r, id_ in enumerate(ids)}
+    for step in steps:
+        for gone, (of, _) in found(job, step, SIZES).items():
+            links[gone] = row[of]
     while (links[links] != links).any():
         links = links[links]
     return links
@@ -107,9 +95,9 @@ def clusters_of_run(folder, steps):
 
 @pytest.mark.parametrize("steps", [*STEPS.values(), (EXACT,)], ids=[*STEPS, "exact"])
 def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
-    write_keys(tmp_path, steps, *texts(families=4_000))
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
     found = probed(tmp_path, steps, N)
-    shard = np.repeat(np.arange(len(SHARD_DOCS)), SHARD_DOCS)
+    shard = np.repeat(np.arange(len(SIZES)), SIZES)
     cluster = clusters_of_run(tmp_path, steps)
     pairs = np.unique(np.column_stack([cluster, shard]), axis=0)
     expected = np.bincount(pairs[:, 0], minlength=N)[cluster]
@@ -124,29 +112,29 @@ def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
-    write_keys(tmp_path, steps, *texts(families=9_000))
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=9_000))
     every, few = probed(tmp_path, steps, N), probed(tmp_path, steps, 40)
     at = np.searchsorted(every.doc_id, few.doc_id)
     assert (every.doc_id[at] == few.doc_id).all()
-    for name, found in few.steps.items():
-        assert found.whole.all()
-        assert (found.copies == every.steps[name].copies[at]).all()
-        assert (found.first["end_bytes"] == every.steps[name].first["end_bytes"][at]).all()
-        assert (found.alike <= found.copies).all()
-        assert (found.units == every.steps[name].units[at]).all()
+    for name, of_few in few.steps.items():
+        assert of_few.whole.all()
+        assert (of_few.copies == every.steps[name].copies[at]).all()
+        assert (of_few.first["end_bytes"] == every.steps[name].first["end_bytes"][at]).all()
+        assert (of_few.alike <= of_few.copies).all()
+        assert (of_few.units == every.steps[name].units[at]).all()
 
 
 def test_a_million_equal_documents_are_one_node(tmp_path, monkeypatch):
     """Clusters of equal documents are counted whole, however few nodes there is room for."""
     monkeypatch.setattr(closure, "MOST_NODES", 1)
-    write_keys(tmp_path, (NEAR,), *texts(families=N, same=20_000))
+    write_shards(job_of(tmp_path, (NEAR,)), (NEAR,), SIZES, *texts(families=N, same=20_000))
     found = probed(tmp_path, (NEAR,), 10).steps["near"]
     assert (found.copies >= 19_000).any()
 
 
 def test_clusters_that_outgrow_the_memory_are_said_not_to_be_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(closure, "MOST_NODES", 50)
-    write_keys(tmp_path, (NEAR,), *texts(families=20))
+    write_shards(job_of(tmp_path, (NEAR,)), (NEAR,), SIZES, *texts(families=20))
     found = probed(tmp_path, (NEAR,), 40).steps["near"]
     assert not found.whole.all()
     assert (found.copies[found.whole] >= 1).all()
@@ -172,7 +160,7 @@ def test_the_longest_documents_are_certain():
         pa.record_batch({"text_bytes": lengths[:5]}),
         pa.record_batch({"text_bytes": lengths[5:]}),
     ]
-    rows = Rows(batches, np.array([0, 5, 10]), np.array([0, 2]), [mmap.mmap(-1, 1)])
+    rows = rows_of([batches])
     assert longest_rows(rows, 4).tolist() == [1, 4]
     assert longest_rows(rows, 2).tolist() == [1]
     assert longest_rows(rows, 10).tolist() == []

@@ -1,7 +1,5 @@
 """Clusters of equal documents: all of them where there is room, else a share, and the giants."""
 
-import mmap
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipelines.estimating import key_sample
 from pipelines.estimating.key_sample import hashed, sample_keys
-from pipelines.sidecar import Rows
+from tests.pipelines.keyed import rows_of as rows_in_memory
 from tests.reference import estimate as reference
 
 
@@ -21,9 +19,7 @@ def rows_of(batches):
         halves = np.array([[n, n * n + 1] for n in numbers], np.uint64).reshape(-1, 2)
         column = pa.FixedSizeListArray.from_arrays(pa.array(halves.ravel()), 2)
         made.append(pa.record_batch({"digest": column}))
-    starts = np.concatenate([[0], np.cumsum([len(b) for b in batches])]).astype(np.int64)
-    n = len(batches)
-    return Rows(made, starts, np.arange(n + 1), [mmap.mmap(-1, 1) for _ in range(n)])
+    return rows_in_memory([[batch] for batch in made])
 
 
 def key_of(number):
