@@ -6,25 +6,43 @@ from pathlib import Path
 
 from pipelines.errors import ConfigError
 from pipelines.manifest import read_manifest
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place
 from pipelines.shard import Input
 
 MOST_PATHS = 3  # named in a message
 
 
-def check_apart(inputs: Iterable[Input], out: Path) -> None:
+def check_apart(inputs: Iterable[Input], out: Place) -> None:
     """Refuse an `out` that the next run would take for input.
 
     Raises:
         ConfigError: it lies in a folder that is read, or below a pattern of any depth.
     """
     for given in inputs:
+        if is_remote(given.path) or is_remote(out):
+            _check_apart_there(given.path, out)
+            continue
         fixed = given.path.split("*")[0]
         folder = Path(fixed if fixed.endswith("/") else os.path.dirname(fixed))
         root = Path(given.path) if os.path.isdir(given.path) else folder
         deep = os.path.isdir(given.path) or "**" in given.path
         # links and ".." resolved: what lies inside is read, whatever it is called
-        if "://" not in given.path and deep and out.resolve().is_relative_to(root.resolve()):
-            raise ConfigError(f"{out}: lies inside the input {given.path}; choose another --out")
+        if "://" not in given.path and deep and Path(out).resolve().is_relative_to(root.resolve()):
+            raise _inside(out, given.path)
+
+
+def _check_apart_there(given: str, out: Place) -> None:
+    """As `check_apart` for what lies on an object store, where there are no links."""
+    fixed, star, _ = given.partition("*")
+    root = fixed[: fixed.rfind("/")] if star else given.rstrip("/")
+    deep = not star or "**" in given
+    if deep and f"{out}/".startswith(f"{root}/"):
+        raise _inside(out, given)
+
+
+def _inside(out: Place, given: str) -> ConfigError:
+    return ConfigError(f"{out}: lies inside the input {given}; choose another --out")
 
 
 def refuse_runs(inputs: Iterable[Input]) -> None:

@@ -40,7 +40,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as JSON with sorted keys, atomically."""
-    write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """JSON with sorted keys, a line for each."""
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def write_text(path: Path, text: str) -> None:

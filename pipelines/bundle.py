@@ -17,6 +17,7 @@ import pyarrow as pa
 from pipelines.drive import attempt
 from pipelines.errors import ConfigError, ShardError
 from pipelines.job import Job, Outcome, Work
+from pipelines.mirrored import join_run
 from pipelines.read.parked import parking
 
 # whose output is, or decides, what a run writes
@@ -67,7 +68,12 @@ def check_process(job: Job, wanted: Mapping[str, str]) -> None:
         raise ConfigError(
             f"worker on {host}: has {'; '.join(other)}; install there what the run began with"
         )
-    if not job.manifest.is_file():
+    if job.remote is not None:
+        try:
+            join_run(job.out, job.remote, job.scratch_bytes)
+        except ConfigError as e:
+            raise ConfigError(f"worker on {host}: {e}") from e
+    elif not job.manifest.is_file():
         raise ConfigError(
             f"worker on {host}: does not see {job.out}; put --out on a file system that all workers"
             " share, or on s3://"

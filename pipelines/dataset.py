@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pipelines import mirror
 from pipelines.arrow_files import arrow_stream, parquet_file
 from pipelines.atomic import write_json
 from pipelines.images.blobs import Spool
@@ -20,7 +21,7 @@ from pipelines.job import Done
 from pipelines.ledger import StageStats
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import digest_of
-from pipelines.schema import REMOVED
+from pipelines.schema import OF_PAGES, REMOVED
 from pipelines.sidecar import open_arrow
 from pipelines.stage import removed_rows
 from pipelines.token_shards import splits
@@ -70,7 +71,7 @@ def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     path = split_folder(job, plan.split) / file_name(number, plan.files)
     start = number * plan.file_size
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
-    schema = dataset_schema(_id_type(job, plan), job.recipe.output.seq_len, job.recipe.images)
+    schema = _schema(job, plan)
     span = token_span(_paths(job, plan), start, stop, last=stop == plan.size)
     count = 0
     with arrow_stream(path, schema) as writer:
@@ -87,7 +88,7 @@ def _rows(job: PrepareJob, span: TokenSpan) -> Iterator[list[pa.Array]]:
     if seq_len is not None:
         yield from span.sequences(seq_len)
     elif images is None:
-        yield from span.documents()
+        yield from span.documents(_schema(job, plan).names)
     else:
         for key, rows in span.illustrated():
             pictures = rows["images"]
@@ -97,11 +98,16 @@ def _rows(job: PrepareJob, span: TokenSpan) -> Iterator[list[pa.Array]]:
 
 
 def dataset_schema(
-    id_type: pa.DataType, seq_len: int | None, images: Images | None = None
+    id_type: pa.DataType,
+    seq_len: int | None,
+    images: Images | None = None,
+    *,
+    of_pages: bool = False,
 ) -> pa.Schema:
     """Columns of the dataset.
 
-    One row a document: input_ids, doc_id, id, source, and images where a recipe has them. Packed:
+    One row a document: input_ids, doc_id, id, source; url, date and content_type where a recipe
+    reads web archives (`of_pages`), and images where it has them. Packed:
     input_ids of `seq_len`, and where the sequence begins: in document `doc_id`, `doc_offset`
     tokens from its start.
     """
@@ -112,6 +118,8 @@ def dataset_schema(
             pa.field("id", pa.string()),
             pa.field("source", pa.string()),
         ]
+        if of_pages:
+            fields += OF_PAGES
         if images is not None:
             fields.append(pa.field("images", in_dataset(images)))
         return pa.schema(fields)
@@ -124,11 +132,18 @@ def dataset_schema(
     )
 
 
+def _schema(job: PrepareJob, plan: Layout) -> pa.Schema:
+    recipe = job.recipe
+    of_pages = recipe.html is not None
+    return dataset_schema(
+        _id_type(job, plan), recipe.output.seq_len, recipe.images, of_pages=of_pages
+    )
+
+
 def close_dataset(job: PrepareJob) -> None:
     """Take away what makes the files a dataset, so that nobody opens it while they change."""
-    for name in ("dataset_dict.json", "state.json", "dataset_info.json"):
-        for path in job.dataset.rglob(name):
-            path.unlink()
+    names = ("dataset_dict.json", "state.json", "dataset_info.json")
+    mirror.remove(path for path in mirror.files(job.dataset) if path.name in names)
 
 
 def write_state(
@@ -142,7 +157,7 @@ def write_state(
     for plan, made in zip(plans, digests, strict=True):
         folder = split_folder(job, plan.split)
         recipe = job.recipe
-        schema = dataset_schema(_id_type(job, plan), recipe.output.seq_len, recipe.images)
+        schema = _schema(job, plan)
         state: dict[str, Any] = {
             "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
             "_fingerprint": digest_of(made)[:16],

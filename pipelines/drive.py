@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from pipelines.errors import ConfigError, LedgerError
 from pipelines.job import Job, Outcome, Phase, Work, do
 from pipelines.manifest import HOPELESS, cannot_write
+from pipelines.outages import stop_if_gone
 from pipelines.receipt import Receipt
 from pipelines.shard import SourceShard
 from pipelines.store import is_outage
@@ -79,6 +80,7 @@ def attempt(job: Job, work: Work) -> Outcome:
             stop_if_hopeless(job, e)
             if not is_outage(e) or not pauses:
                 return Outcome(work=work, error=e)
+            stop_if_gone(e)
             time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
 
 

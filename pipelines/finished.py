@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipelines import mirror
 from pipelines.drive import Finished
 from pipelines.job import Job
 from pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
@@ -59,8 +60,7 @@ def read_report(out: Path, stays: Callable[[str], bool]) -> dict[str, Any] | Non
         return None
     for receipt in map(Receipt.from_json, found["receipts"]):
         for name, size, _ in receipt.files:
-            path = out / name
-            if stays(name) and not (path.is_file() and path.stat().st_size == size):
+            if stays(name) and mirror.size(out / name) != size:
                 return None
     report: dict[str, Any] = found["report"]
     return report

@@ -8,15 +8,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.cut_out import CutOut, cut_out, overlaps_of
+from pipelines.decoded import decoded
 from pipelines.decontaminate import Decontaminate
+from pipelines.earlier import first_ordinal, holder, part_number
 from pipelines.errors import ConfigError
 from pipelines.manifest import read_manifest
+from pipelines.mirror import find, present
 from pipelines.normalize import Normalize
 from pipelines.pieces import PIECE
 from pipelines.plan import plan_inputs
 from pipelines.read.readers import read_shard
 from pipelines.recipe import Recipe, make_recipe
 from pipelines.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
+from pipelines.shard import numbered
 
 KEPT, WITH_DOCUMENT = "kept", "with_document"  # fates of images beside the outcomes of receipts
 OF_IMAGE = tuple(f.name for f in IMAGE if not f.name.endswith("offset"))
@@ -27,12 +31,15 @@ class Pair(NamedTuple):
     """A removed document, its receipt, and the document kept in its place (None if none is named).
 
     chain: ids from the removed document to the kept one, where the first named was removed too.
+    held_by: the earlier run that has the kept one, where it is not this one. Its text is then what
+        the dataset's tokens stand for; None where that dataset cannot tell it any more.
     """
 
     receipt: dict[str, Any]
     removed: dict[str, Any]
     kept: dict[str, Any] | None
     chain: list[int]
+    held_by: str | None = None
 
 
 def open_run(out: Path) -> dict[str, Any]:
@@ -87,9 +94,10 @@ def _receipts(
         wanted = this if wanted is None else wanted & this
     tables = []
     have = 0
-    shard = "" if doc_id is None else f"{shard_and_row(doc_id)[0]:05d}-"
-    for path in [*sorted(folder.glob(f"part-{shard}*.parquet")), *folder.glob("packing.parquet")]:
-        table = pq.read_table(path, filters=wanted, schema=schema)
+    shard = "" if doc_id is None else f"{part_number(folder.parent, doc_id):05d}-"
+    names = f"part-{shard}*.parquet", "packing.parquet"
+    for path in [path for name in names for path in find(folder, name)]:
+        table = pq.read_table(present(path), filters=wanted, schema=schema)
         tables.append(table)
         have += table.num_rows
         if limit is not None and have >= limit and doc_id is None:
@@ -101,11 +109,11 @@ def _receipts(
 def pieces(out: Path, doc_ids: list[int]) -> list[dict[str, Any]]:
     """Rows of schema PIECE: of these documents' pieces if they were cut, or of them if they are."""
     rows: list[dict[str, Any]] = []
-    for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
-        these = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
+    for number in sorted({part_number(out, d) for d in doc_ids}):
+        these = pa.array([d for d in doc_ids if part_number(out, d) == number], pa.uint64())
         wanted = pc.field("doc_id").isin(these) | pc.field("parent_doc_id").isin(these)
-        for path in (out / "pieces").glob(f"part-{ordinal:05d}-*.parquet"):
-            rows += pq.read_table(path, filters=wanted, schema=PIECE).to_pylist()
+        for path in find(out / "pieces", f"part-{number:05d}-*.parquet"):
+            rows += pq.read_table(present(path), filters=wanted, schema=PIECE).to_pylist()
     return rows
 
 
@@ -159,20 +167,29 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     manifest = open_run(out)
     plan = plan_inputs(
-        recipe.inputs, recipe.shard_bytes, limits=recipe.limits, images=recipe.images is not None
+        recipe.inputs,
+        recipe.shard_bytes,
+        limits=recipe.limits,
+        images=recipe.images is not None,
+        html=recipe.html is not None,
     )
     now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
     if now != manifest["identity"]["inputs"]:
         raise ConfigError(
             f"{out}: the inputs have changed since the run; their documents cannot be shown"
         )
-    shards = {s.ordinal: s for s in plan.shards}
+    first = first_ordinal(out)
+    shards = {s.ordinal: s for s in numbered(plan.shards, first=first)}
     found: dict[int, dict[str, Any]] = {}
     for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
         if ordinal not in shards:
-            raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards")
+            behind = f" from {first} on" if first else ""
+            raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards{behind}")
         wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
-        for batch in read_shard(shards[ordinal], limits=recipe.limits, images=recipe.images):
+        batches = read_shard(
+            shards[ordinal], limits=recipe.limits, images=recipe.images, html=recipe.html
+        )
+        for batch in batches:
             rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
             for row in rows.to_pylist():
                 if recipe.images is not None:
@@ -218,13 +235,17 @@ def beside(out: Path, doc_id: int) -> Pair:
     step: dict[str, Any] | None = receipt
     while step is not None and step["duplicate_of"] is not None:
         chain.append(step["duplicate_of"])
-        step = _receipt(out, step["duplicate_of"])
-    texts = documents(out, [doc_id, chain[-1]])
+        of_earlier = part_number(out, chain[-1]) < 0  # where it was kept
+        step = None if of_earlier else _receipt(out, chain[-1])
+    last = chain[-1]
+    earlier = holder(open_run(out), last)
+    texts = documents(out, [doc_id] if earlier else [doc_id, last])
     if doc_id not in texts:
         told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
         raise ConfigError(f"{out}: document {doc_id} could not be read: {told}")
-    kept = texts.get(chain[-1]) if len(chain) > 1 else None
-    return Pair(receipt, texts[doc_id], kept, chain)
+    if earlier is not None:
+        return Pair(receipt, texts[doc_id], decoded(earlier, last), chain, str(earlier))
+    return Pair(receipt, texts[doc_id], texts.get(last) if len(chain) > 1 else None, chain)
 
 
 def _receipt(out: Path, doc_id: int) -> dict[str, Any] | None:

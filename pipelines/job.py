@@ -10,25 +10,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipelines import mirror
 from pipelines.ledger import StageStats
-from pipelines.receipt import Receipt, file_entry, save_receipt, valid_receipt
+from pipelines.mirror_cache import CACHE_BYTES
+from pipelines.mirrored import join_run
+from pipelines.receipt import Receipt, file_entry, publish_files, save_receipt, valid_receipt
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """What every piece of work is told.
 
-    out: the run directory, absolute.
+    out: the run directory, absolute; of one on an object store, the folder that mirrors it.
+    remote: where that is, as s3://bucket/run.
     identity: digest of all that decides the output: settings, inputs, versions.
     """
 
     out: Path
     identity: str
+    remote: str | None = None
 
     @property
     def workers(self) -> int | None:
         """Pieces of work done at a time; None is one per processor."""
         return None
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Of files of an object store that are kept in `out`."""
+        return CACHE_BYTES
 
     @property
     def manifest(self) -> Path:
@@ -105,12 +115,18 @@ def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
 
 
 def do(job: Job, work: Work) -> Outcome:
-    """Do the work, unless a valid receipt shows it done."""
+    """Do the work, unless a valid receipt shows it done.
+
+    What it wrote goes to where the run directory is, and the receipt last.
+    """
+    if job.remote is not None:
+        join_run(job.out, job.remote, job.scratch_bytes)
     found = valid_receipt(job.out, work.step, work.key, work.inputs)
     if found is not None:
         return Outcome(work=work, receipt=found)
     wall, cpu = time.perf_counter(), time.thread_time()
-    done = work.call(job, *work.args)
+    with mirror.named_by_address():
+        done = work.call(job, *work.args)
     for name, stats in done.stats:
         stats.check(f"{work.step} {work.key}, {name}")
     receipt = Receipt(
@@ -122,5 +138,6 @@ def do(job: Job, work: Work) -> Outcome:
         facts=done.facts,
         seconds=(time.perf_counter() - wall, time.thread_time() - cpu),
     )
+    publish_files(job.out, receipt)
     save_receipt(job.out, receipt)
     return Outcome(work=work, receipt=receipt, fresh=True)

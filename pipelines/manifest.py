@@ -14,10 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pipelines.atomic import PARTIAL, sweep_partials, write_json
+from pipelines import mirror
+from pipelines.atomic import PARTIAL, json_text, sweep_partials
 from pipelines.differences import differences
 from pipelines.errors import ConfigError
+from pipelines.mirror_cache import CACHE_BYTES
+from pipelines.mirrored import alone, mirrored, top_names
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place
 from pipelines.receipt import digest_of
+from pipelines.store import OutageError
 
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
@@ -41,7 +47,7 @@ def open_run(
     """
     found = read_manifest(out)
     if found is None:
-        write_json(out / "manifest.json", {"status": RUNNING, "identity": identity})
+        write_manifest(out, {"status": RUNNING, "identity": identity})
     else:
         told = differences(found["identity"], identity, words)
         if told:
@@ -61,14 +67,21 @@ def read_manifest(out: Path) -> dict[str, Any] | None:
     """
     path = out / "manifest.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(mirror.read_text(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except (ConfigError, OutageError):
+        raise
     except (OSError, ValueError) as e:
         raise ConfigError(f"{path}: cannot read the manifest ({e}); choose another --out") from e
     if not isinstance(found, dict) or "identity" not in found:
         raise ConfigError(f"{path}: not a manifest of this tool; choose another --out")
     return found
+
+
+def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
+    """Write it; what a run is, it says from now on."""
+    mirror.write_text(out / "manifest.json", json_text(manifest))
 
 
 @contextlib.contextmanager
@@ -101,23 +114,58 @@ def locked(out: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held(out: Path) -> Iterator[None]:
+def held(
+    out: Place, *, scratch: str | None = None, scratch_bytes: int = CACHE_BYTES
+) -> Iterator[Path]:
     """Hold the run directory as `locked` does; what its disk refuses is told in one line.
+
+    Returns:
+        The run directory, absolute; of one on an object store, the folder that mirrors it.
 
     Raises:
         ConfigError: see `locked`; or a file could not be read or written.
     """
-    with locked(out):
-        try:
-            yield
-        except OSError as e:
-            if e.errno in HOPELESS:
-                raise cannot_write(out, e) from e
-            raise ConfigError(f"{e}; the same command continues where this stopped") from e
+    with contextlib.ExitStack() as stack:
+        if is_remote(out):
+            mirroring = mirrored(str(out), scratch=scratch, most_bytes=scratch_bytes)
+            folder = stack.enter_context(mirroring)
+            stack.enter_context(_in_one_line(folder))
+            stack.enter_context(_locked_there(folder))
+        else:
+            folder = Path(out).absolute()
+            stack.enter_context(locked(Path(out)))
+            stack.enter_context(_in_one_line(folder))
+        yield folder
+
+
+@contextlib.contextmanager
+def _in_one_line(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        if e.errno in HOPELESS:
+            raise cannot_write(out, e) from e
+        raise ConfigError(f"{e}; the same command continues where this stopped") from e
+
+
+@contextlib.contextmanager
+def _locked_there(folder: Path) -> Iterator[None]:
+    """Hold what a folder mirrors."""
+    if read_manifest(folder) is None:
+        _only_ours(folder, top_names(folder))
+    with alone(folder):
+        yield
 
 
 def cannot_write(out: Path, error: OSError) -> ConfigError:
     """The one line for an output directory that is read-only, full or forbidden; see HOPELESS."""
+    remote = mirror.remote_of(out)
+    if remote is not None:
+        return ConfigError(
+            f"{out.parent.parent}: cannot hold files on their way to {remote}"
+            f" ({error.strerror or error}); free space or name another folder as run.scratch,"
+            " finished shards are kept"
+        )
     return ConfigError(
         f"{out}: cannot write there ({error.strerror or error}); free space or choose another"
         " --out, finished shards are kept"
@@ -129,7 +177,13 @@ def _usable(out: Path) -> None:
         found = sorted(p.name for p in out.iterdir()) if out.exists() else []
     except OSError as e:
         raise cannot_write(out, e) from e
-    # what a run leaves that was killed before its manifest was there; and its prediction
+    _only_ours(out, found)
+
+
+def _only_ours(out: Path, found: list[str]) -> None:
+    """Refuse a folder with other files than those a run leaves that was killed before its manifest
+    was there; and its prediction.
+    """
     others = [n for n in found if n not in LEFT and not n.startswith(f"manifest.json{PARTIAL}")]
     if others:
         raise ConfigError(

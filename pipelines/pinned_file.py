@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from pipelines.config import Config, FilePath
 from pipelines.errors import ConfigError
+from pipelines.roots import within_roots
 
 
 class PinnedFile(Config):
@@ -26,7 +27,7 @@ class PinnedFile(Config):
     def _pin(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "sha256" in data or not isinstance(data.get("file"), str):
             return data
-        path = Path(data["file"]).expanduser()
+        path = Path(within_roots(data["file"])).expanduser()
         found = {**data, "sha256": sha256_of(path)}
         cls.look(path, found)
         return found

@@ -1,31 +1,35 @@
 """Prepare a corpus: plan, do the work, check the ledger, report. The caller brings the executor."""
 
 import contextlib
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipelines import mirror
 from pipelines.apart import check_apart
-from pipelines.atomic import write_json
 from pipelines.benchmark.inside import inside
 from pipelines.drive import Execute, Finished, drive
+from pipelines.earlier import check_other, earlier_runs
 from pipelines.errors import ConfigError
 from pipelines.finished import manifest, read_report
 from pipelines.identity import open_job
 from pipelines.images.stored import check_shards
-from pipelines.manifest import held
+from pipelines.kept_keys import index_wanting
+from pipelines.manifest import held, write_manifest
 from pipelines.passes import decontamination
+from pipelines.place import Place
 from pipelines.plan import plan_inputs
-from pipelines.prepare_job import PrepareJob
+from pipelines.prepare_job import INDEX, PrepareJob
 from pipelines.read.parked import parking
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
 from pipelines.run import phases
 from pipelines.shard import Plan
+from pipelines.store import OutageError
 from pipelines.summary import summarize
 
+SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")
 # folders that stay when a run has finished
 KEPT = (
@@ -37,18 +41,23 @@ KEPT = (
     "thumbnails",
     "overlaps",
     "pieces",
+    INDEX,
 )
 
 
-def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
+def prepare(
+    recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
+) -> dict[str, Any]:
     """Run `recipe` into `out`, or continue the run that is there; return its report.
+
+    plan: of `plan_run`, where the caller has made it already.
 
     Raises:
         ConfigError: the recipe, the inputs or `out` cannot be used; nothing was half-written.
         LedgerError: documents or bytes do not add up.
     """
     started = time.perf_counter()
-    plan = plan_run(recipe)
+    plan = plan or plan_run(recipe)
     with opened(recipe, out, plan) as job:
         found = finished_report(job)
         if found is not None:
@@ -57,23 +66,25 @@ def prepare(recipe: Recipe, out: Path, execute: Execute) -> dict[str, Any]:
         _sweep_strays(job, finished)
         report = summarize(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
-        write_report(job.out, report)
-        write_json(job.manifest, manifest(job, report, finished))
+        _publish_report(job, report)
+        write_manifest(job.out, manifest(job, report, finished))
         if not finished.failures:
             clean(job)
     return report
 
 
 @contextlib.contextmanager
-def opened(recipe: Recipe, out: Path, plan: Plan) -> Iterator[PrepareJob]:
+def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     """Hold `out` for this recipe; what cannot be written there is told in one line.
 
     Raises:
         ConfigError: see `prepare`.
     """
     check_apart(recipe.inputs, out)
-    with held(out):
-        job = open_job(out, recipe, plan)
+    check_other(recipe, Path(out))
+    run = recipe.run
+    with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
+        job = open_job(folder, recipe, plan)
         with parking(job.identity):
             yield job
 
@@ -83,14 +94,24 @@ def plan_run(recipe: Recipe) -> Plan:
 
     Raises:
         ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
-            there, or is a file of the inputs; or images cannot be referenced where they are.
+            there, or is a file of the inputs; or images cannot be referenced where they are; or
+            an earlier run cannot be stood against.
     """
+    against = earlier_runs(recipe)
     step = decontamination(recipe.steps)
     for mistake in inside(step.benchmarks, [i.path for i in recipe.inputs]) if step else ():
         raise ConfigError(str(mistake))
-    plan = plan_inputs(
-        recipe.inputs, recipe.shard_bytes, limits=recipe.limits, images=recipe.images is not None
-    )
+    try:
+        plan = plan_inputs(
+            recipe.inputs,
+            recipe.shard_bytes,
+            limits=recipe.limits,
+            images=recipe.images is not None,
+            html=recipe.html is not None,
+            against=against,
+        )
+    except OutageError as e:
+        raise ConfigError(str(e)) from e
     if not plan.shards:
         empty = f": no files in {', '.join(i.path for i in recipe.inputs)}"
         cause = f": {plan.failed[0].message}" if plan.failed else empty
@@ -103,20 +124,23 @@ def clean(job: PrepareJob) -> None:
     """Delete the intermediates of a finished run, unless the recipe keeps them."""
     if job.recipe.run.keep_intermediates:
         return
-    for folder in job.out.glob("[0-9][0-9]-*"):
-        shutil.rmtree(folder)
+    mirror.remove_folders(job.out, SCRATCH)
 
 
 def finished_report(job: PrepareJob) -> dict[str, Any] | None:
     """The report of the run if it has finished, and all that it made to stay is still there.
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
+
+    Raises:
+        ConfigError: it should have an index, which cannot be made any more.
     """
-    report = read_report(job.out, lambda name: name.partition("/")[0] in KEPT)
-    if report is None:
+    stay = set(KEPT) - {INDEX}
+    report = read_report(job.out, lambda name: name.partition("/")[0] in stay)
+    if report is None or index_wanting(job):
         return None
-    if not all((job.out / name).is_file() for name in REPORTS):
-        write_report(job.out, report)
+    if not all(mirror.size(job.out / name) is not None for name in REPORTS):
+        _publish_report(job, report)
     clean(job)
     return report
 
@@ -124,7 +148,12 @@ def finished_report(job: PrepareJob) -> dict[str, Any] | None:
 def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
     known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
-    for folder in KEPT:
-        for path in (job.out / folder).rglob("*"):
-            if path.is_file() and path.relative_to(job.out).as_posix() not in known:
-                path.unlink()
+    mirror.look_anew(job.out)  # workers elsewhere wrote too
+    found = (path for folder in KEPT for path in mirror.files(job.out / folder))
+    mirror.remove(p for p in found if p.relative_to(job.out).as_posix() not in known)
+
+
+def _publish_report(job: PrepareJob, report: dict[str, Any]) -> None:
+    write_report(job.out, report)
+    for name in REPORTS:
+        mirror.publish(job.out / name)

@@ -6,18 +6,20 @@ or whose `inputs` differ from what the work would read now, is not valid.
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from pipelines.atomic import write_json
+from pipelines import mirror
+from pipelines.atomic import json_text
 from pipelines.ledger import StageStats
 
 COPY_BYTES = 1 << 20
+UPLOADS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,26 +80,37 @@ def receipt_path(out: Path, step: str, key: str) -> Path:
 
 def save_receipt(out: Path, receipt: Receipt) -> None:
     """Write the receipt; from now on the work is done."""
-    write_json(receipt_path(out, receipt.step, receipt.key), receipt.to_json())
+    path = receipt_path(out, receipt.step, receipt.key)
+    mirror.write_text(path, json_text(receipt.to_json()))
+
+
+def publish_files(out: Path, receipt: Receipt) -> None:
+    """Put the files of a receipt where the run directory is, should it be elsewhere."""
+    with ThreadPoolExecutor(UPLOADS_AT_ONCE) as uploading:
+        for _ in uploading.map(lambda f: mirror.publish(out / f[0], f[2]), receipt.files):
+            pass
 
 
 def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None:
-    """The receipt of this work if it holds today: same inputs, every file there and of its size."""
+    """The receipt of this work if it holds today: same inputs, every file there and of its size.
+
+    On an object store the process that drives the run knows the names and sizes of all that was
+    there when it began, so that it asks only for receipts that there are: one request each.
+    Others ask for the receipt and, if there is one, for the size of each file.
+    """
     path = receipt_path(out, step, key)
     try:
-        receipt = Receipt.from_json(json.loads(path.read_text(encoding="utf-8")))
+        if not mirror.may_exist(path):
+            return None
+        receipt = Receipt.from_json(json.loads(mirror.read_text(path)))
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
         return None  # what cannot be read proves nothing: the work is done again
     if receipt.inputs != inputs:
         return None
-    for name, size, _ in receipt.files:
-        try:
-            if os.stat(out / name).st_size != size:
-                return None
-        except FileNotFoundError:
-            return None
+    if any(mirror.size(out / name) != size for name, size, _ in receipt.files):
+        return None
     return receipt
 
 

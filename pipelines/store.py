@@ -4,6 +4,10 @@
 
 Credentials, region and endpoint of an object store come from the environment alone
 (AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL_S3, …) and stand in no message.
+
+Nothing paces what is read but its readers: a work asks for the next block when it has used up the
+one before, so there are about as many requests at a time as works, and LOOKERS while inputs are
+planned; what is told to slow down waits, longer each time.
 """
 
 import fnmatch
@@ -18,6 +22,14 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pipelines.errors import InputError
+from pipelines.object_store_settings import (
+    CONNECT_TIMEOUT_S,
+    READ_ATTEMPTS,
+    REQUEST_TIMEOUT_S,
+    arrow_settings,
+    check_no_credentials,
+)
+from pipelines.roots import within_roots
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an
@@ -25,10 +37,8 @@ WILD = re.compile(r"[*?\[]")
 MARKER = re.compile(
     r"_(SUCCESS|metadata|common_metadata|temporary|delta_log|spark_metadata|(committed|started)_.*)"
 )
-CONNECT_TIMEOUT_S, REQUEST_TIMEOUT_S, ATTEMPTS = 3.0, 20.0, 3
 _AWS_ERROR = re.compile(r"AWS Error (?:\[code \d+\]|([A-Z_]+))")
 _REFUSED = {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"}
-_DELEGATED = ("AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
 
 
 class InputFile(NamedTuple):
@@ -50,17 +60,20 @@ def resolve(path: str) -> tuple[fs.FileSystem, str]:
 
     Raises:
         InputError: the scheme is not one of those above (cause "unknown_scheme").
+        ConfigError: the path holds credentials.
+        ConfigError: the roots do not allow it, see `pipelines.roots`.
     """
-    scheme, separator, rest = path.partition("://")
+    scheme, separator, rest = within_roots(path).partition("://")
     if not separator:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(path))
     if scheme == "file":
         return fs.LocalFileSystem(), os.path.abspath(unquote(urlsplit(path).path))
     if scheme == "s3":
+        check_no_credentials(path)
         bucket, _, key = rest.partition("/")
         if not bucket:
             raise InputError(f"{path}: names no bucket; write s3://bucket/key", cause="not_found")
-        return _s3(_s3_settings()), f"{bucket}/{key}".rstrip("/")
+        return arrow_s3(arrow_settings(), READ_ATTEMPTS), f"{bucket}/{key}".rstrip("/")
     raise InputError(
         f"{path}: cannot read from {scheme}://; write a local path, file://… or s3://bucket/key",
         cause="unknown_scheme",
@@ -122,9 +135,31 @@ def open_input(path: str) -> pa.NativeFile:
         raise translated(e, path) from None
 
 
+class OutageError(OSError):
+    """A store does not answer, or not now. address: what was asked for."""
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
+        self.address = address
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return OutageError, (str(self), self.address)
+
+
+def outage(address: str, cause: str) -> OutageError:
+    """What is told of a request that failed however often it was repeated."""
+    return OutageError(
+        f"{address}: the store does not answer ({cause}); check the network, AWS_ENDPOINT_URL_S3"
+        " and AWS_REGION",
+        address,
+    )
+
+
 def is_outage(error: BaseException) -> bool:
     """Whether an error is the disk's or the network's: retry it, do not blame the file."""
-    return isinstance(error, OSError) and (error.errno is not None or "AWS Error" in str(error))
+    return isinstance(error, OutageError) or (
+        isinstance(error, OSError) and (error.errno is not None or "AWS Error" in str(error))
+    )
 
 
 def translated(error: OSError, path: str) -> Exception:
@@ -142,40 +177,18 @@ def translated(error: OSError, path: str) -> Exception:
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: is a folder, not a file", cause="not_found")
     if match:
-        return OSError(
-            f"{path}: the store does not answer ({code.lower()});"
-            " check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION"
-        )
+        return outage(path, code.lower())
     return error
 
 
-def _s3_settings() -> tuple[tuple[str, Any], ...]:
-    """Options of the S3 file system, from the environment as it is now."""
-    env = os.environ
-    options: dict[str, Any] = {}
-    if env.get("AWS_ACCESS_KEY_ID"):
-        options["access_key"] = env["AWS_ACCESS_KEY_ID"]
-        options["secret_key"] = env.get("AWS_SECRET_ACCESS_KEY", "")
-        options["session_token"] = env.get("AWS_SESSION_TOKEN")
-    elif not any(env.get(name) for name in _DELEGATED):
-        options["anonymous"] = True  # asking an absent metadata service would hang for seconds
-    # Without a region the client asks the metadata service too.
-    options["region"] = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or "us-east-1"
-    endpoint = env.get("AWS_ENDPOINT_URL_S3") or env.get("AWS_ENDPOINT_URL")
-    if endpoint:
-        scheme, separator, host = endpoint.partition("://")
-        options["scheme"] = scheme if separator else "https"
-        options["endpoint_override"] = (host if separator else endpoint).rstrip("/")
-    return tuple(sorted(options.items()))
-
-
 @lru_cache(maxsize=8)
-def _s3(settings: tuple[tuple[str, Any], ...]) -> fs.FileSystem:
+def arrow_s3(settings: tuple[tuple[str, Any], ...], attempts: int) -> fs.FileSystem:
     return fs.S3FileSystem(
         **dict(settings),
         connect_timeout=CONNECT_TIMEOUT_S,
         request_timeout=REQUEST_TIMEOUT_S,
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+        # pauses of 50, 100, 200 … ms; the "standard" one's would add up to half a minute
+        retry_strategy=fs.AwsDefaultS3RetryStrategy(max_attempts=attempts - 1),  # repetitions
     )
 
 

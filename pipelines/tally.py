@@ -21,7 +21,7 @@ from pipelines.pieces import PIECE
 from pipelines.prepare_job import PrepareJob
 from pipelines.repeats.apply import PARAGRAPH
 from pipelines.repeats.steps import RepeatedParagraphs
-from pipelines.schema import REMOVED, REMOVED_IMAGE
+from pipelines.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from pipelines.shard import SourceShard
 from pipelines.stage import StageResult
 from pipelines.token_shards import TokenShards
@@ -42,6 +42,7 @@ class Tally:
         none = StageStats(images=ImageStats() if self._with_images else None)
         self.stats = dict.fromkeys(stage_names(part), none)
         self.facts: dict[str, Any] = {"source": shard.source}
+        self._earlier_shards = sum(run.shards for run in job.against)
         self.tokens: TokenShards | None = None
         self.blobs: Blobs | None = None
         self.paths = [job.removed(part.index, shard.key)]
@@ -74,7 +75,17 @@ class Tally:
             self._thumbnails.removed(before, result.images, self.blobs)
         self.count(name, stats)
         self.receipts(result.removed)
+        self._of_earlier(name, result.removed)
         self.note(result.notes)
+
+    def _of_earlier(self, name: str, removed: pa.RecordBatch) -> None:
+        """Count the documents that an earlier run has already."""
+        if self._earlier_shards:
+            first = pa.scalar(self._earlier_shards << ROW_BITS, pa.uint64())
+            n = pc.sum(pc.less(removed["duplicate_of"], first)).as_py() or 0
+            found = self.facts.setdefault("of_earlier", {})
+            if n:
+                found[name] = found.get(name, 0) + n
 
     def note(self, notes: Mapping[str, int] | None) -> None:
         """Add up what a reader met that is no failure, or what a stage counted beside."""

@@ -14,6 +14,7 @@ from flows.cli import NO, OK
 from flows.sheet_files import as_text, write_texts
 from flows.show import as_json, console, table
 from pipelines.errors import ConfigError
+from pipelines.place import folder_here
 from pipelines.probe.document import (
     LIMITS,
     caution,
@@ -38,7 +39,7 @@ from sizing.units import UnitError, parse_bytes
 
 def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
-    settings, folder = parse_settings(args), Path(args.dataset)
+    settings, folder = parse_settings(args), folder_here(args.dataset)
     sheet = size(args.plan)
     if args.out is not None:
         _check_out(Path(args.out))

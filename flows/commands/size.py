@@ -1,7 +1,8 @@
 """`tokenmill size`: what storage a corpus and a cluster ask for. Imports no Arrow, no Prefect."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +12,8 @@ from flows.cli import OK
 from flows.sheet_files import as_text, write_sheet, write_texts
 from flows.show import as_json, console, table
 from flows.side_by_side import side_by_side, tiers_side_by_side
+from pipelines.object_store_settings import is_remote
+from pipelines.place import folder_here
 from sizing.comparison import (
     compare,
     comparison_json,
@@ -31,11 +34,27 @@ from sizing.sheet import Sheet
 
 def run(args: argparse.Namespace) -> int:
     """Size storage from a plan, and from what was measured where a corpus is named."""
-    corpus = None if args.corpus is None else Path(args.corpus)
+    with _corpus(args.corpus) as corpus:
+        return _run(args, corpus)
+
+
+@contextmanager
+def _corpus(name: str | None) -> Iterator[Path | None]:
+    """The measurement that is named, which may lie on an object store."""
+    if name is None or not is_remote(name):
+        yield None if name is None else Path(name)
+        return
+    from pipelines.mirrored import fetched  # imports Arrow
+
+    with fetched(name, "report.json") as path:
+        yield path
+
+
+def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     if args.vary:
         return _compare(args, corpus)
     sheet = size(args.plan, corpus=corpus)
-    written = [] if args.out is None else write_sheet(Path(args.out), sheet)
+    written = [] if args.out is None else write_sheet(folder_here(args.out), sheet)
     if args.json:
         as_json(sheet_json(sheet))
         return OK
@@ -96,7 +115,7 @@ def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
     data, written = comparison_json(cases), []
     if args.out is not None:
         texts = {"comparison.md": comparison_markdown(cases), "comparison.json": as_text(data)}
-        written = write_texts(Path(args.out), texts)
+        written = write_texts(folder_here(args.out), texts)
     if args.json:
         as_json(data)
         return OK

@@ -23,6 +23,7 @@ from pipelines.benchmark.spec import Benchmark
 from pipelines.contamination.matching import Matching
 from pipelines.contamination.ngrams import LEAST_WHOLE, ItemTexts, prepare_texts
 from pipelines.errors import ConfigError, ShardError
+from pipelines.mirror import present
 from pipelines.sidecar import open_arrow
 
 NGRAMS, ITEMS = "ngrams.arrow", "items.arrow"
@@ -119,7 +120,7 @@ class BenchmarkIndex:
         texts = ItemTexts(texts=row["texts"].values, folding=matching.folding.folding(), **arrays)
         wanted = tuple(sorted(set(texts.benchmark_ngrams.tolist())))
         try:
-            ngrams = NgramIndex.load(folder / NGRAMS, ngram=wanted)
+            ngrams = NgramIndex.load(present(folder / NGRAMS), ngram=wanted)
         except ValueError as e:
             raise ShardError(str(e)) from e
         ignored = row["ignored"].values.to_numpy(zero_copy_only=False)

@@ -35,15 +35,19 @@ NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
 SCRATCH = ("found", "copies")  # folders that go when a run has finished
 
 
-def check_contamination(check: Check, out: Path, execute: Execute) -> dict[str, Any]:
+def check_contamination(
+    check: Check, out: Path, execute: Execute, plan: Plan | None = None
+) -> dict[str, Any]:
     """Run `check` into `out`, or continue the run that is there; return its report.
+
+    plan: of `plan_check`, where the caller has made it already.
 
     Raises:
         ConfigError: the benchmarks, the inputs or `out` cannot be used.
         LedgerError: documents or bytes do not add up.
     """
     started = time.perf_counter()
-    plan = plan_check(check)
+    plan = plan or plan_check(check)
     with opened(check, out, plan) as job:
         found = finished_report(job)
         if found is not None:

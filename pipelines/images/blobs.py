@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pipelines.atomic import atomic_path
 from pipelines.errors import ShardError
+from pipelines.mirror import present
 
 
 class Blobs(Protocol):
@@ -63,7 +64,7 @@ class Spool:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = os.open(path, os.O_RDONLY)
+        self._file = os.open(present(path), os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
 
     def take(self, offset: int, size: int) -> memoryview:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from pipelines.mirror import find, present
 from sizing.document.pictures import Picture, sheet
 from sizing.document.section import count
 
@@ -20,9 +21,9 @@ def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str
     folder: of the files that `thumbnail_file` wrote.  ledger: of the report.
     """
     by_fate: dict[tuple[str, str], list[list[dict[str, Any]]]] = defaultdict(list)
-    for path in sorted(folder.glob("*.parquet")):
+    for path in find(folder, "*.parquet"):
         of_shard: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-        for row in pq.read_table(path).to_pylist():
+        for row in pq.read_table(present(path)).to_pylist():
             of_shard[row["stage"], row["reason"]].append(row)
         for fate, rows in of_shard.items():
             by_fate[fate].append(rows)

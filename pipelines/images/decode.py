@@ -17,6 +17,7 @@ import PIL
 import pyarrow as pa
 
 from pipelines.images.pillow import Unreadable, loaded
+from pipelines.mirror import present
 
 MOST_FILES = 20
 MOST_IMAGES = 200
@@ -66,7 +67,7 @@ def decode_cost(files: Sequence[Path], counts: Mapping[str, int]) -> dict[str, A
     formats: dict[str, Decoded] = {}
     skipped = batches = rows = 0
     for path in chosen:
-        of_file = list(pa.ipc.open_stream(pa.memory_map(str(path))))
+        of_file = list(pa.ipc.open_stream(pa.memory_map(str(present(path)))))
         batches += len(of_file)
         rows += sum(batch.num_rows for batch in of_file)
         skipped += _decode(_blobs(of_file), formats, len(chosen))
