@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.contamination.overlap_rows import OVERLAP
+from pipelines.earlier import part_number
+from pipelines.mirror import find, present
 from pipelines.pieces import PIECE
-from pipelines.schema import shard_and_row
 
 
 class CutOut(NamedTuple):
@@ -35,11 +36,11 @@ class CutOut(NamedTuple):
 def overlaps_of(out: Path, doc_ids: Iterable[int]) -> list[dict[str, Any]]:
     """Rows of schema OVERLAP of these documents."""
     rows: list[dict[str, Any]] = []
-    by_shard = groupby(sorted(doc_ids), key=lambda doc_id: shard_and_row(doc_id)[0])
-    for ordinal, these in by_shard:
+    by_shard = groupby(sorted(doc_ids), key=lambda doc_id: part_number(out, doc_id))
+    for number, these in by_shard:
         wanted = pc.field("doc_id").isin(pa.array(these, pa.uint64()))
-        for path in (out / "overlaps").glob(f"part-{ordinal:05d}-*.parquet"):
-            rows += pq.read_table(path, filters=wanted, schema=OVERLAP).to_pylist()
+        for path in find(out / "overlaps", f"part-{number:05d}-*.parquet"):
+            rows += pq.read_table(present(path), filters=wanted, schema=OVERLAP).to_pylist()
     return rows
 
 
@@ -68,8 +69,9 @@ def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
     Their order is that of the input; pieces dropped for their length count.
     """
     made: list[dict[str, Any]] = []
-    for path in sorted((out / "pieces").glob("part-*.parquet")):
-        table = pq.read_table(path, columns=["parent_doc_id", "parent_id", "pieces"], schema=PIECE)
+    columns = ["parent_doc_id", "parent_id", "pieces"]
+    for path in find(out / "pieces", "part-*.parquet"):
+        table = pq.read_table(present(path), columns=columns, schema=PIECE)
         # a row for each piece, those of a document together
         last = {row["parent_doc_id"]: row for row in table.to_pylist()}
         made += [
@@ -87,8 +89,8 @@ def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
 
 def count_cut(out: Path) -> int:
     """How many documents `cut_documents` has."""
-    paths = (out / "pieces").glob("part-*.parquet")
-    columns = (pq.read_table(path, columns=["parent_doc_id"])["parent_doc_id"] for path in paths)
+    paths, wanted = find(out / "pieces", "part-*.parquet"), ["parent_doc_id"]
+    columns = (pq.read_table(present(path), columns=wanted)[wanted[0]] for path in paths)
     return sum(pc.count_distinct(column).as_py() for column in columns)
 
 

@@ -14,6 +14,7 @@ Values: TypeAlias = tuple[Any, Any]  # there and here
 
 FILES = ("inputs", "benchmarks")  # path -> size and version
 FOLLOWING = ("shards", "failed_inputs", "tokenizer")  # from files and settings, if these differ
+AGAINST = "against"  # earlier runs, told by what they hold
 FOLLOWS = {"source": "path", "short_threshold": "threshold"}  # from one beside it
 COMMANDS = {"check", "recipe", "measuring"}  # keys that tell which command made a run
 MOST_CHARS = 60  # of a value
@@ -32,11 +33,13 @@ def differences(
     own = there.keys() | here.keys()
     found = {
         place: values
-        for key in sorted(own - {*FILES, *FOLLOWING})
+        for key in sorted(own - {*FILES, *FOLLOWING, AGAINST})
         for place, values in _leaves(there.get(key), here.get(key), (key,))
     }
     named = any(kind in place for place in found for kind in FILES)
     lines = [*_settings(found, words), *_files(there, here, named=named)]
+    if there.get(AGAINST) != here.get(AGAINST):
+        lines.append(f"it stood {_stood(there)}, now {_stood(here)}")
     following = [key for key in FOLLOWING if there.get(key) != here.get(key)]
     return lines or [f"{key} differs" for key in following]
 
@@ -82,6 +85,16 @@ def _files(there: Mapping[str, Any], here: Mapping[str, Any], *, named: bool) ->
             lines += [f"{path} is gone since" for path in sorted(a.keys() - b)]
             lines += [f"{path} is new since" for path in sorted(b.keys() - a)]
     return lines
+
+
+def _stood(identity: Mapping[str, Any]) -> str:
+    """Against which earlier runs, by their indexes.
+
+    >>> _stood({"against": [{"index": "9f86d081884c7d65", "shards": 3}]}), _stood({})
+    ('against earlier runs of index 9f86d081', 'against none')
+    """
+    indexes = ", ".join(run["index"][:8] for run in identity.get(AGAINST, ()))
+    return f"against earlier runs of index {indexes}" if indexes else "against none"
 
 
 def _plain(value: Any) -> str:

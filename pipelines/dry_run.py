@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipelines.earlier import remarks
 from pipelines.images.options import Images
+from pipelines.object_store_settings import is_remote
 from pipelines.passes import Pass, duplicate_finders, passes
+from pipelines.place import Place
 from pipelines.prepare import plan_run
 from pipelines.recipe import Recipe, step_name
-from pipelines.shard import SourceShard
+from pipelines.shard import Plan, SourceShard
 
 # Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4
@@ -18,7 +21,7 @@ SCRATCH_BYTES_PER_DOC = 700  # digest 16, signature 448, band keys 112, edges an
 FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not compress
 
 
-def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
+def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     """The plan of a run as JSON data; nothing is written.
 
     Raises:
@@ -34,6 +37,8 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
         "token shards": round(token_bytes),
         "dataset": round(token_bytes),
     }
+    if recipe.run.keep_index:
+        need["index"] = round(sum(_sidecars(text, part) for part in parts[:-1]))
     if recipe.images is not None:
         images = _image_bytes(recipe.images, plan.shards, len(parts))
         need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
@@ -45,12 +50,13 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
         "shards": len(plan.shards),
         "text_bytes": text,
         **_of_images(recipe.images, plan.shards),
+        **_of_earlier(recipe, plan),
         "steps": [step_name(step) for step in recipe.steps],
         "passes": len(parts),
         "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
         "disk_needed_bytes": need,
         "disk_needed_total_bytes": sum(need.values()),
-        "disk_free_bytes": shutil.disk_usage(_existing(out)).free,
+        "disk_free_bytes": _free(out),
         "assumptions": {
             "text_bytes_per_token": TEXT_BYTES_PER_TOKEN,
             "bytes_per_doc": BYTES_PER_DOC,
@@ -61,8 +67,23 @@ def dry_run(recipe: Recipe, out: Path) -> dict[str, Any]:
 
 def _scratch(text: int, part: Pass) -> float:
     """Bytes between a pass and the next."""
-    sidecars = text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
-    return text * FILTERED_FRAC + sidecars
+    return text * FILTERED_FRAC + _sidecars(text, part)
+
+
+def _sidecars(text: int, part: Pass) -> float:
+    """Bytes of the keys that a pass makes."""
+    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
+
+
+def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """The runs that it stands against, and what to know of that; nothing where there are none."""
+    if not plan.against:
+        return {}
+    runs = [
+        {"path": str(run.out), "docs": run.docs, "index_bytes": run.index_bytes}
+        for run in plan.against
+    ]
+    return {"against": {"runs": runs, "remarks": remarks(recipe, plan.against)}}
 
 
 def _holds_images(shard: SourceShard) -> bool:
@@ -96,6 +117,11 @@ def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -
         "webdataset": images.webdataset,
     }
     return {name: found for name, wanted in made.items() if wanted}
+
+
+def _free(out: Place) -> int | None:
+    """Bytes that are free there; None on an object store, which does not say."""
+    return None if is_remote(out) else shutil.disk_usage(_existing(Path(out))).free
 
 
 def _existing(path: Path) -> Path:

@@ -9,6 +9,7 @@ import tokenizers
 
 from dedup import ngram_index
 from dedup.fold_tables import FOLD_VERSION
+from pipelines import mirror
 from pipelines.benchmark.files import files_of
 from pipelines.manifest import open_run
 from pipelines.normalize import NORMALIZE_VERSION
@@ -40,6 +41,7 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
             "index": ngram_index.FORMAT,
             "tokenizers": tokenizers.__version__,
             "pyarrow": pa.__version__,  # normalizes text
+            **({} if recipe.html is None else recipe.html.versions()),
         },
     }
 
@@ -58,4 +60,5 @@ def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:
     """
     out = out.absolute()
     digest = open_run(out, run_identity(recipe, plan))
-    return PrepareJob(out=out, recipe=recipe, identity=digest)
+    remote = mirror.remote_of(out)
+    return PrepareJob(out=out, remote=remote, recipe=recipe, identity=digest, against=plan.against)

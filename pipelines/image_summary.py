@@ -44,7 +44,7 @@ def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> 
         "bytes_bins": _doublings([f["bytes_bins"] for f in everything]),
         "pixels_bins": _doublings([f["pixels_bins"] for f in everything]),
         "ratio_bins": _summed([c["ratio_bins"] for c in counts]),
-        "notes": _notes(made),
+        "notes": notes_of(made),
         "sources_without": _sources_without(made),
         "repeated": {r.step.partition("-")[0]: dict(r.facts) for r in made if _repeats(r)},
     }
@@ -121,7 +121,7 @@ def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
     return doublings(_summed(bins)) if bins else []
 
 
-def _notes(receipts: Iterable[Receipt]) -> dict[str, int]:
+def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
     found: Counter[str] = Counter()
     for receipt in receipts:

@@ -77,6 +77,11 @@ def duplicate_finders(steps: Sequence[Config]) -> tuple[Config, ...]:
     return tuple(step for step in steps if isinstance(step, DEDUP))
 
 
+def keyed_passes(steps: Sequence[Config]) -> list[Pass]:
+    """The passes that end in steps that find duplicates, and so make keys."""
+    return [part for part in passes(steps) if duplicate_finders(part.after)]
+
+
 def stage_names(part: Pass) -> list[str]:
     """What a shard goes through in this pass, in order."""
     steps = [step_name(step) for step in (*part.before, *part.stages)]

@@ -26,7 +26,7 @@ from pipelines.read.parquet import cut_parquet, parquet_rows
 from pipelines.read.saved import SavedDataset, belongs_to, find_saved
 from pipelines.read.text import group_texts
 from pipelines.read.webdataset import cut_webdataset
-from pipelines.shard import FailedInput, Input, Plan, ShardFormat, SourceShard
+from pipelines.shard import EarlierRun, FailedInput, Input, Plan, ShardFormat, SourceShard, numbered
 from pipelines.store import InputFile, expand
 
 ILLUSTRATED: frozenset[ShardFormat | None] = frozenset({"webdataset", "markdown"})  # have images
@@ -40,6 +40,7 @@ class _Source(NamedTuple):
     wanted: Input
     in_recipe: bool
     with_images: bool
+    with_html: bool
 
     @property
     def place(self) -> str:
@@ -75,6 +76,8 @@ def plan_inputs(
     limits: Limits | None = None,
     in_recipe: bool = True,
     images: bool = False,
+    html: bool = False,
+    against: Sequence[EarlierRun] = (),
 ) -> Plan:
     """Find, inspect and cut all inputs.
 
@@ -82,6 +85,8 @@ def plan_inputs(
 
     in_recipe: whether whoever named the inputs wrote a recipe, or paths on a command line.
     images: whether images are read too; without, tars of samples are no input.
+    html: whether pages are; without, web archives are no input.
+    against: earlier runs, behind whose shards these are numbered.
 
     Raises:
         ConfigError: an input is not there, may not be read, or its format cannot be told.
@@ -92,7 +97,7 @@ def plan_inputs(
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
-        source = _Source(index, wanted, in_recipe, images)
+        source = _Source(index, wanted, in_recipe, images, html)
         mine = _expanded(source)
         mine += unlisted(mine) if images else []
         selection = _selected(source, mine)
@@ -101,12 +106,12 @@ def plan_inputs(
         failed += [_missing(source, path) for path in selection.missing]
         for part in _cut(source, selection.found, shard_bytes, limits):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
-    n = len(shards)
     return Plan(
-        shards=tuple(replace(s, ordinal=i, key=f"{i:05}-of-{n:05}") for i, s in enumerate(shards)),
+        shards=numbered(shards, first=sum(run.shards for run in against)),
         failed=tuple(failed),
         files=tuple(files),
         skipped=tuple(skipped),
+        against=tuple(against),
     )
 
 
@@ -137,6 +142,8 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
     illustrated = wanted.images is not None or any(f.format in ILLUSTRATED for f in found)
     if illustrated and not source.with_images:
         raise _no_images(source, others)
+    if wanted.format == "warc" and not source.with_html:
+        raise _no_html(source, others)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in found]
     placed += [(posixpath.dirname(f.path), _Found(f, "arrow")) for d in chosen for f in d.files]
@@ -158,12 +165,16 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
 def _format_of(source: _Source, file: InputFile) -> ShardFormat | None:
     """The format of a file to read, told by its name."""
     kind = format_of(file.name)
+    if kind == "warc":
+        return kind if source.with_html else None
     return kind if source.with_images or kind not in ILLUSTRATED else None
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
     if any(format_of(f.name) in ILLUSTRATED for f in files):
         return _no_images(source, files)
+    if any(format_of(f.name) == "warc" for f in files):
+        return _no_html(source, files)
     way = "say which in the recipe, as {path: …, format: text}"
     if not source.in_recipe:
         way = "rename them, as NAME.txt for text; see README for the others"
@@ -173,6 +184,11 @@ def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
 def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
     way = "add images: {} to the recipe" if source.in_recipe else "`prepare` reads them"
     return ConfigError(f"{source.where}: images with texts in {_names(files)}; {way}")
+
+
+def _no_html(source: _Source, files: Sequence[InputFile]) -> ConfigError:
+    way = "add html: {} to the recipe" if source.in_recipe else "`prepare` reads them"
+    return ConfigError(f"{source.where}: web archives in {_names(files)}; {way}")
 
 
 def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]:
@@ -225,6 +241,10 @@ def _pieces(item: _Found, wanted: Input, shard_bytes: int, limits: Limits) -> li
         )
     if item.format == "webdataset":
         return cut_webdataset(item.file, wanted)
+    if item.format == "warc":
+        from pipelines.web.cut import cut_warc  # needs tokenmill[web]
+
+        return cut_warc(item.file, shard_bytes=shard_bytes, limits=limits)
     cut: Callable[..., list[Piece]] = cut_parquet if item.format == "parquet" else cut_arrow
     return cut(item.file, wanted, shard_bytes=shard_bytes)
 

@@ -4,7 +4,10 @@ OUT/manifest.json      what this run is, and at its end what it did
 OUT/05-index/…         the benchmarks and their n-grams
 OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end
 OUT/11-keys/…          sidecars: digests, signatures, band keys
-OUT/12-edges/…         verified pairs of near duplicates, a file for each band
+OUT/11-rows/…          the shards of the corpus in order, and where each begins
+OUT/12-spill/…         keys again, by range: a file for each step and group of shards
+OUT/12-edges/…         verified pairs of near duplicates, a file for each band and range
+OUT/12-forest/…        equal documents of each range; pairs of near ones joined to trees, clusters
 OUT/13-exact, 14-near  for each row of 10-filtered: kept, or the document it duplicates
 OUT/13-same_url, 13-same_images  likewise
 OUT/15-found/…         of the documents in 10-filtered that have n-grams of benchmarks: which, where
@@ -17,6 +20,7 @@ OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
 OUT/pieces/…           a row for every piece of a document that was cut: what it was part of
+OUT/index/…            keys of the documents in the dataset, for later runs to stand against
 OUT/webdataset/…       what is left, as tars of samples
 OUT/removed-images/…   a row for every image that left a document
 OUT/removed-paragraphs/…  a row for every paragraph that the corpus has too often
@@ -28,23 +32,48 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.job import Job
+from pipelines.passes import keyed_passes
 from pipelines.recipe import Recipe
+from pipelines.shard import EarlierRun
+
+INDEX = "index"  # folder of the kept keys of a run
+
+
+def index_file(out: Path, number: int, key: str) -> Path:
+    """The kept keys of a shard, as its run's `number`-th keyed pass made them.
+
+    out: the run.
+    """
+    return out / INDEX / f"part-{key}.{number}.arrow"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareJob(Job):
-    """The job of a recipe."""
+    """The job of a recipe.
+
+    against: the runs that stand before it, oldest first.
+    """
 
     recipe: Recipe
+    against: tuple[EarlierRun, ...] = ()
 
     @property
     def workers(self) -> int | None:
         return self.recipe.run.works_per_process
 
+    @property
+    def scratch_bytes(self) -> int:
+        return self.recipe.run.scratch_bytes
+
     def exactly(self) -> "PrepareJob":
         """The same job, every document encoded by the tokenizer's own library."""
         tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
         return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
+
+    def earlier(self, pass_index: int) -> tuple[Path, ...]:
+        """Keys that documents of earlier runs had in the same pass, shard by shard, in order."""
+        number = [part.index for part in keyed_passes(self.recipe.steps)].index(pass_index)
+        return tuple(index_file(run.out, number, key) for run in self.against for key in run.keys)
 
     def filtered(self, pass_index: int, key: str) -> Path:
         return self.out / f"{pass_index + 1}0-filtered" / f"part-{key}.arrow"
@@ -52,8 +81,17 @@ class PrepareJob(Job):
     def keys(self, pass_index: int, key: str) -> Path:
         return self.out / f"{pass_index + 1}1-keys" / f"part-{key}.arrow"
 
-    def edges(self, pass_index: int, band: int) -> Path:
-        return self.out / f"{pass_index + 1}2-edges" / f"band-{band:02d}.arrow"
+    def rows(self, pass_index: int) -> Path:
+        return self.out / f"{pass_index + 1}1-rows" / "shards.arrow"
+
+    def spill(self, pass_index: int, step: str, group: int) -> Path:
+        return self.out / f"{pass_index + 1}2-spill" / f"{step}-{group:05d}.arrow"
+
+    def edges(self, pass_index: int, band: int, number: int) -> Path:
+        return self.out / f"{pass_index + 1}2-edges" / f"band-{band:03d}-{number:05d}.arrow"
+
+    def forest(self, pass_index: int, step: str, level: int, number: int) -> Path:
+        return self.out / f"{pass_index + 1}2-forest" / f"{step}-{level}-{number:05d}.arrow"
 
     def duplicates(self, pass_index: int, step: str, key: str) -> Path:
         number = 4 if step == "near" else 3

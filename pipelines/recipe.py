@@ -8,18 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+import pyarrow as pa
 import yaml
 from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from pipelines.config import Bytes, Config, explain
+from pipelines.config import Bytes, Config, FilePath, explain
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
@@ -29,9 +31,11 @@ from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
 from pipelines.repeats.steps import REPEATS, SAME
 from pipelines.run_options import RunOptions, Slurm
+from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from pipelines.shard import Input
 from pipelines.stages import STAGES
 from pipelines.tokenize import Engine, Tokenizer, load_engine
+from pipelines.web.options import Html
 from sizing.errors import PlanError
 from sizing.plan.load import StrictLoader
 
@@ -106,14 +110,21 @@ class Output(Config):
 
 
 class Recipe(Config):
-    """The whole job. What each step takes is said in its own class."""
+    """The whole job. What each step takes is said in its own class.
+
+    html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
+    against: run directories of finished runs, oldest first, that kept an index. What their datasets
+        hold counts as standing before the inputs: it is found again in them, and not read again.
+    """
 
     name: str = "corpus"
     inputs: tuple[Input, ...] = Field(min_length=1)
+    against: tuple[FilePath, ...] = ()
     shard_bytes: Bytes = 256_000_000
     steps: tuple[Step, ...] = ()
     tokenizer: Tokenizer
     images: Images | None = None
+    html: Html | None = None
     output: Output = Output()
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
@@ -151,6 +162,25 @@ class Recipe(Config):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _images_or_pages(self) -> "Recipe":
+        if self.images is not None and self.html is not None:
+            raise ValueError("images of web pages are not read yet; leave out 'images' or 'html'")
+        return self
+
+    @field_validator("against", mode="before")
+    @classmethod
+    def _one_run_alone(cls, against: Any) -> Any:
+        return [against] if isinstance(against, str) else against or ()
+
+    @field_validator("against")
+    @classmethod
+    def _each_run_once(cls, against: tuple[str, ...]) -> tuple[str, ...]:
+        for path in against:
+            if against.count(path) > 1:
+                raise ValueError(f"{path} stands twice; name each run once")
+        return against
+
     @field_validator("inputs", mode="before")
     @classmethod
     def _one_alone(cls, inputs: Any) -> Any:
@@ -175,6 +205,13 @@ class Recipe(Config):
             )
         return output
 
+    @property
+    def documents(self) -> pa.Schema:
+        """What documents are, from reader to tokenizer."""
+        if self.html is not None:
+            return CRAWLED
+        return DOCUMENT if self.images is None else ILLUSTRATED
+
     def engine(self) -> Engine:
         """The tokenizer, loaded once a process.
 
@@ -185,8 +222,12 @@ class Recipe(Config):
         return load_engine(self.tokenizer, self.output.dtype, token)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON; `run` does not."""
-        without = {"run"} if self.images is not None else {"run", "images"}
+        """What decides the output, as JSON; `run` does not.
+
+        Nor does where earlier runs lie: what they hold does, which is in the plan.
+        """
+        without = {"run", "against"}
+        without |= {name for name in ("images", "html") if getattr(self, name) is None}
         return self.model_dump(mode="json", exclude=without)
 
 
@@ -239,8 +280,21 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
         raise explain(e, where, _known_keys(data)) from e
 
 
+def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Config, ...]:
+    """The steps of a run, by its identity; the rest of its recipe may be of files that are gone.
+
+    Raises:
+        ConfigError: they are not of this version.
+    """
+    try:
+        return TypeAdapter(tuple[Step, ...]).validate_python(identity["recipe"]["steps"])
+    except ValidationError as e:
+        raise explain(e, where, {}) from e
+
+
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
+    known["html"] = list(Html.model_fields)
     known["images.tokens"] = list(Patches.model_fields)
     known["run.slurm"] = list(Slurm.model_fields)
     for part in ("tokenizer", "output", "limits", "run"):

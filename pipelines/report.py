@@ -16,9 +16,10 @@ from pipelines.contamination.counted import warnings
 from pipelines.contamination.report_found import found_sections
 from pipelines.images.contact_sheet import contact_sheet
 from pipelines.ratios import fixed, with_error
+from pipelines.report_against import against_blocks
 from pipelines.report_failures import failed_in_short, failure_blocks
 from pipelines.report_html import report_page
-from pipelines.report_images import image_blocks
+from pipelines.report_images import image_blocks, notes_table
 from pipelines.report_requirements import requirement_blocks
 from pipelines.summary import removed_by_reason
 from sizing.document.markdown import markdown
@@ -123,6 +124,7 @@ def _ledger(report: Report) -> list[str | Table]:
         _counts("Documents by stage", ("in", "created", "removed", "failed", "out"), stages, docs),
         _counts("Bytes of text by stage", ("in", "removed", "edited away", "out"), stages, text),
         table("Documents that left, by reason", columns, reasons),
+        *notes_table(report),
     ]
 
 
@@ -177,6 +179,7 @@ def _duplicates(report: Report) -> list[str | Table]:
     return [
         *([note] if "bands" in found else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
+        *against_blocks(report.get("against")),
     ]
 
 

@@ -55,7 +55,7 @@ def image_blocks(report: Report) -> list[str | Table]:
         *_without(report.get("images")),
         table("Images by stage", columns, counts),
         table("Images that left, by reason", ("stage", "reason", "outcome", ">images"), reasons),
-        *_notes(report.get("images")),
+        *notes_table(report.get("images")),
         *_measured(report),
         *_repeated(report.get("images")),
     ]
@@ -141,7 +141,7 @@ def _decoding(found: Mapping[str, Any]) -> Iterator[str | Table]:
     yield table("Decoding, one core, by format", ("format", *columns), rows)
 
 
-def _notes(found: Mapping[str, Any] | None) -> Iterator[Table]:
+def notes_table(found: Mapping[str, Any] | None) -> Iterator[Table]:
     """What readers and steps met beside what they removed."""
     rows = [(name, f"{n:,}") for name, n in (found or {}).get("notes", {}).items()]
     if rows:

@@ -3,13 +3,16 @@
 Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from pipelines.config import Bytes, Config
+from pipelines.config import Bytes, Config, FilePath
+from pipelines.roots import allowed_address, allowed_directives
 
 Runner = Literal["threads", "dask", "slurm"]
+# no shell may find more in it than a word: it stands in the script of a job
+Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
 
 
 class Slurm(Config):
@@ -28,10 +31,10 @@ class Slurm(Config):
     processes: Annotated[int, Field(ge=1)] | None = None
     memory: Bytes = 4 * 1024**3
     walltime: Annotated[str, Field(pattern=r"^(\d+-)?\d{1,2}:\d{2}(:\d{2})?$")] = "04:00:00"
-    queue: str | None = None
-    account: str | None = None
-    directives: tuple[str, ...] = ()
-    interface: str | None = None
+    queue: Word | None = None
+    account: Word | None = None
+    directives: Annotated[tuple[str, ...], AfterValidator(allowed_directives)] = ()
+    interface: Word | None = None
     minimum: Annotated[int, Field(ge=0)] = 0
     maximum: Annotated[int, Field(ge=1)] = 1
 
@@ -56,7 +59,12 @@ class RunOptions(Config):
     workers: pieces of work done at a time; None is one per processor, or as many as a cluster has.
     address: of a Dask scheduler, as tcp://10.0.0.1:8786.
     task_seconds: that a task of a cluster takes, about: shards are bundled until they do.
+    scratch: of a run directory on S3, the folder for files on their way, which can be made on
+        every machine; None is where temporary files go.
+    scratch_bytes: of those there that the store has, on each machine, about.
     keep_intermediates: do not delete what only later steps read.
+    keep_index: leave the keys of the documents that the dataset has in OUT/index, so that a later
+        run can stand `against` this one.
     memory_budget: for the arrays of corpus-wide steps, all at work together in one process. Keys
         beyond it are read in parts; what cannot be had in parts is refused before anything is
         done. The process takes some 0.3 GB besides, and pages of mapped files.
@@ -64,10 +72,13 @@ class RunOptions(Config):
 
     runner: Runner = "threads"
     workers: Annotated[int, Field(ge=1)] | None = None
-    address: str | None = None
+    address: Annotated[str, AfterValidator(allowed_address)] | None = None
     slurm: Slurm = Slurm()
     task_seconds: Annotated[float, Field(gt=0.0)] = 60.0
+    scratch: FilePath | None = None
+    scratch_bytes: Bytes = 16 * 1024**3
     keep_intermediates: bool = False
+    keep_index: bool = False
     memory_budget: Bytes = 4 * 1024**3
 
     @model_validator(mode="after")

@@ -3,12 +3,14 @@
     Input (recipe)  --plan_inputs-->  Plan: SourceShard, SourceShard, …  --read_shard-->  batches
 
 Shards are numbered by input, then by path, then by place in the file, so that document
-ids are ordered as the input is. They depend on the inputs and the recipe alone.
+ids are ordered as the input is. They depend on the inputs and the recipe alone. Where earlier
+runs stand before them, ordinals go on behind theirs, so that ids are of one document in all.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -22,7 +24,7 @@ from pipelines.config import Config, FilePath
 from pipelines.receipt import digest_of
 from pipelines.store import InputFile
 
-ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown"]
+ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
 Captions = Literal["join", "first", "longest"]
 OF_IMAGES = frozenset(
     {"images", "captions", "prefix", "sidecar"}
@@ -37,7 +39,8 @@ class Input(Config):
     format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
         stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
         document, whatever its name. "webdataset" are tars of samples, "markdown" documents with
-        references to images: both for recipes with `images`.
+        references to images: both for recipes with `images`. "warc" are web archives (WARC, WET,
+        ARC), for recipes with `html`.
     split: of a saved dataset with several; all of them, in order, if not given.
     text, id, url: names of the columns, of tars of the fields in .json; common names are looked
         for if not given.
@@ -104,13 +107,15 @@ def named_by(path: str) -> str:
 class SourceShard:
     """A piece of one input file, or several tiny text files.
 
-    key: "00017-of-00256".  ordinal: 17, the upper half of its documents' ids.
+    key: "00017-of-00256".  ordinal: 17, the upper half of its documents' ids; more by the shards
+        of earlier runs, where there are any.
     input: index among the recipe's inputs.  source: that input's name.
     paths, names: the files, and what they are called in documents' ids.
     compression: None, "gzip" or "zstd".
     start, stop: the shard owns what begins in [start, stop); None is the end of the file.
         For "jsonl" lines by byte of the uncompressed file, for "arrow" record batches by
-        byte of the file, for "parquet" row groups by number.
+        byte of the file, for "parquet" row groups by number, for "warc" what is packed as one,
+        by byte of the file, or records of a file that is not packed.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
     images, captions: as in `Input`; None where there is no such column.
@@ -154,6 +159,18 @@ class SourceShard:
         return SourceShard(**{**data, "paths": tuple(data["paths"]), "names": tuple(data["names"])})
 
 
+def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard, ...]:
+    """The shards of a run, in order, with their keys and ordinals from `first` on."""
+    n = len(shards)
+    return tuple(
+        replace(shard, ordinal=first + i, key=shard_key(i, n)) for i, shard in enumerate(shards)
+    )
+
+
+def shard_key(number: int, n: int) -> str:
+    return f"{number:05}-of-{n:05}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class FailedInput:
     """A file that cannot be cut into shards; the rest goes on.
@@ -174,22 +191,52 @@ class FailedInput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EarlierRun:
+    """A finished run whose documents stand before those of this one; known by its index.
+
+    out: its directory.  digest: of its index.  shards: how many it has; its index has as many
+    files for each pass that makes keys.  docs, index_bytes: what the index holds.
+    other_steps: its documents came to the last of these passes by other steps than this run's.
+    """
+
+    out: Path
+    digest: str
+    shards: int
+    docs: int
+    index_bytes: int
+    other_steps: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Of its shards, in order."""
+        return tuple(shard_key(number, self.shards) for number in range(self.shards))
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides what a run against it makes, as JSON: not where it lies."""
+        return {"index": self.digest, "shards": self.shards}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All the work of reading.
 
     files: what the inputs were when planned, failed ones included.
     skipped: paths found in a folder whose names tell no format; nothing reads them.
+    against: the runs that stand before, oldest first.
     """
 
     shards: tuple[SourceShard, ...]
     failed: tuple[FailedInput, ...] = ()
     files: tuple[InputFile, ...] = ()
     skipped: tuple[str, ...] = field(default=())
+    against: tuple[EarlierRun, ...] = ()
 
     def identity(self) -> dict[str, Any]:
         """All of the inputs that decides what a run makes of them, as JSON."""
+        earlier = {"against": [run.identity() for run in self.against]} if self.against else {}
         return {
             "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
             "failed_inputs": {f.path: f.cause for f in self.failed},
             "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
+            **earlier,
         }

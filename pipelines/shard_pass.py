@@ -16,6 +16,7 @@ from pipelines.images.stored import check_references
 from pipelines.images.webdataset_out import TarShards
 from pipelines.job import Done
 from pipelines.keys import document_keys, key_schema
+from pipelines.mirror import exists
 from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
 from pipelines.prepare_job import PrepareJob
 from pipelines.read.account import damages, read_stats
@@ -23,7 +24,6 @@ from pipelines.read.readers import read_shard
 from pipelines.recipe import step_name
 from pipelines.repeats.steps import NearImages
 from pipelines.repeats.units import unit_schema, units_maker
-from pipelines.schema import DOCUMENT, ILLUSTRATED
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage
 from pipelines.survivors import survivors
@@ -70,14 +70,18 @@ def _source(job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally) -> It
         yield from _read(job, shard, tally)
         return
     path = job.spool(shard.key)
-    blobs = tally.blobs = Spool(path) if path.exists() else None
+    has_spool = job.recipe.images is not None and exists(path)
+    blobs = tally.blobs = Spool(path) if has_spool else None
     for batch in survivors(job, part, shard, tally):
         yield batch, blobs
 
 
 def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[Illustrated]:
     recipe = job.recipe
-    for batch in read_shard(shard, limits=recipe.limits, run=job.identity, images=recipe.images):
+    batches = read_shard(
+        shard, limits=recipe.limits, run=job.identity, images=recipe.images, html=recipe.html
+    )
+    for batch in batches:
         tally.count("read", read_stats(batch))
         tally.receipts(batch.failed)
         tally.image_receipts(batch.failed_images)
@@ -109,8 +113,7 @@ def _sink(
 
     path = job.filtered(part.index, shard.key)
     tally.paths.append(path)
-    schema = DOCUMENT if job.recipe.images is None else ILLUSTRATED
-    documents = files.enter_context(arrow_file(path, schema, compression="lz4"))
+    documents = files.enter_context(arrow_file(path, job.recipe.documents, compression="lz4"))
     spooled = _spooled(job, part, shard, files, tally)
     writes = [
         documents.write_batch,

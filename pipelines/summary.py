@@ -6,16 +6,19 @@ The report is plain JSON data, `report.json`; everything shown elsewhere is draw
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from pipelines import mirror
+from pipelines.cluster_facts import merged_facts
 from pipelines.dataset import Layout, file_name, split_folder
 from pipelines.drive import Finished
+from pipelines.earlier import remarks
 from pipelines.finished import failures, inventory
-from pipelines.image_summary import image_facts, image_summary
+from pipelines.image_summary import image_facts, image_summary, notes_of
 from pipelines.images.decode import decode_cost
 from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import TOTAL, measure
@@ -67,14 +70,14 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         "duplicates": _duplicates(finished),
         "contamination": _contamination(job),
         "dataset": {
-            "path": str(job.dataset),
+            "path": mirror.address(job.dataset),
             "files": dataset_files,
             "bytes": stored,
             "dtype": engine.dtype.name,
             "seq_len": job.recipe.output.seq_len,
             "splits": {
                 p.split: {
-                    "folder": str(split_folder(job, p.split)),
+                    "folder": mirror.address(split_folder(job, p.split)),
                     "docs": sum(s.docs for s in p.shards),
                     "tokens": p.tokens,
                     "files": p.files,
@@ -100,8 +103,12 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
             "libraries": {name: version(name) for name in LIBRARIES},
         },
     }
-    if job.recipe.images is not None:
+    if job.recipe.images is None:
+        report["notes"] = notes_of(finished.receipts)
+    else:
         report["images"] = _images(job, finished, job.recipe.images.store)
+    if job.against:
+        report["against"] = _against(job, finished)
     return {**report, **_requirements(report)}
 
 
@@ -114,7 +121,7 @@ def _images(job: PrepareJob, finished: Prepared, store: str) -> dict[str, Any]:
         for number in range(p.files)
     ]
     counts = {name: of["images"] for name, of in found["formats"].items() if name != TOTAL}
-    there = [path for path in paths if path.exists()]
+    there = [path for path in paths if mirror.exists(path)]
     return {**found, "store": store, "decoding": decode_cost(there, counts)}
 
 
@@ -225,15 +232,30 @@ def _image_token(job: PrepareJob) -> dict[str, Any]:
 
 
 def _duplicates(finished: Finished) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    """What was compared, of the last pass in which each step found duplicates."""
+    by_step: dict[str, list[Mapping[str, Any]]] = {}
+    bands: dict[str, int] = {}
     for receipt in finished.receipts:
         if receipt.step.startswith(("exact-", "near-")):
-            found[receipt.step.partition("-")[0]] = dict(receipt.facts)
+            by_step.setdefault(receipt.step, []).append(receipt.facts)
         elif receipt.step.startswith("bands-"):
-            total = found.setdefault("bands", {"candidates": 0, "edges": 0})
-            for name in total:
-                total[name] += receipt.facts[name]
-    return found
+            for name in ("candidates", "edges"):
+                bands[name] = bands.get(name, 0) + receipt.facts[name]
+    found: dict[str, Any] = {"bands": bands} if bands else {}
+    return found | {s.partition("-")[0]: merged_facts(facts) for s, facts in by_step.items()}
+
+
+def _against(job: PrepareJob, finished: Finished) -> dict[str, Any]:
+    """The earlier runs, how many documents repeat one of theirs by step, and what to know of it."""
+    repeated: Counter[str] = Counter()
+    for receipt in finished.receipts:
+        repeated.update(receipt.facts.get("of_earlier", {}))
+    runs = [{"path": str(run.out), "docs": run.docs, "shards": run.shards} for run in job.against]
+    return {
+        "runs": runs,
+        "duplicates": dict(repeated),
+        "remarks": remarks(job.recipe, job.against),
+    }
 
 
 def _contamination(job: PrepareJob) -> dict[str, Any]:
@@ -241,7 +263,7 @@ def _contamination(job: PrepareJob) -> dict[str, Any]:
     part = next((p for p in passes(job.recipe.steps) if decontamination(p.after)), None)
     if part is None:
         return {}
-    found: dict[str, Any] = json.loads(job.contamination(part.index).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(mirror.read_text(job.contamination(part.index)))
     return found
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import DatasetDict, load_from_disk
 from rich.columns import Columns
 from rich.panel import Panel
 from rich.table import Table
@@ -23,7 +22,9 @@ from flows.image_tables import (
 )
 from flows.show import as_json, console, printable, table
 from pipelines.cut_out import count_cut, cut_documents
+from pipelines.dataset_rows import first_rows
 from pipelines.decontaminate import NAME
+from pipelines.earlier import holder, part_number
 from pipelines.encode.reference import open_reference
 from pipelines.errors import ConfigError
 from pipelines.inspect import (
@@ -37,7 +38,8 @@ from pipelines.inspect import (
     removed_images,
 )
 from pipelines.manifest import RUNNING
-from pipelines.schema import shard_and_row
+from pipelines.mirrored import viewed
+from pipelines.place import place
 from pipelines.summary import removed_by_reason
 
 EXCERPT = 100  # characters of a document in a list
@@ -47,7 +49,12 @@ SHOWN = 2000  # characters of a document shown whole
 
 def run(args: argparse.Namespace) -> int:
     """Show what the arguments ask for; without any, the removals by reason."""
-    out = Path(args.run)
+    with viewed(place(args.run)) as out:
+        _show(out, args)
+    return OK
+
+
+def _show(out: Path, args: argparse.Namespace) -> None:
     manifest = open_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
@@ -62,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
         _documents(out, manifest, args.limit, as_data=args.json)
     else:
         _reasons(out, manifest, as_data=args.json)
-    return OK
 
 
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
@@ -144,12 +150,9 @@ def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table:
 def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
     recipe = manifest["identity"]["recipe"]
     tokenizer = open_reference(recipe["tokenizer"]["path"])
-    loaded = load_from_disk(str(out / "dataset"))
-    splits = loaded if isinstance(loaded, DatasetDict) else {"train": loaded}
     rows = []
-    for split, dataset in splits.items():
-        first = dataset.select(range(min(limit, len(dataset)))).with_format("arrow")
-        for row in first[:].to_pylist():  # as stored: to show images would decode or fetch them
+    for split, first in first_rows(out, limit):
+        for row in first.to_pylist():  # as stored: to show images would decode or fetch them
             text = tokenizer.decode(row["input_ids"])
             rows.append({**row, "split": split, "tokens": len(row["input_ids"]), "text": text})
             rows[-1].pop("input_ids")
@@ -175,9 +178,14 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool
 
 
 def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool) -> None:
-    shard = shard_and_row(doc_id)[0]
+    earlier = holder(manifest, doc_id)
+    if earlier is not None:
+        raise ConfigError(
+            f"{out}: document {doc_id} is of the earlier run {earlier}; inspect that one"
+        )
+    number = part_number(out, doc_id)
     for failed in manifest["report"]["failed_shards"]:
-        if int(failed["key"].partition("-")[0]) == shard:
+        if int(failed["key"].partition("-")[0]) == number:
             raise ConfigError(
                 f"document {doc_id} is in shard {failed['key']}, which failed: {failed['error']}"
             )
@@ -248,6 +256,9 @@ def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
         if receipt[name] is not None:
             show.print(printable(f"  {name}: {receipt[name]}"))
     _show_links(links)
+    if pair.held_by is not None:
+        gone = "" if pair.kept else ", whose dataset cannot tell its text any more"
+        show.print(printable(f"  kept: {pair.chain[-1]}, in the earlier run {pair.held_by}{gone}"))
     if pair.kept is None:
         show.print(printable(f"\n{pair.removed['id']} ({pair.removed['source']})\n"))
         if receipt["stage"] == NAME and not links:

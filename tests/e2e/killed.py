@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipelines import atomic, dataset, duplicates, edges, ignored, job
+from pipelines import atomic, dataset, edges, forest, ignored, job
 from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
@@ -22,7 +22,7 @@ MOMENTS = {
     # the file has its name, its receipt is not written
     "renamed": (job, "save_receipt", {}),
     "banding": (edges, "buckets", {"after": True}),
-    "clustering": (duplicates, "Forest", {"after": True}),
+    "clustering": (forest, "Forest", {"after": True}),
     # which n-grams count for nothing is written, what was found is not
     "ignored": (ignored, "write_ignored", {"after": True}),
     # a shard's images have their name, its receipt is not written
@@ -35,6 +35,8 @@ MOMENTS = {
     "exported": (atomic, "_fsync", {"when": lambda path: ".tar.partial-" in str(path)}),
     # some files of the dataset are in place, others are not
     "dataset": (atomic.os, "replace", {"when": lambda _, to: "dataset/data-" in str(to)}),
+    # some files of the index are in place, others are not
+    "indexed": (atomic.os, "replace", {"when": lambda _, to: "/index/part-" in str(to)}),
     # between dataset_info.json and state.json
     "state": (dataset, "write_json", {"when": named("state.json")}),
 }
