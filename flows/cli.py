@@ -14,7 +14,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from flows.contamination_arguments import add_contamination_arguments
 from flows.probe_arguments import add_probe_arguments
+from flows.serve_arguments import add_serve_arguments
+from flows.train_quality_arguments import add_train_quality_arguments
 
 OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 
@@ -23,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script exits with what this returns."""
     args = parser().parse_args(argv)
     try:
-        command = importlib.import_module(f"flows.commands.{args.command}")
+        command = importlib.import_module(f"flows.commands.{args.command.replace('-', '_')}")
         return int(command.run(args))
     except KeyboardInterrupt as e:
         told = str(e) or "the same command continues where this stopped"
@@ -68,6 +71,8 @@ def parser() -> argparse.ArgumentParser:
     _size(commands)
     _claims(commands)
     _probe(commands)
+    _serve(commands)
+    _train_quality(commands)
     return top
 
 
@@ -175,53 +180,8 @@ def _contamination(commands) -> None:
     contamination = _command(
         commands, "contamination", "which benchmark items a corpus holds, and in which documents"
     )
-    contamination.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a file, folder or pattern of the corpus; a source"
-    )
-    contamination.add_argument(
-        "--benchmark",
-        action="append",
-        default=[],
-        metavar="NAME=PATH[:FIELDS]",
-        help="items to look for; NAME alone of a well-known one reads it from the hub; may be"
-        " given again",
-    )
-    contamination.add_argument(
-        "--out", required=True, help="folder of the reports; the same command continues it"
-    )
-    contamination.add_argument(
-        "--ngram",
-        default="auto",
-        metavar="N",
-        help="words that must stand in a row; auto is 8 to 13 by the items' lengths (%(default)s)",
-    )
-    contamination.add_argument(
-        "--most-docs",
-        default="10",
-        metavar="N",
-        help="n-grams in more documents count for nothing; none is no limit (%(default)s)",
-    )
-    contamination.add_argument(
-        "--folding",
-        metavar="LIST",
-        help="disguises to see through: all, none, or some of entities, line_breaks, compat,"
-        " invisible, signs, marks (accents), confusables, with commas between them; without it all"
-        " but marks",
-    )
-    contamination.add_argument(
-        "--containment",
-        default="0.6",
-        metavar="SHARE",
-        help="share of an item's word pairs that an edited copy of it still has in one place; none"
-        " looks for n-grams alone, in half the time (%(default)s)",
-    )
-    contamination.add_argument(
-        "--text-column", metavar="NAME", help="column of the text, where its name does not tell"
-    )
+    add_contamination_arguments(contamination)
     _add_runner(contamination, ("threads", "dask"))
-    contamination.add_argument(
-        "--fail-on-hit", action="store_true", help="exit with 1 if any item is in the corpus"
-    )
 
 
 def _inspect(commands) -> None:
@@ -280,6 +240,18 @@ def _claims(commands) -> None:
 
 def _probe(commands) -> None:
     add_probe_arguments(_command(commands, "probe", "does this storage feed the planned cluster"))
+
+
+def _train_quality(commands) -> None:
+    add_train_quality_arguments(
+        _command(commands, "train-quality", "a classifier of good and bad text, for step quality")
+    )
+
+
+def _serve(commands) -> None:
+    serve = _command(commands, "serve", "the flows as deployments of your Prefect server")
+    add_serve_arguments(serve)
+    _add_runner(serve)
 
 
 if __name__ == "__main__":

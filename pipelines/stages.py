@@ -6,6 +6,7 @@ from pipelines.filters.fineweb import FineWeb
 from pipelines.filters.gopher_quality import GopherQuality
 from pipelines.filters.gopher_repetition import GopherRepetition
 from pipelines.filters.language import Language
+from pipelines.filters.quality import Quality
 from pipelines.images.captions import Captions
 from pipelines.images.interleaved_text import InterleavedText
 from pipelines.images.once import ImageOnce
@@ -20,6 +21,7 @@ STAGES: dict[str, type[Config]] = {
     "gopher_repetition": GopherRepetition,
     "fineweb": FineWeb,
     "language": Language,
+    "quality": Quality,
     "images": ImageRules,
     "image_once": ImageOnce,
     "captions": Captions,

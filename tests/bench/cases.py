@@ -149,6 +149,14 @@ CASES = (
         entries=(ours("word filters", 50), *both_words("word filters", 4)),
     ),
     Case(
+        name="quality",
+        title="filter: quality, a linear classifier over 2^20 hashed words",
+        entries=(
+            Entry(label=OURS, tool="quality", step="quality", mb=50),
+            Entry(label="scikit-learn", tool="quality", step="quality: scikit-learn", mb=10),
+        ),
+    ),
+    Case(
         name="digest md5",
         title="exact digest, MD5",
         entries=(ours("digest md5", 50), part("hashlib", "md5", 50)),

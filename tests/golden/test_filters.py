@@ -12,11 +12,13 @@ import pytest
 from pipelines.stages import STAGES
 from tests.strategies import document_batch
 
-# those for images, and by scores of images and documents, are in test_images.py
+# those for images, and by scores of images and documents, are in test_images.py; quality, which
+# needs a model, is in test_quality.py
 FILTERS = [
     name
     for name, stage in STAGES.items()
-    if not hasattr(stage, "needs_images") and name not in ("normalize", "document_scores")
+    if not hasattr(stage, "needs_images")
+    and name not in ("normalize", "document_scores", "quality")
 ]
 
 

@@ -15,11 +15,12 @@ from pipelines.stages import STAGES
 from tests.pipelines.filters.texts import texts
 from tests.strategies import document_batch, text_columns
 
-# those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores
+# those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores; that
+# by a model in filters/test_quality.py
 OF_TEXT = [
     name
     for name, stage in STAGES.items()
-    if not hasattr(stage, "needs_images") and name != "document_scores"
+    if not hasattr(stage, "needs_images") and name not in ("document_scores", "quality")
 ]
 every_stage = pytest.mark.parametrize("name", OF_TEXT)
 

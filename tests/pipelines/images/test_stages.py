@@ -12,7 +12,8 @@ from tests.pipelines.images.batches import illustrated, numbers
 from tests.pipelines.images.strategies import batches, document
 from tests.pipelines.images.verdicts import checked
 
-SCORED = ("image_scores", "document_scores")  # which need a file; see test_scores.py
+# which need a file; see test_scores.py, and test_quality.py of the filters
+SCORED = ("image_scores", "document_scores", "quality")
 # c4 drops lines, and with them the places of images; a recipe with images refuses it
 WITH_IMAGES = [name for name in STAGES if name not in ("c4", *SCORED)]
 every_stage = pytest.mark.parametrize("name", WITH_IMAGES)

@@ -1,0 +1,108 @@
+"""`tokenmill train-quality`: good and bad documents in, a classifier out."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.text import Text
+
+from flows.cli import OK, PARTIAL
+from flows.show import as_json, console, table
+from pipelines.apart import check_apart
+from pipelines.atomic import write_text
+from pipelines.config import explain
+from pipelines.errors import ConfigError
+from pipelines.quality.model import LinearModel, save_model
+from pipelines.quality.report import blocks, quality_markdown
+from pipelines.quality.train import check_library, train
+from pipelines.quality.training import SIDES, Training
+from pipelines.roots import within_roots
+from pipelines.shard import Input
+from sizing.document.section import Table
+
+SUFFIX = ".npz"
+OPTIONS = {"n_features": "features"}  # named otherwise than the setting
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train a classifier, write it, and show how well it does."""
+    training, out = parse_training(args), parse_out(args.out)
+    check_library()
+    check_apart((*training.good, *training.bad), out)
+    model = train(training)
+    write(model, out)
+    if args.json:
+        as_json(model.about)
+    else:
+        show(model.about, out)
+    return PARTIAL if any(failed(model.about).values()) else OK
+
+
+def parse_training(args: argparse.Namespace) -> Training:
+    """What the command line asks for.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    sides = {
+        side: tuple(Input(path=path, text=args.text_column) for path in getattr(args, side))
+        for side in SIDES
+    }
+    given = {name: getattr(args, name) for name in ("documents", "holdout", "alpha", "seed")}
+    try:
+        return Training(**sides, n_features=args.features, **given)
+    except ValidationError as e:
+        place = str(e.errors()[0]["loc"][0]) if e.errors()[0]["loc"] else ""
+        said = str(explain(e, "", {})).removeprefix(": ").removeprefix(f"{place}: ")
+        raise ConfigError(f"--{OPTIONS.get(place, place)}: {said}" if place else said) from e
+
+
+def parse_out(given: str) -> Path:
+    """Where the model goes.
+
+    Raises:
+        ConfigError: it is no place for one.
+    """
+    out = Path(within_roots(given)).expanduser().absolute()
+    if out.suffix != SUFFIX or out.is_dir():
+        raise ConfigError(f"--out {given}: write a file name that ends in {SUFFIX}, as quality.npz")
+    return out
+
+
+def write(model: LinearModel, out: Path) -> None:
+    """Write the model, and what is said of it beside it.
+
+    Raises:
+        ConfigError: it cannot be written there.
+    """
+    try:
+        save_model(model, out)
+        write_text(out.with_suffix(".md"), quality_markdown(model.about))
+    except OSError as e:
+        raise ConfigError(f"--out {out}: cannot write there ({e.strerror}); choose another") from e
+
+
+def failed(about: dict[str, Any]) -> dict[str, int]:
+    """How many documents could not be read, by cause."""
+    found: dict[str, int] = {}
+    for side in SIDES:
+        for cause, n in about["inputs"][side]["failed"].items():
+            found[cause] = found.get(cause, 0) + max(n, 1)
+    return found
+
+
+def show(about: dict[str, Any], out: Path) -> None:
+    """Print what is said of the model."""
+    to = console()
+    for block in blocks(about):
+        to.print(_drawn(block) if isinstance(block, Table) else Text(str(block)))
+        to.print()
+    for cause, n in failed(about).items():
+        to.print(Text(f"could not be read: {n:,} {cause}"))
+    to.print(Text(f"model   {out}\nreport  {out.with_suffix('.md')}"))
+
+
+def _drawn(of: Table) -> Any:
+    names = [f">{c.name}" if c.kind == "number" else c.name for c in of.columns]
+    return table(of.caption, names, of.rows)
