@@ -1,42 +1,97 @@
 """Look for benchmark items in a corpus: a Prefect task for each piece of work, and artifacts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.pools.choose import open_pool
-from flows.tasks import as_tasks
-from pipelines.contamination.job import Check
-from pipelines.contamination.run import DOCUMENT, check_contamination
+from dedup.gram_counts import MOST_DOCS
+from flows.asked import AskedCheck, ask_check, whole
+from flows.cli import OK
+from flows.commands.contamination import check_of
+from flows.errand import errand
+from flows.executing import executing
+from flows.flow_run import Ended, from_anywhere, our_flow
+from flows.published import MOST_ROWS, Shown
+from flows.troubles import ended_as, exit_code
+from pipelines.contamination.copies import Copies
+from pipelines.contamination.matching import Folds
+from pipelines.contamination.run import DOCUMENT, PAGE, check_contamination
+from pipelines.run_options import RunOptions
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
-MOST_ROWS = 1000  # items of a table: a page of Prefect's UI, not the whole of items.parquet
+DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()
 
 
-@flow(name="check-contamination", flow_run_name="check {out}", validate_parameters=False)
-def contamination_flow(check: Check, out: Path) -> dict[str, Any]:
-    """Find which benchmark items a corpus holds, and where; returns the report.
+@our_flow("check-contamination", "check {out}")
+def contamination_flow(
+    corpus: list[str],
+    benchmarks: list[str],
+    out: str,
+    ngram: int | Literal["auto"] = "auto",
+    most_docs: int | None = MOST_DOCS,
+    folding: Folds = DEFAULT_FOLDS,
+    copies: Copies | None = DEFAULT_COPIES,
+    text_column: str | None = None,
+    run: RunOptions | None = None,
+) -> Ended:
+    """Find which benchmark items a corpus holds, and where.
 
-    Publishes a table of the items found for each benchmark, and the report as a document.
+    Args:
+        corpus: files, folders or patterns; each is a source
+        benchmarks: as `gsm8k=/data/gsm8k/test.jsonl`, with fields as `quiz=/quiz.csv:question`,
+            or a well-known one by its name alone, from the hub
+        out: folder of the reports, by its whole path
+        ngram: words that must stand in a row; `auto` is 8 to 13 by the items' lengths
+        most_docs: n-grams in more documents count for nothing; None is no limit
+        folding: disguises that are seen through
+        copies: from which share of an item's word pairs on a stretch is an edited copy; None
+            looks for n-grams alone
+        text_column: column of the text, where its name does not tell
+        run: who does the work
     """
-    with open_pool(check.run, out) as pool:
-        report = check_contamination(
-            check, out, as_tasks(pool, task_seconds=check.run.task_seconds)
+    sent = errand.get()
+    if sent is not None:
+        asked: AskedCheck = sent.ready
+    else:
+        check = check_of(
+            corpus,
+            benchmarks,
+            {"ngram": ngram, "most_docs": most_docs, "folding": folding},
+            copies=copies,
+            text_column=text_column,
+            run=run or RunOptions(),
         )
+        asked = ask_check(check, from_anywhere(out))
+    if asked.found is not None:
+        told = ended_as(asked.found, in_short(asked.found), before=True)
+        return Ended(asked.found, told, failed=exit_code(asked.found) != OK)
+    with executing(
+        asked.check.run, asked.out, name=f"check {whole(asked.out)}", label="contamination"
+    ) as execute:
+        report = check_contamination(asked.check, asked.out, execute, asked.plan)
+    told = ended_as(report, in_short(report))
+    return Ended(report, told, exit_code(report) != OK, artifacts(report, asked.out))
+
+
+def in_short(report: dict[str, Any]) -> str:
+    """What was found, in one sentence."""
+    found = [f"{b['name']} {b['dirty'] + b['found_whole']:,}" for b in report["benchmarks"]]
+    return f"items in {report['documents']['read']:,} documents: {', '.join(found)}"
+
+
+def artifacts(report: dict[str, Any], out: Path) -> Iterator[Shown]:
+    """A table of the items found for each benchmark, and the report as a document."""
     names = [benchmark["name"] for benchmark in report["benchmarks"]]
     for benchmark, key in zip(report["benchmarks"], artifact_keys(names), strict=True):
         rows = item_rows(out / report["files"]["items"], benchmark["name"])
-        create_table_artifact(table=rows, key=key, description=in_a_sentence(benchmark))
+        yield Shown(key, rows, in_a_line(benchmark))
     markdown = (out / DOCUMENT).read_text(encoding="utf-8")
-    create_markdown_artifact(markdown, key=KEY)
-    return report
+    yield Shown(KEY, markdown, f"{in_short(report)}; {out / PAGE}")
 
 
 def artifact_keys(names: Iterable[str]) -> list[str]:
@@ -69,7 +124,7 @@ def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
     ]
 
 
-def in_a_sentence(benchmark: dict[str, Any]) -> str:
+def in_a_line(benchmark: dict[str, Any]) -> str:
     """What the table of a benchmark is about, as Markdown."""
     tested = benchmark["clean"] + benchmark["dirty"]
     return (

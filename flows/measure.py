@@ -1,30 +1,69 @@
 """Predict a run before it is made: a Prefect task for each piece of work, and artifacts."""
 
-from pathlib import Path
+from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_table_artifact
+from flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
+from flows.commands.measure import measuring_of
+from flows.errand import errand
+from flows.executing import executing
+from flows.flow_run import Ended, from_anywhere, our_flow
+from flows.measure_tables import HEADS, figure_rows, unread
+from flows.published import Shown, key_of
+from pipelines.estimating.job import DEFAULT_PROBES, Measuring
+from pipelines.estimating.run import measure_corpus
+from pipelines.run_options import RunOptions
 
-from flows.measure_tables import HEADS, figure_rows
-from flows.pools.choose import open_pool
-from flows.tasks import as_tasks
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import Outcome, measure_corpus
 
-KEY = "estimate"
+@our_flow("measure-corpus", "measure {out}")
+def measure_flow(
+    recipe: str | dict[str, Any],
+    out: str,
+    settings: dict[str, Any] | None = None,
+    probes: int = DEFAULT_PROBES,
+    sample: str = "20%",
+    budget: str = "100%",
+    grow_to: str | None = None,
+    seed: int = 0,
+    cores: int | None = None,
+    run: RunOptions | None = None,
+) -> Ended:
+    """Predict what a run of a recipe will give, before there is room for one.
 
+    Args:
+        recipe: a recipe file by its path, or the name of one that ships, as `fineweb`; or the
+            whole recipe
+        out: the estimate, a file by its whole path; `size-cluster` takes it as a corpus
+        settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
+        probes: documents drawn, of which all duplicates are counted
+        sample: what is tokenized of the inputs, a share or bytes, as `5GB`
+        budget: what may be read of them; of less than all, unique is a model or bounds
+        grow_to: unique documents of a larger corpus, `1.5x` of this one, or documents, as `30M`
+        seed: of what is drawn
+        cores: of the run that is predicted; those it has
+        run: who does the work, in place of the recipe's own section
+    """
 
-@flow(
-    name="measure-corpus",
-    flow_run_name="measure {out}",
-    validate_parameters=False,
-    persist_result=False,
-)
-def measure_flow(measuring: Measuring, out: Path) -> Outcome:
-    """Predict what a recipe will give, write it to `out`, and publish it as a table."""
-    run = measuring.recipe.run
-    with open_pool(run, out.parent) as pool:
-        outcome = measure_corpus(measuring, out, as_tasks(pool, task_seconds=run.task_seconds))
+    def measuring() -> Measuring:
+        return measuring_of(
+            read_recipe(recipe, settings, run),
+            probes=probes,
+            sample=sample,
+            budget=budget,
+            grow_to=grow_to,
+            seed=seed,
+            cores=cores,
+        )
+
+    sent = errand.get()
+    asked: AskedMeasuring = sent.ready if sent else ask_measuring(measuring(), from_anywhere(out))
+    made, name = asked.measuring.recipe, asked.measuring.recipe.name
+    folder, shown = asked.out.parent, f"measure {name}, {whole(asked.out)}"
+    with executing(made.run, folder, name=shown, label=name) as execute:
+        outcome = measure_corpus(asked.measuring, asked.out, execute, asked.plan)
+    lost = unread(outcome)
+    told = f"{name}: from {outcome.estimate.corpus.sample}, in {asked.out}"
+    if lost:
+        told = f"{len(lost):,} inputs or parts of them were not read ({lost[0]}); {told}"
     table = [dict(zip(HEADS, row, strict=True)) for row in figure_rows(outcome)]
-    create_table_artifact(table=table, key=KEY, description=outcome.estimate.corpus.sample)
-    return outcome
+    shown = Shown(key_of("estimate", name), table, outcome.estimate.corpus.sample)
+    return Ended(outcome, told, failed=bool(lost), artifacts=(shown,))

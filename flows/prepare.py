@@ -1,18 +1,123 @@
 """Prepare a corpus: ingest to Arrow dataset, the works of each phase as Prefect tasks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-
-from flows.pools.choose import open_pool
-from flows.tasks import as_tasks
+from flows.asked import AskedRun, ask_run, read_recipe, whole
+from flows.cli import OK
+from flows.errand import errand
+from flows.executing import executing
+from flows.flow_run import Ended, from_anywhere, our_flow
+from flows.published import Shown, key_of
+from flows.troubles import ended_as, exit_code
+from pipelines.mirror import read_text
+from pipelines.mirrored import viewed
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place, below
 from pipelines.prepare import prepare
-from pipelines.recipe import Recipe
+from pipelines.run_options import RunOptions
+from pipelines.summary import removed_by_reason
+from sizing.units import format_bytes
+
+DOCUMENT, PAGE = "report.md", "report.html"
 
 
-@flow(name="prepare-corpus", flow_run_name="prepare {out}", validate_parameters=False)
-def prepare_flow(recipe: Recipe, out: Path) -> dict[str, Any]:
-    """Turn the inputs of a recipe into a dataset in `out`; returns the run's report."""
-    with open_pool(recipe.run, out) as pool:
-        return prepare(recipe, out, as_tasks(pool, task_seconds=recipe.run.task_seconds))
+@our_flow("prepare-corpus", "prepare {out}")
+def prepare_flow(
+    recipe: str | dict[str, Any],
+    out: str,
+    settings: dict[str, Any] | None = None,
+    run: RunOptions | None = None,
+) -> Ended:
+    """Turn the inputs of a recipe into a dataset; run again, it continues, or finds all done.
+
+    Args:
+        recipe: a recipe file by its path, or the name of one that ships, as `fineweb`; or the
+            whole recipe
+        out: the run directory, by its whole path
+        settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
+        run: who does the work, in place of the recipe's own section
+    """
+    asked = _asked(recipe, out, settings, run)
+    if asked.found is not None:
+        told = ended_as(asked.found, in_short(asked.found), before=True)
+        return Ended(asked.found, told, failed=exit_code(asked.found) != OK)
+    options, name = asked.recipe.run, asked.recipe.name
+    shown = f"prepare {name}, {whole(asked.out)}"
+    with executing(options, asked.out, name=shown, label=name) as execute:
+        report = prepare(asked.recipe, asked.out, execute, asked.plan)
+    told = ended_as(report, in_short(report))
+    return Ended(report, told, exit_code(report) != OK, artifacts(report, asked.out))
+
+
+def _asked(
+    recipe: str | dict[str, Any], out: str, settings: dict[str, Any] | None, run: RunOptions | None
+) -> AskedRun:
+    sent = errand.get()
+    if sent is not None:
+        ready: AskedRun = sent.ready
+        return ready
+    return ask_run(read_recipe(recipe, settings, run), from_anywhere(out))
+
+
+def in_short(report: dict[str, Any]) -> str:
+    """What a run made, in one sentence."""
+    total = report["measurement"]["total"]
+    return f"{total['docs']:,} documents, {total['tokens']:,} tokens in {report['dataset']['path']}"
+
+
+def artifacts(report: dict[str, Any], out: Place) -> Iterator[Shown]:
+    """What a run has to show, in the order a reader asks; keys end in the recipe's name."""
+    name = report["name"]
+    yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {below(out, PAGE)}")
+    yield Shown(key_of("ledger", name), ledger_rows(report), "where the documents went")
+    if removals := removal_rows(report):
+        yield Shown(key_of("removals", name), removals, "why documents left")
+    if clusters := cluster_rows(report):
+        what = f"the largest clusters of duplicates; tokenmill inspect {out} --doc ID shows one"
+        yield Shown(key_of("clusters", name), clusters, what)
+    if needed := [
+        {"requirement": row["name"], "value": row["shown"], "rests on": row["rests_on"]}
+        for row in report["requirements"]
+    ]:
+        what = "storage to train on it, of an assumed cluster; size-cluster takes your plan"
+        yield Shown(key_of("requirements", name), needed, what)
+
+
+def ledger_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row a stage; what came in and was made by cutting is what went out, left or failed."""
+    return [
+        {
+            "stage": row["stage"],
+            "docs in": row["docs_in"],
+            "made by cutting": row["docs_created"],
+            "removed": sum(row["removed"].values()),
+            "failed": sum(row["failed"].values()),
+            "docs out": row["docs_out"],
+            "text out": format_bytes(row["bytes_out"]),
+        }
+        for row in report["ledger"]
+    ]
+
+
+def removal_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    names = ("stage", "outcome", "reason", "docs")
+    return [dict(zip(names, row, strict=True)) for row in removed_by_reason(report["ledger"])]
+
+
+def cluster_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Clusters by step and size; a document's id is text, which JavaScript leaves as it is."""
+    return [
+        {"step": step, "document kept": str(doc_id), "documents": size}
+        for step, found in report["duplicates"].items()
+        for doc_id, size in found.get("largest", ())
+    ]
+
+
+def _document(out: Place) -> str:
+    """The report in Markdown, and where the page is, which a browser opens from disk alone."""
+    page = below(out, PAGE)
+    with viewed(out) as folder:
+        text = read_text(folder / DOCUMENT)
+    return f"[{page}]({page if is_remote(out) else Path(page).as_uri()})\n\n{text}"

@@ -1,52 +1,76 @@
 """Probe a dataset's storage as a Prefect flow: for a schedule, or from a form in Prefect's UI."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from prefect import flow, get_run_logger
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect import get_run_logger
+from pydantic import Field
 
 from flows.commands.probe import write_probe
+from flows.flow_run import Ended, describe, from_anywhere, our_flow
+from flows.plan_paths import size_within
+from flows.published import Shown
+from pipelines.errors import ConfigError
 from pipelines.probe.document import probe_markdown, summary, verdict_rows
 from pipelines.probe.order import Order
 from pipelines.probe.run import Settings, probe
-from sizing.inputs import size
+from pipelines.probe.team import ProbeError
+from pipelines.roots import within_roots
+from sizing.sheet import Sheet
 
 TABLE, DOCUMENT = "storage-probe", "storage-probe-report"  # keys of the artifacts
 
 
-@flow(name="probe-storage", flow_run_name="probe {dataset}")
+@our_flow("probe-storage", "probe {dataset}")
 def probe_storage(
-    dataset: Path,
+    dataset: str,
     plan: str | None = None,
     changes: dict[str, Any] | None = None,
     order: Order | None = None,
-    accelerators: int | None = None,
-    seconds: float = 120.0,
-    checkpoint: Path | None = None,
-    out: Path | None = None,
-) -> dict[str, Any]:
-    """Publish whether a dataset's storage feeds the planned cluster, as a table and a document.
+    accelerators: Annotated[int, Field(ge=1)] | None = None,
+    seconds: Annotated[float, Field(gt=0)] = 120.0,
+    checkpoint: str | None = None,
+    out: str | None = None,
+) -> Ended:
+    """Say whether a dataset's storage feeds the planned cluster; its result is plain data.
 
-    dataset: a saved dataset or a run directory.  plan, changes: as of `size-cluster`.
-    order: in which training reads; as the plan says without it.
-    accelerators: that this host must feed; a node's without it.  seconds: for reading, in all.
-    checkpoint: folder to write checkpoints to.  out: folder for probe.md, .html and .json.
-
-    Returns the probe as plain data.
+    Args:
+        dataset: a saved dataset or a run directory
+        plan: a plan file by its path, or the name of an example that ships
+        changes: in place of the plan's settings, by key, as `{"cluster.count": 64}`
+        order: in which training reads; as the plan says without it
+        accelerators: that this host must feed; a node's without it
+        seconds: for reading, in all
+        checkpoint: folder to write checkpoints to, and to read them back from
+        out: folder for probe.md, .html and .json, if they are wanted, by its whole path
     """
+    for path in (dataset, checkpoint, out):
+        if path is not None:
+            within_roots(from_anywhere(path))
     settings = Settings(
-        order=order, accelerators=accelerators, seconds=seconds, checkpoint=checkpoint
+        order=order,
+        accelerators=accelerators,
+        seconds=seconds,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
     )
-    data = probe(dataset, size(plan, changes=changes), settings, plan=plan or "of defaults")
-    outcome = data["verdict"]["outcome"]
+    sheet = size_within(plan, changes=changes)
+    describe(f"probe {dataset}", "probe")
+    data = _probed(Path(dataset), sheet, settings, plan or "of defaults")
+    outcome, told = data["verdict"]["outcome"], summary(data)
     log = get_run_logger()
-    (log.info if outcome == "PASS" else log.warning)("%s", summary(data))
-    rows = [{"what": what, "verdict": made, "why": why} for what, made, why in verdict_rows(data)]
-    create_table_artifact(table=rows, key=TABLE, description=summary(data))
-    create_markdown_artifact(
-        probe_markdown(data), key=DOCUMENT, description=f"{outcome}, {dataset}"
-    )
+    (log.info if outcome == "PASS" else log.warning)("%s", told)
     if out is not None:
-        write_probe(out, data)
-    return data
+        write_probe(Path(out), data)
+    rows = [{"what": what, "verdict": made, "why": why} for what, made, why in verdict_rows(data)]
+    shown = (
+        Shown(TABLE, rows, told),
+        Shown(DOCUMENT, probe_markdown(data), f"{outcome}, {dataset}"),
+    )
+    return Ended(data, told, artifacts=shown)
+
+
+def _probed(dataset: Path, sheet: Sheet, settings: Settings, plan: str) -> dict[str, Any]:
+    try:
+        return probe(dataset, sheet, settings, plan=plan)
+    except ProbeError as e:
+        raise ConfigError(f"{dataset}: {e}") from e

@@ -22,11 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flows.progress import watcher
+from pipelines.errors import ConfigError
 
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
 POLL_S = 0.1
 STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
+REFUSED = ("HTTP 401", "HTTP 403")
 CLIENT = ("prefect", "flows.tasks")  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
@@ -64,8 +66,10 @@ def embedded_server() -> Iterator[str | None]:
 
     Raises:
         RuntimeError: the server did not start; the end of its log is in the message.
+        ConfigError: the user's own does not answer, or not us.
     """
     if user_has_server():
+        check_server()
         yield None
         return
     watcher.get().tell(STARTING)
@@ -96,6 +100,29 @@ def embedded_server() -> Iterator[str | None]:
             importlib.import_module(module)
         _wait(server, url, log)
         yield url
+
+
+def check_server() -> None:
+    """Refuse to begin a run that reports to a server which is not there.
+
+    Raises:
+        ConfigError: tells how it answers, and the ways out.
+    """
+    from flows.reach import address, trouble  # Prefect reads its settings when it is imported
+
+    found = trouble()
+    if found is None:
+        return
+    where = f"the Prefect server at {address()}"
+    if found in REFUSED:
+        raise ConfigError(
+            f"{where} refuses us ({found}); set PREFECT_API_AUTH_STRING=USER:PASSWORD"
+        )
+    raise ConfigError(
+        f"{where} does not answer ({found}); start it (prefect server start --host 127.0.0.1),"
+        " or unset PREFECT_API_URL, as the environment or a profile of Prefect has it, to run"
+        " without"
+    )
 
 
 @contextlib.contextmanager

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
-
+from flows.flow_run import Ended, describe, from_anywhere, our_flow
+from flows.plan_paths import size_within
+from flows.published import Shown
 from flows.sheet_files import write_sheet
-from sizing.inputs import size
+from pipelines.roots import within_roots
 from sizing.report import rests_on, sheet_json
 from sizing.report_markdown import sheet_markdown
 from sizing.report_sections import about, interval, shown
@@ -17,28 +17,33 @@ from sizing.sheet import Sheet
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
 
 
-@flow(name="size-cluster", flow_run_name="size {plan}")
+@our_flow("size-cluster", "size {plan}")
 def size_cluster(
     plan: str | None = None,
-    corpus: Path | None = None,
+    corpus: str | None = None,
     changes: dict[str, Any] | None = None,
-    out: Path | None = None,
-) -> dict[str, Any]:
-    """Publish what storage a corpus and a cluster ask for, as a table and as a document.
+    out: str | None = None,
+) -> Ended:
+    """Say what storage a corpus and a cluster ask for; its result is the sheet as plain data.
 
-    plan: a file, or the name of an example; without one every default is assumed.
-    corpus: a run directory, report.json or estimate.json, in place of the plan's.
-    changes: settings by key, as "model.params", in place of the plan's.
-    out: folder for requirements.md, .html and .json, if they are wanted.
-
-    Returns the sheet as plain data.
+    Args:
+        plan: a plan file by its path, or the name of an example that ships; without one every
+            default is assumed
+        corpus: a run directory, report.json or estimate.json, in place of the plan's
+        changes: in place of the plan's settings, by key, as `{"model.params": "70B"}`
+        out: folder for requirements.md, .html and .json, if they are wanted, by its whole path
     """
-    sheet = size(plan, corpus=corpus, changes=changes)
-    create_table_artifact(table=_rows(sheet), key=TABLE, description=about(sheet))
-    create_markdown_artifact(sheet_markdown(sheet), key=SHEET, description=about(sheet))
     if out is not None:
-        write_sheet(out, sheet)
-    return sheet_json(sheet)
+        within_roots(from_anywhere(out))
+    sheet = size_within(plan, corpus, changes)
+    describe(f"size {plan or 'by defaults'}", "size")
+    if out is not None:
+        write_sheet(Path(out), sheet)
+    shown = (
+        Shown(TABLE, _rows(sheet), about(sheet)),
+        Shown(SHEET, sheet_markdown(sheet), about(sheet)),
+    )
+    return Ended(sheet_json(sheet), about(sheet), artifacts=shown)
 
 
 def _rows(sheet: Sheet) -> list[dict[str, Any]]:

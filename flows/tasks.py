@@ -15,6 +15,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
+from flows.group_log import log_group
 from flows.pools.lane import Chain, Lane
 from flows.pools.pace import Pace
 from flows.pools.pool import Pool
@@ -120,7 +121,9 @@ class _Quiet:
 @task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
 def do_group(shards: str, works: _Quiet) -> list[Outcome]:
     """Have a group of works done; retries are where the work is, see `pipelines.drive.attempt`."""
-    return works.run(shards)
+    outcomes = works.run(shards)
+    log_group(shards, outcomes)
+    return outcomes
 
 
 def _named(works: Sequence[Work]) -> str:

@@ -26,3 +26,21 @@ def bounded(lines: list[str], where: str) -> list[str]:
     """The first of the lines; where: what lists them all."""
     more = len(lines) - MOST_FAILURES
     return lines[:MOST_FAILURES] + ([f"… and {more} more, see {where}"] if more > 0 else [])
+
+
+def ended_as(report: dict[str, Any], told: str, *, before: bool = False) -> str:
+    """How a run ended, in one sentence. told: what it made.  before: it was found finished."""
+    told = f"finished before, nothing to do: {told}" if before else told
+    if exit_code(report) == OK:
+        return told
+    return f"{in_a_sentence(report)}; the rest is complete: {told}"
+
+
+def in_a_sentence(report: dict[str, Any]) -> str:
+    """How many inputs and shards failed or are damaged, and the first of them."""
+    counted = []
+    for kind in ("failed_inputs", "failed_shards", "damaged_shards"):
+        if n := len(report[kind]):
+            word, _, what = kind.partition("_")
+            counted.append(f"{n:,} {what if n > 1 else what[:-1]} {word}")
+    return f"{', '.join(counted)} ({failures(report)[0]})"

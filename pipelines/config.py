@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from pipelines.errors import ConfigError
+from pipelines.roots import within_roots
 from sizing.units import parse_bytes
 
 _KIND = re.compile(
@@ -29,8 +30,10 @@ def _absolute(path: str) -> str:
 
 
 # a file, folder or pattern; a local one is taken from where the command runs, and kept whole,
-# so that a run directory can be looked at from anywhere
-FilePath: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_absolute)]
+# so that a run directory can be looked at from anywhere; refused if the roots do not allow it
+FilePath: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(_absolute), AfterValidator(within_roots)
+]
 
 
 class Config(BaseModel):

@@ -3,11 +3,14 @@
 import argparse
 import contextlib
 import sys
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from dedup.fold import FOLDINGS
 from dedup.ngram_index import MAX_NGRAM
+from flows.asked import AskedCheck, ask_check, whole
 from flows.cli import NO
 from flows.contamination_tables import show_report
 from flows.progress import watching
@@ -17,13 +20,12 @@ from flows.show import as_json
 from flows.troubles import exit_code
 from pipelines.benchmark.known import read_known
 from pipelines.benchmark.spec import FORM, parse_benchmark
+from pipelines.config import explain
 from pipelines.contamination.copies import Copies
 from pipelines.contamination.job import Check, ContaminationJob
-from pipelines.contamination.matching import Folds, Matching
-from pipelines.contamination.run import finished_report, opened, plan_check
+from pipelines.contamination.matching import Folds
 from pipelines.errors import ConfigError
 from pipelines.run_options import RunOptions
-from pipelines.shard import Input
 from sizing.nearest import nearest
 from sizing.percent import parse_fraction
 
@@ -33,27 +35,41 @@ OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["co
 
 def run(args: argparse.Namespace) -> int:
     """Look for benchmark items in a corpus, and show what was found."""
-    check, out = parse_check(args), Path(args.out)
-    report = check_with_progress(check, out, quiet=args.json)
+    asked = ask_check(parse_check(args), args.out)
+    if not args.json:
+        sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
+    shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
+    report = check_with_progress(asked, shown, quiet=args.json)
     if args.json:
         as_json(report)
     else:
-        show_report(report, out)
+        show_report(report, asked.out)
     return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
 
 
-def check_with_progress(check: Check, out: Path, *, quiet: bool) -> dict[str, Any]:
-    """Run the flow against the user's Prefect server, or against one of its own."""
-    with opened(check, out, plan_check(check)) as job:
-        if not quiet:
-            sys.stderr.writelines(f"{line}\n" for line in several_files(job))
-        found = finished_report(job)  # this, and the user's mistakes, before a server is started
-    if found is not None:
-        return found
+def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """Run the flow against the user's Prefect server, or against one of its own.
+
+    shown: of the flow's parameters those that no part of the check holds, for Prefect's UI.
+    """
+    if asked.found is not None:
+        return asked.found
+    check = asked.check
+    matching = {name: getattr(check.matching, name) for name in ("ngram", "most_docs", "folding")}
     with watching(quiet=quiet), embedded_server():
         from flows.contamination import contamination_flow  # Prefect reads its settings then
+        from flows.run_here import run_here
 
-        return contamination_flow(check, out)
+        report: dict[str, Any] = run_here(
+            contamination_flow,
+            asked,
+            out=whole(asked.out),
+            copies=check.copies,
+            run=check.run,
+            **matching,
+            **shown,
+        )
+        return report
 
 
 def several_files(job: ContaminationJob) -> list[str]:
@@ -79,29 +95,61 @@ def parse_check(args: argparse.Namespace) -> Check:
     Raises:
         ConfigError: one line that names the option and the way out.
     """
-    if not args.benchmark:
+    if args.workers is not None and args.workers < 1:
+        raise ConfigError(f"--workers {args.workers}: must be 1 at least")
+    run = {key.removeprefix("run."): value for key, value in run_settings(args).items()}
+    matching = {
+        "ngram": _ngram(args.ngram),
+        "folding": _folds(args.folding),
+        "most_docs": _most_docs(args.most_docs),
+    }
+    return check_of(
+        args.paths,
+        args.benchmark,
+        matching,
+        copies=_copies(args.containment),
+        text_column=args.text_column,
+        run=RunOptions(**run),
+    )
+
+
+def check_of(
+    corpus: Sequence[str],
+    specs: Sequence[str],
+    matching: Mapping[str, Any],
+    *,
+    copies: Copies | None,
+    text_column: str | None,
+    run: RunOptions,
+) -> Check:
+    """A search of a corpus for benchmarks.
+
+    specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
+
+    Raises:
+        ConfigError: one line that names what is wrong and the way out.
+    """
+    if not specs:
         names = ", ".join(known.name for known in read_known())
         raise ConfigError(
             f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
             f" from the hub: {names}"
         )
-    benchmarks = tuple(parse_benchmark(spec) for spec in args.benchmark)
+    benchmarks = [parse_benchmark(spec) for spec in specs]
     names = [benchmark.name for benchmark in benchmarks]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
-    if args.workers is not None and args.workers < 1:
-        raise ConfigError(f"--workers {args.workers}: must be 1 at least")
-    matching = Matching(
-        benchmarks=benchmarks,
-        ngram=_ngram(args.ngram),
-        folding=_folds(args.folding),
-        most_docs=_most_docs(args.most_docs),
-    )
-    inputs = tuple(Input(path=path, text=args.text_column) for path in args.paths)
-    copies = _copies(args.containment)
-    run = {key.removeprefix("run."): value for key, value in run_settings(args).items()}
-    return Check(inputs=inputs, matching=matching, copies=copies, run=RunOptions(**run))
+    settings = {
+        "inputs": [{"path": path, "text": text_column} for path in corpus],
+        "matching": {**matching, "benchmarks": benchmarks},
+        "copies": copies,
+        "run": run,
+    }
+    try:
+        return Check.model_validate(settings)
+    except ValidationError as e:
+        raise explain(e, "contamination", {"": list(Check.model_fields)}) from e
 
 
 def _ngram(text: str) -> int | Literal["auto"]:

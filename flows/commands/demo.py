@@ -2,24 +2,26 @@
 
 import argparse
 import sys
-from pathlib import Path
 
+from flows.asked import ask_run
 from flows.commands.prepare import prepare_with_progress, show_report
 from flows.show import as_json
 from flows.troubles import exit_code
 from pipelines.demo import VOCAB_SIZE, demo_recipe
+from pipelines.place import folder_here
 
 
 def run(args: argparse.Namespace) -> int:
     """Prepare the demo's corpus and show what came of it."""
-    folder = Path(args.out)
+    folder = folder_here(args.out)
     if not args.json and not (folder / "tokenizer.json").is_file():
         sys.stderr.write(
             f"no tokenizer named: training a {VOCAB_SIZE:,}-token byte-level BPE on the demo's own"
             f" text, kept in {folder / 'tokenizer.json'}\n"
         )
     recipe = demo_recipe(folder)
-    report = prepare_with_progress(recipe, folder / "run", quiet=args.json)
+    shown = {"recipe": str(folder.absolute() / "recipe.yaml")}
+    report = prepare_with_progress(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
     if args.json:
         as_json(report)
         return exit_code(report)

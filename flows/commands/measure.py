@@ -1,8 +1,9 @@
 """`tokenmill measure`: a recipe in, a prediction of its run out."""
 
 import argparse
-from pathlib import Path
+from typing import Any
 
+from flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
 from flows.cli import OK, PARTIAL
 from flows.measure_tables import show_estimate, unread
 from flows.progress import watching
@@ -12,57 +13,70 @@ from flows.show import as_json
 from pipelines.errors import ConfigError
 from pipelines.estimate.growth import FURTHEST
 from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import Outcome, n_cores, opened, sample_of, to_json
-from pipelines.prepare import plan_run
-from pipelines.recipe import find_recipe, load_recipe
+from pipelines.estimating.run import Outcome, n_cores, to_json
+from pipelines.recipe import Recipe, find_recipe
 from sizing.units import UnitError, parse_bytes, parse_count
+
+OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of this command alone
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict a run, and show what it will give."""
-    measuring, out = parse_measuring(args), Path(args.out)
-    outcome = measure_with_progress(measuring, out, quiet=args.json)
+    settings = dict(setting(text) for text in args.set) | run_settings(args)
+    own = {name: getattr(args, name) for name in OWN}
+    asked = ask_measuring(measuring_of(read_recipe(args.recipe, settings), **own), args.out)
+    recipe = str(find_recipe(args.recipe).absolute())
+    outcome = measure_with_progress(
+        asked, {"recipe": recipe, "settings": settings or None, **own}, quiet=args.json
+    )
     if args.json:
         as_json(to_json(outcome.estimate))
     else:
-        show_estimate(outcome, out)
+        show_estimate(outcome, asked.out)
     return PARTIAL if unread(outcome) else OK
 
 
-def measure_with_progress(measuring: Measuring, out: Path, *, quiet: bool) -> Outcome:
-    """Run the flow against the user's Prefect server, or against one of its own."""
-    plan = plan_run(measuring.recipe)
-    sample = sample_of(measuring, plan)
-    with opened(measuring, out, sample.plan):
-        pass  # the user's mistakes, before a server is started
+def measure_with_progress(asked: AskedMeasuring, shown: dict[str, Any], *, quiet: bool) -> Outcome:
+    """Run the flow against the user's Prefect server, or against one of its own.
+
+    shown: the flow's parameters but `out`, as Prefect's UI has them.
+    """
     with watching(quiet=quiet), embedded_server():
         from flows.measure import measure_flow  # Prefect reads its settings when it is imported
+        from flows.run_here import run_here
 
-        return measure_flow(measuring, out)
+        outcome: Outcome = run_here(measure_flow, asked, out=whole(asked.out), **shown)
+        return outcome
 
 
-def parse_measuring(args: argparse.Namespace) -> Measuring:
-    """What the command line asks for.
+def measuring_of(
+    recipe: Recipe,
+    *,
+    probes: int,
+    sample: str,
+    budget: str,
+    grow_to: str | None,
+    seed: int,
+    cores: int | None,
+) -> Measuring:
+    """What is asked for, as the command's options say it.
 
     Raises:
         ConfigError: one line that names the option and the way out.
     """
-    settings = dict(setting(text) for text in args.set) | run_settings(args)
-    recipe = load_recipe(find_recipe(args.recipe), settings)
-    for name in ("probes", "cores"):
-        value = getattr(args, name)
+    for name, value in (("probes", probes), ("cores", cores)):
         if value is not None and value < 1:
             raise ConfigError(f"--{name} {value}: must be 1 at least")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be 0 at least")
+    if seed < 0:
+        raise ConfigError(f"--seed {seed}: must be 0 at least")
     return Measuring(
         recipe=recipe,
-        probes=args.probes,
-        sample=_share("--sample", args.sample),
-        budget=_share("--budget", args.budget),
-        seed=args.seed,
-        cores=args.cores or n_cores(recipe),
-        grow_to=None if args.grow_to is None else _grow_to(args.grow_to),
+        probes=probes,
+        sample=_share("--sample", sample),
+        budget=_share("--budget", budget),
+        seed=seed,
+        cores=cores or n_cores(recipe),
+        grow_to=None if grow_to is None else _grow_to(grow_to),
     )
 
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from flows.asked import AskedRun, ask_run, read_recipe, whole
 from flows.cli import OK
 from flows.contamination_tables import benchmarks_table
 from flows.image_tables import image_tables
@@ -18,8 +19,11 @@ from pipelines.dry_run import dry_run
 from pipelines.estimating.compare import compare, find_estimate, load_estimate
 from pipelines.estimating.run import n_cores
 from pipelines.manifest import read_manifest
-from pipelines.prepare import finished_report, opened, plan_run
-from pipelines.recipe import Recipe, find_recipe, load_recipe
+from pipelines.mirrored import viewed
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place, below, place
+from pipelines.recipe import Recipe, find_recipe
+from pipelines.report_against import against_lines
 from pipelines.report_images import WAY_TO_IMAGES
 from pipelines.summary import removed_by_reason
 from sizing.corpus import Estimate
@@ -31,15 +35,18 @@ MOST_REQUIREMENTS = 7
 def run(args: argparse.Namespace) -> int:
     """Prepare a corpus, or show what would be done."""
     settings = dict(setting(text) for text in args.set) | run_settings(args)
-    recipe = load_recipe(find_recipe(args.recipe), settings)
-    out = Path(args.out)
+    out = place(args.out)
+    recipe = read_recipe(args.recipe, settings)
     found = estimate_for(recipe, args)
     if args.dry_run:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show_plan(planned)
         return OK
-    workers = n_cores(recipe) if read_manifest(out) is None else None
-    report = prepare_with_progress(recipe, out, quiet=args.json)
+    with viewed(out) as folder:
+        workers = n_cores(recipe) if read_manifest(folder) is None else None
+    asked = ask_run(recipe, args.out)
+    shown = {"recipe": str(find_recipe(args.recipe).absolute()), "settings": settings or None}
+    report = prepare_with_progress(asked, shown, quiet=args.json)
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
         as_json({**report, "predicted": [row.to_json() for row in rows]} if found else report)
@@ -65,23 +72,29 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estima
     if args.estimate:
         path = Path(args.estimate)
         return path, load_estimate(path, recipe)
-    out = Path(args.out).absolute()
-    return find_estimate(recipe, (out, out.parent, Path(args.recipe).absolute().parent))
+    beside = (Path(args.recipe).absolute().parent,)
+    if not is_remote(args.out):
+        out = Path(args.out).absolute()
+        beside = (out, out.parent, *beside)
+    return find_estimate(recipe, beside)
 
 
-def prepare_with_progress(recipe: Recipe, out: Path, *, quiet: bool) -> dict[str, Any]:
-    """Run the flow against the user's Prefect server, or against one of its own."""
-    with opened(recipe, out, plan_run(recipe)) as job:
-        found = finished_report(job)  # this, and the user's mistakes, before a server is started
-    if found is not None:
-        return found
+def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """Run the flow against the user's Prefect server, or against one of its own.
+
+    shown: the flow's parameters but `out`, as Prefect's UI has them.
+    """
+    if asked.found is not None:
+        return asked.found
     with watching(quiet=quiet), embedded_server():
         from flows.prepare import prepare_flow  # Prefect reads its settings when it is imported
+        from flows.run_here import run_here
 
-        return prepare_flow(recipe, out)
+        report: dict[str, Any] = run_here(prepare_flow, asked, out=whole(asked.out), **shown)
+        return report
 
 
-def show_report(report: dict[str, Any], out: Path) -> None:
+def show_report(report: dict[str, Any], out: Place) -> None:
     """Print what a run did, in the order a reader asks."""
     show = console()
     cut = any(row["docs_created"] for row in report["ledger"])
@@ -132,7 +145,7 @@ def show_report(report: dict[str, Any], out: Path) -> None:
         names = ", ".join(report["inputs"]["skipped"][:MOST_FAILURES])
         show.print(printable(f"not read, for their names tell no format: {names}"))
     show.print(f"dataset  {report['dataset']['path']}")
-    show.print(f"report   {out.absolute() / 'report.html'}")
+    show.print(f"report   {below(out, 'report.html')}")
 
 
 def headline(report: dict[str, Any]) -> list[str]:
@@ -142,7 +155,7 @@ def headline(report: dict[str, Any]) -> list[str]:
     if total["text_bytes_per_token"] is not None:
         lines.append(f"text bytes per token    {_with_error(total, 'text_bytes_per_token')}")
         lines.append(f"stored bytes per token  {_with_error(total, 'stored_bytes_per_token')}")
-    return lines
+    return [*lines, *(against_lines(report["against"]) if "against" in report else ())]
 
 
 def troubles(report: dict[str, Any]) -> list[str]:
@@ -175,11 +188,19 @@ def show_plan(planned: dict[str, Any]) -> None:
     show.print(f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all")
     show.print(f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}")
     show.print(f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}")
+    for earlier in planned.get("against", {}).get("runs", ()):
+        index = format_bytes(earlier["index_bytes"])
+        show.print(f"against  {earlier['path']}, {earlier['docs']:,} documents, index {index}")
+    for remark in planned.get("against", {}).get("remarks", ()):
+        show.print(printable(f"         {remark}"))
     for name, size in planned["disk_needed_bytes"].items():
         show.print(f"disk     {format_bytes(size)} for {name}")
     total, free = planned["disk_needed_total_bytes"], planned["disk_free_bytes"]
-    verdict = "enough" if free >= total else "NOT ENOUGH"
-    show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
+    if free is None:
+        show.print(f"         {format_bytes(total)} in all, in the object store")
+    else:
+        verdict = "enough" if free >= total else "NOT ENOUGH"
+        show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
     assumed = planned["assumptions"]
     show.print(
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"

@@ -8,10 +8,12 @@ from typing import Any
 from flows.pools.pool import Pool
 from flows.pools.threads import thread_pool
 from pipelines.errors import ConfigError
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place
 from pipelines.run_options import RunOptions
 
 
-def open_pool(options: RunOptions, out: Path) -> AbstractContextManager[Pool]:
+def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     """Workers for the length of a block.
 
     out: the run directory.
@@ -23,7 +25,8 @@ def open_pool(options: RunOptions, out: Path) -> AbstractContextManager[Pool]:
         return thread_pool(options.workers)
     if options.runner == "dask":
         return _needing("flows.pools.dask").dask_pool(options.address, options.workers)
-    return _needing("flows.pools.slurm").slurm_pool(options.slurm, out / "slurm-logs")
+    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
+    return _needing("flows.pools.slurm").slurm_pool(options.slurm, logs.absolute() / "slurm-logs")
 
 
 def _needing(module: str) -> Any:

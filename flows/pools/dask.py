@@ -60,20 +60,37 @@ class DaskPool:
         key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
         task = self._client.submit(do_bundle, job, tuple(works), versions(), key=key, pure=False)
         done: Future[list[Outcome]] = Future()
-        task.add_done_callback(lambda ended: _hand_over(ended, done))
+        task.add_done_callback(lambda ended: _hand_over(self._client, ended, done))
         return done
 
 
-def _hand_over(ended: Any, done: "Future[list[Outcome]]") -> None:
+def _hand_over(client: Client, ended: Any, done: "Future[list[Outcome]]") -> None:
     """Tell a future of ours how one of Dask's ended."""
     try:
-        done.set_result(ended.result(timeout=CONNECT_S))
+        done.set_result(_result(client, ended))
     except KilledWorker as e:
         done.set_exception(WorkerDiedError(str(e)))
     except CancelledError:
         done.set_exception(ConfigError(LOST))
     except Exception as e:  # noqa: BLE001 - told by the future
         done.set_exception(e)
+
+
+def _result(client: Client, ended: Any) -> list[Outcome]:
+    """What a task returned, however long that takes: a worker that dies takes results with it,
+    and another, which may yet have to be started, does their tasks again.
+
+    Raises:
+        ConfigError: the scheduler is gone; asking it would hang.
+    """
+    while True:
+        try:
+            outcomes: list[Outcome] = ended.result(timeout=CONNECT_S)
+        except TimeoutError:
+            if client.status != "running":
+                raise ConfigError(LOST) from None
+        else:
+            return outcomes
 
 
 @contextmanager
@@ -106,7 +123,8 @@ def configured() -> Iterator[None]:
     default = dask.config.merge(*dask.config.defaults)
     of = partial(dask.config.get, config=default)
     unset = {k: v for k, v in SETTINGS.items() if dask.config.get(k) == of(k)}
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told by outcomes
+    for name in ("distributed", "distributed.client"):  # each has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is told by outcomes
     with dask.config.set(unset):
         yield
 

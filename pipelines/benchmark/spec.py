@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from pipelines.benchmark.known import by_name, read_known
 from pipelines.config import Config, FilePath
 from pipelines.errors import ConfigError
+from pipelines.roots import within_roots
 
 FORM = "NAME=PATH[:FIELD,FIELD]"
 
@@ -65,6 +66,7 @@ def _benchmark(spec: str, name: str, path: str, listed: str) -> Benchmark:
         raise ConfigError(f"benchmark {spec!r}: a field without a name; write {FORM}")
     if "/" in name or "\\" in name:
         raise ConfigError(f"benchmark {spec!r}: begins with a path; write {FORM}")
+    within_roots(path)
     try:
         return Benchmark(name=name, path=path, fields=fields)
     except ValidationError:

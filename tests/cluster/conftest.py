@@ -1,11 +1,17 @@
 """Real components, one of each for all tests here; a test that kills one leaves it running."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import pytest
 
+from tests.cluster import runs
 from tests.cluster.dask_cluster import dask_cluster_in
 from tests.cluster.prefect_server import prefect_server_in
+from tests.cluster.real_corpus import write_real_recipe
 from tests.cluster.s3 import s3_in
 from tests.cluster.slurm import slurm_in, why_not
+from tests.e2e.corpus import write_corpus
 
 
 def pytest_collection_modifyitems(items):
@@ -79,3 +85,44 @@ def s3(one_s3):
     one_s3.proxy.forget()
     yield one_s3
     one_s3.proxy.forget()
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A run that nothing happened to, on one thread: what every other one must equal."""
+
+    recipe: Path
+    out: Path
+    receipts: frozenset[str]
+
+
+def ran_undisturbed(recipe, out, env):
+    runs.prepared(recipe, out, "--workers", "1", env=env)
+    assert not runs.unbalanced(out)
+    return Undisturbed(recipe, out, frozenset(runs.receipts(out)))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory, one_prefect_server):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    recipe = write_corpus(folder, **runs.SMALL)
+    return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
+
+
+@pytest.fixture(scope="session")
+def undisturbed_real(shared_data, tmp_path_factory, one_prefect_server):
+    """Of real text, through filters, both kinds of duplicates and a benchmark."""
+    folder = tmp_path_factory.mktemp("undisturbed-real")
+    recipe = write_real_recipe(shared_data, folder)
+    return ran_undisturbed(recipe, folder / "run", one_prefect_server.client_env)
+
+
+@pytest.fixture
+def recipe(undisturbed):
+    return undisturbed.recipe
+
+
+@pytest.fixture
+def env(prefect_server):
+    """Of a command that reports to a server which runs already: that saves its own 5 s."""
+    return prefect_server.client_env

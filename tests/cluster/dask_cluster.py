@@ -11,6 +11,8 @@ import psutil
 from tests.cluster.processes import Program, answers, free_port
 
 START_S, ORPHAN_S = 60, 10
+# `--no-dashboard` leaves an HTTP server that listens to the whole world, unless it is told where
+LOOPBACK = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 MODULE = (sys.executable, "-m")
 SPAWNED = "spawn_main"  # stands in the command line of the process that a nanny starts
 
@@ -26,8 +28,8 @@ class DaskCluster:
         self.scheduler = self._scheduler()
 
     def _scheduler(self) -> Program:
-        command = [*MODULE, "distributed.cli.dask_scheduler", "--no-dashboard"]
-        command += ["--host", "127.0.0.1", "--port", str(self.port)]
+        command = [*MODULE, "distributed.cli.dask_scheduler", *LOOPBACK]
+        command += ["--port", str(self.port)]
         started = Program(command, log=self.folder / "scheduler.log", cwd=self.folder)
         started.wait_until(lambda: answers(self.port), within_s=START_S)
         return started
@@ -43,8 +45,8 @@ class DaskCluster:
 
         before: a command that runs the worker's, as `faketime`.
         """
-        command = [*before, *MODULE, "distributed.cli.dask_worker", self.address, "--no-dashboard"]
-        command += ["--host", "127.0.0.1", "--nthreads", "1", "--name", name, "--nanny"]
+        command = [*before, *MODULE, "distributed.cli.dask_worker", self.address, *LOOPBACK]
+        command += ["--nthreads", "1", "--name", name, "--nanny"]
         command += ["--memory-limit", "0", "--local-directory", str(self.folder / name), *options]
         log = self.folder / f"{name}.log"
         log.unlink(missing_ok=True)

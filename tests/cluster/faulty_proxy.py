@@ -9,6 +9,7 @@ does not depend on the order in which clients ask; a request that is repeated ma
 import contextlib
 import hashlib
 import http.client
+import re
 import select
 import socket
 import struct
@@ -22,6 +23,7 @@ SLOW_DOWN, TIME_OUT, TRUNCATE, RESET = "slow_down", "time_out", "truncate", "res
 FAULTS = (SLOW_DOWN, TIME_OUT, TRUNCATE, RESET)
 LINGER_NOT = struct.pack("ii", 1, 0)  # close() then sends a reset
 POLL_S = 0.1
+DRAWN_BY_THE_STORE = re.compile(r"(uploadId|X-Amz-[A-Za-z]+)=[^&]*")
 SLOW_DOWN_BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>SlowDown</Code>'
     b"<Message>Please reduce your request rate.</Message></Error>"
@@ -61,7 +63,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.requests: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.closing = threading.Event()
-        self._times: Counter[tuple[str, str]] = Counter()
+        self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     @property
@@ -78,13 +80,13 @@ class FaultyProxy(ThreadingHTTPServer):
 
     def fault_for(self, method: str, target: str) -> str | None:
         """Count a request, and draw how it fails; None is not at all."""
-        kind = kind_of(method, target)
+        kind, name = kind_of(method, target), f"{method} {DRAWN_BY_THE_STORE.sub('', target)}"
         with self._lock:
             self.requests[kind] += 1
-            self._times[method, target] += 1
+            self._times[name] += 1
             if self.only and kind not in self.only:
                 return None
-            fault = self._drawn(f"{self.seed} {method} {target} {self._times[method, target]}")
+            fault = self._drawn(f"{self.seed} {name} {self._times[name]}")
             if fault:
                 self.faults[fault] += 1
             return fault
@@ -166,10 +168,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _reset(self) -> None:
+        """Have the server close the socket without a word, and without what was sent."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
-        # rfile and wfile hold the socket open too: detach their share of it by shutting it here
         self.connection.close()
-        self.rfile.close()
+        self.rfile.close()  # which holds the socket open too
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:

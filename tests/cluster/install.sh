@@ -1,13 +1,13 @@
 #!/bin/sh
-# SLURM's daemons and libfaketime for `make test-cluster`, from the system's packages: quietly,
+# SLURM's daemons for `make test-cluster`, from the system's packages: quietly,
 # where root may, and never a failure: tests whose programs are missing say so and are skipped.
 command -v apt-get > /dev/null || exit 0
 [ "$(id -u)" = 0 ] || exit 0
 PATH="$PATH:/usr/sbin"
 command -v slurmctld > /dev/null && command -v slurmd > /dev/null && command -v sbatch > /dev/null \
-    && command -v munged > /dev/null && command -v faketime > /dev/null && exit 0
+    && command -v munged > /dev/null && exit 0
 export DEBIAN_FRONTEND=noninteractive
-packages="slurmctld slurmd slurm-client munge faketime"
+packages="slurmctld slurmd slurm-client munge"
 timeout 120 apt-get install -qq -y --no-install-recommends $packages > /dev/null 2>&1 \
     || { timeout 120 apt-get update -qq && timeout 180 apt-get install -qq -y --no-install-recommends $packages; } \
     > /dev/null 2>&1 || echo "not installed: $packages; tests that need them are skipped"

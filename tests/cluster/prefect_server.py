@@ -41,7 +41,9 @@ class PrefectServer:
         """Start the server, again on the same port and database if it was there."""
         command = [sys.executable, "-m", "prefect", "server", "start"]
         command += ["--host", "127.0.0.1", "--port", str(self.port)]
-        env = {**SETTINGS, "PREFECT_HOME": str(self.home)}
+        # by itself the UI looks for the API at Prefect's default port
+        ui = {"PREFECT_SERVER_UI_API_URL": self.url}
+        env = {**SETTINGS, **ui, "PREFECT_HOME": str(self.home)}
         if self.auth:
             env["PREFECT_SERVER_API_AUTH_STRING"] = self.auth
         log = self.folder / "server.log"
@@ -61,6 +63,10 @@ class PrefectServer:
         """The answer of the API to a POST of JSON."""
         headers = {"Content-Type": "application/json"}
         return self._answer(urllib.request.Request(self.url + path, data=body, headers=headers))
+
+    def delete(self, path: str) -> bytes:
+        """The answer of the API to a DELETE."""
+        return self._answer(urllib.request.Request(self.url + path, method="DELETE"))
 
     def _answer(self, request: urllib.request.Request) -> bytes:
         if self.auth:

@@ -89,7 +89,7 @@ def test_json_is_the_estimate_and_all_of_stdout(recipe, tmp_path, capsys, server
 
 
 def test_the_figures_are_published_as_a_table(measured, server):
-    with urllib.request.urlopen(f"{server}/artifacts/estimate/latest") as answer:
+    with urllib.request.urlopen(f"{server}/artifacts/estimate-stdlib/latest") as answer:
         table = json.loads(json.load(answer)["data"])
     assert {"figure", "value", "95 % interval", "rests on"} == set(table[0])
     assert "tokens" in [row["figure"] for row in table]

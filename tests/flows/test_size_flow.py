@@ -5,6 +5,7 @@ import urllib.request
 
 import pytest
 
+from pipelines.errors import ConfigError
 from sizing.errors import PlanError
 from sizing.inputs import size
 from sizing.report_markdown import sheet_markdown
@@ -63,7 +64,7 @@ def test_a_mistake_in_the_plan_fails_the_run_with_its_message(size_cluster):
 
 
 def test_parameters_are_typed(size_cluster):
-    from prefect.exceptions import ParameterTypeError
-
-    with pytest.raises(ParameterTypeError, match="changes"):
+    with pytest.raises(ConfigError, match=r"^size-cluster: changes: Input should be a valid dict"):
         size_cluster(changes=["model.params"])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'change'"):
+        size_cluster(change={})

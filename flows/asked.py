@@ -1,0 +1,122 @@
+"""What is asked for, read, checked and planned: once, before a server is needed for it.
+
+A command does this before it starts one, and hands it to the flow by `flows.errand`; a flow that
+a deployment runs does it itself.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.contamination import run as contamination
+from pipelines.contamination.job import Check, ContaminationJob
+from pipelines.errors import ConfigError
+from pipelines.estimating import run as estimating
+from pipelines.estimating.job import Measuring
+from pipelines.object_store_settings import is_remote
+from pipelines.place import Place, folder_here, place
+from pipelines.prepare import finished_report, opened, plan_run
+from pipelines.recipe import SHIPPED, Recipe, find_recipe, load_recipe, make_recipe
+from pipelines.roots import within_roots
+from pipelines.run_options import RunOptions
+from pipelines.shard import Plan
+
+
+class AskedRun(NamedTuple):
+    """A run of a recipe.  found: its report, if it has finished already."""
+
+    recipe: Recipe
+    out: Place
+    plan: Plan
+    found: dict[str, Any] | None
+
+
+class AskedCheck(NamedTuple):
+    """A search for benchmarks.  job: of an earlier moment, for what it knows of its inputs."""
+
+    check: Check
+    out: Path
+    plan: Plan
+    job: ContaminationJob
+    found: dict[str, Any] | None
+
+
+class AskedMeasuring(NamedTuple):
+    """A prediction, to be written to the file `out`."""
+
+    measuring: Measuring
+    out: Path
+    plan: Plan
+
+
+def read_recipe(
+    recipe: str | Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+    run: RunOptions | None = None,
+) -> Recipe:
+    """A recipe by its path or the name of one that ships, or the whole of it as data.
+
+    settings: in place of the file's, by key.  run: what it says, in place of the recipe's.
+
+    Raises:
+        ConfigError: see `load_recipe`.
+    """
+    over = dict(settings or {})
+    if run is not None:
+        said = run.model_dump(mode="json", exclude_unset=True)
+        over |= {f"run.{name}": value for name, value in said.items()}
+    if isinstance(recipe, str):
+        path = find_recipe(recipe)
+        if path.parent != SHIPPED:
+            within_roots(str(path))
+        return load_recipe(path, over)
+    given = dict(recipe)
+    for key in over:
+        section, _, name = key.partition(".")
+        if section != "run" or "." in name:
+            raise ConfigError(f"settings: {key!r} is for a recipe file; put it into the recipe")
+        given["run"] = {**(given.get("run") or {}), name: over[key]}
+    return make_recipe(given, where="recipe")
+
+
+def ask_run(recipe: Recipe, out: str) -> AskedRun:
+    """Plan a run.
+
+    Raises:
+        ConfigError: see `pipelines.prepare.prepare`; or the roots do not allow `out`.
+    """
+    folder = place(out)
+    within_roots(out)
+    plan = plan_run(recipe)
+    with opened(recipe, folder, plan) as job:
+        return AskedRun(recipe, folder, plan, finished_report(job))
+
+
+def ask_check(check: Check, out: str) -> AskedCheck:
+    """Plan a search.
+
+    Raises:
+        ConfigError: see `pipelines.contamination.run`; or the roots do not allow `out`.
+    """
+    folder = folder_here(within_roots(out))
+    plan = contamination.plan_check(check)
+    with contamination.opened(check, folder, plan) as job:
+        return AskedCheck(check, folder, plan, job, contamination.finished_report(job))
+
+
+def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
+    """Plan a prediction.
+
+    Raises:
+        ConfigError: see `pipelines.estimating.run`; or the roots do not allow `out`.
+    """
+    file = folder_here(within_roots(out))
+    plan = plan_run(measuring.recipe)
+    sample = estimating.sample_of(measuring, plan)
+    with estimating.opened(measuring, file, sample.plan):
+        return AskedMeasuring(measuring, file, plan)
+
+
+def whole(out: Place) -> str:
+    """A place by an address that means the same wherever it is read."""
+    return str(out) if is_remote(out) else str(Path(out).absolute())

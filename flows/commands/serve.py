@@ -1,0 +1,93 @@
+"""`tokenmill serve`: the flows as deployments of the user's Prefect server."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from flows.asked import read_recipe, whole
+from flows.cli import OK
+from flows.server import check_server, user_has_server
+from flows.settings import run_settings, setting
+from flows.show import as_json
+from pipelines.errors import ConfigError
+from pipelines.place import place
+from pipelines.recipe import find_recipe
+from pipelines.roots import VARIABLE, roots_of, within_roots
+
+OK_STATUS = 200
+URL = "http://127.0.0.1:4200"
+START = (
+    "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED=true"
+    f" PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS={URL} prefect server start --host 127.0.0.1"
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    parameters = parse_parameters(args)
+    roots_of(os.environ.get(VARIABLE))  # a mistake there is told now, not by every run
+    if not user_has_server():
+        raise ConfigError(
+            f"no Prefect server is named; start one: {START}; then set PREFECT_API_URL={URL}/api"
+        )
+    check_server()
+    from flows.serve import FLOWS, NAME, serve_flows  # Prefect reads its settings then
+
+    if args.json:
+        as_json({"deployments": [f"{flow.name}/{NAME}" for flow in FLOWS]})
+        sys.stdout.flush()
+    sys.stderr.writelines(f"warning: {line}\n" for line in open_doors())
+    serve_flows(
+        parameters, cron=args.cron, interval_s=args.interval, limit=args.limit, quiet=args.json
+    )
+    return OK
+
+
+def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Where the form of prepare-corpus begins; None where no recipe is named.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    if args.limit < 1:
+        raise ConfigError(f"--limit {args.limit}: must be 1 at least")
+    if args.interval is not None and not args.interval > 0:
+        raise ConfigError(f"--interval {args.interval}: must be over 0")
+    if args.recipe is None or args.out is None:
+        for name in ("recipe", "out", "cron", "interval", "set"):
+            if getattr(args, name):
+                raise ConfigError(f"--{name} is of a recipe that is run; give RECIPE and --out")
+        return None
+    settings = dict(setting(text) for text in args.set) | run_settings(args)
+    read_recipe(args.recipe, settings)  # the user's mistakes, before anything is served
+    within_roots(args.out)
+    recipe = find_recipe(args.recipe)
+    return {
+        "recipe": str(recipe.absolute()),
+        "out": whole(place(args.out)),
+        "settings": settings or None,
+    }
+
+
+def open_doors() -> Iterator[str]:
+    """What the server and this process leave open, and how it is shut."""
+    from prefect.client.orchestration import get_client
+
+    if VARIABLE not in os.environ:
+        yield f"{VARIABLE} is not set: whoever reaches the server can have any file here read"
+    with get_client(sync_client=True) as client:
+        answer = client.request("GET", "/admin/settings")
+    if answer.status_code != OK_STATUS:
+        return  # of another make
+    api = answer.json().get("server", {}).get("api", {})
+    if api.get("cors_allowed_origins") == "*":
+        yield "any page in a browser can call the server; start it as: " + START
+    elif api.get("csrf_protection_enabled") is False:
+        yield "the server does not check CSRF tokens; start it as: " + START
+    if api.get("host") not in (None, "127.0.0.1", "localhost") and not api.get("auth_string"):
+        yield (
+            f"the server listens on {api['host']} without a password; start it with"
+            " PREFECT_SERVER_API_AUTH_STRING=USER:PASSWORD"
+        )

@@ -1,0 +1,136 @@
+"""What all our flows have in common: parameters, names, how they end, what is said when they fail.
+
+A flow run whose shards or inputs failed is Failed, though all the rest is done and reported: so
+Prefect's automations, retries and notifications take notice without a rule of their own. The same
+parameters try again what failed and nothing else.
+"""
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from prefect import Flow, State, flow
+from prefect.context import FlowRunContext
+from prefect.logging.loggers import flow_run_logger
+from prefect.runtime import deployment
+from prefect.states import Completed, Failed
+
+from flows.cli import exit_code_of
+from flows.errand import errand
+from flows.parameters import checked
+from flows.published import Shown, publish
+from flows.reach import awaited
+from pipelines.errors import ConfigError, ShardError
+
+TAG = "tokenmill"
+CONTINUES = (
+    "what is finished stays: a run with the same parameters continues it, here or by the command"
+    " line, under any runner"
+)
+
+
+class Ended(NamedTuple):
+    """How the work of a flow ended.
+
+    told: in one sentence, for the state of the flow run.  failed: whether something of it did.
+    artifacts: to be published, if the server is there.
+    """
+
+    result: Any
+    told: str
+    failed: bool = False
+    artifacts: Iterable[Shown] = ()
+
+
+def our_flow(name: str, run_name: str) -> Callable[[Callable[..., Ended]], Flow[Any, Any]]:
+    """Make a function a flow: a user's mistake is its state's message, not a traceback.
+
+    run_name: of its runs, until `describe` gives them others.
+    """
+
+    def made(function: Callable[..., Ended]) -> Flow[Any, Any]:
+        @wraps(function)
+        def body(*args: Any, **kwargs: Any) -> Any:
+            given = inspect.signature(function).bind(*args, **kwargs).arguments
+            values = {k: str(v) if isinstance(v, PurePath) else v for k, v in given.items()}
+            return _state(lambda: function(**checked(function, values, name)))
+
+        return flow(
+            name=name,
+            flow_run_name=run_name,
+            validate_parameters=False,  # by `checked`, whose messages are ours
+            persist_result=False,
+            result_serializer="json",
+            on_failure=[say_what_stays],
+            on_crashed=[say_what_stays],
+            on_cancellation=[say_what_stays],
+        )(body)
+
+    return made
+
+
+def _state(work: Callable[[], Ended]) -> State[Any]:
+    """Do the work; the state that tells how it ended.
+
+    Raises:
+        Exception: a bug of ours, whose traceback is wanted.
+    """
+    sent = errand.get()
+    artifacts: Iterable[Shown] = ()
+    try:
+        ended = work()
+    except Exception as e:
+        if sent is not None:
+            sent.error, sent.has_ended = e, True
+        if exit_code_of(e) is None:
+            raise
+        state: State[Any] = Failed(message=str(e), data=e)
+    else:
+        artifacts = ended.artifacts
+        if sent is not None:
+            sent.result, sent.has_ended = ended.result, True
+        if ended.failed:
+            state = Failed(message=ended.told, data=ShardError(ended.told))
+        else:
+            state = Completed(message=ended.told, data=ended.result)
+    unheard = awaited()
+    if unheard is None:
+        publish(artifacts)
+    if sent is not None:
+        sent.unheard = unheard
+    return state
+
+
+def describe(name: str, *labels: str) -> None:
+    """Give the flow run a name and tags.
+
+    Its tasks have none: each would ask the server for a slot of every tag's concurrency limit
+    before it starts, and fail without a server.
+    """
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        return
+    given = {*context.flow_run.tags, TAG, *labels}
+    with contextlib.suppress(Exception):  # names help; they are worth no failed run
+        context.client.update_flow_run(context.flow_run.id, name=name, tags=sorted(given))
+
+
+def from_anywhere(path: str) -> str:
+    """The path, if it does not depend on where a worker happens to be started.
+
+    Raises:
+        ConfigError: it is relative, and a deployment runs the flow.
+    """
+    if deployment.id and "://" not in path and not os.path.isabs(os.path.expanduser(path)):
+        raise ConfigError(f"{path!r}: give the whole path; a worker runs in a folder of its own")
+    return path
+
+
+def say_what_stays(flow: Flow[Any, Any], flow_run: Any, state: State[Any]) -> None:
+    """Log what to do about a run that failed, crashed or was cancelled."""
+    log = flow_run_logger(flow_run, flow)
+    log.warning("%s: %s", state.message or state.name, CONTINUES)

@@ -1,0 +1,115 @@
+"""Serve the flows: a deployment for each, with its form in the UI, run in this process's care.
+
+A run is a process of its own. How many there are at a time is this process's affair and no
+concurrency limit of a deployment: the lease of such a limit ends a run when the server is away.
+"""
+
+import datetime
+from typing import Any
+
+from prefect import Flow, serve
+from prefect.automations import AutomationCore
+from prefect.client.orchestration import get_client
+from prefect.deployments.runner import EntrypointType, RunnerDeployment
+from prefect.events import EventTrigger
+from prefect.events.actions import ChangeFlowRunState
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY
+from prefect.states import StateType
+
+from flows.contamination import contamination_flow
+from flows.flow_run import TAG
+from flows.measure import measure_flow
+from flows.prepare import prepare_flow
+from flows.probe import probe_storage
+from flows.size import size_cluster
+
+FLOWS: tuple[Flow[Any, Any], ...] = (
+    prepare_flow,
+    measure_flow,
+    contamination_flow,
+    size_cluster,
+    probe_storage,
+)
+NAME = "served"
+ZOMBIES = "tokenmill: a run without heartbeat has crashed"
+HEARTBEATS = 3  # missed ones that make a run crashed
+FREQUENCY_S = 180  # Prefect's default
+ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
+
+
+def serve_flows(
+    prepare: dict[str, Any] | None = None,
+    *,
+    cron: str | None = None,
+    interval_s: float | None = None,
+    limit: int = 1,
+    quiet: bool = False,
+) -> None:
+    """Serve all flows until this process is told to end; schedules pause then.
+
+    prepare: parameters of prepare-corpus, where its form begins; those of a schedule.
+    cron, interval_s: when it runs by itself.  limit: runs at a time.
+    """
+    crash_zombies()
+    serve(
+        *deployments(prepare, cron=cron, interval_s=interval_s),
+        limit=limit,
+        print_starting_message=not quiet,
+    )
+
+
+def deployments(
+    prepare: dict[str, Any] | None, *, cron: str | None, interval_s: float | None
+) -> list[RunnerDeployment]:
+    """A deployment for each flow; that of prepare-corpus may have a schedule."""
+    made = []
+    for flow in FLOWS:
+        own: dict[str, Any] = {}
+        if flow is prepare_flow and prepare:
+            own = {"parameters": prepare, "cron": cron, "interval": interval_s}
+        made.append(
+            flow.to_deployment(
+                NAME,
+                tags=[TAG],
+                paused=False,
+                entrypoint_type=EntrypointType.MODULE_PATH,
+                **own,
+            )
+        )
+    return made
+
+
+def crash_zombies() -> None:
+    """Have the server mark runs whose process is gone: a killed one cannot say so itself.
+
+    Only runs of our flows, and only where no automation of this name is there: it may be changed.
+    """
+    frequency = PREFECT_FLOWS_HEARTBEAT_FREQUENCY.value() or FREQUENCY_S
+    heartbeat = "prefect.flow-run.heartbeat"
+    automation = AutomationCore(
+        name=ZOMBIES,
+        description="Made by tokenmill serve. Change it or switch it off, but keep its name.",
+        trigger=EventTrigger(
+            after={heartbeat},
+            expect={heartbeat, *(f"prefect.flow-run.{end}" for end in ENDS)},
+            match={"prefect.resource.id": "prefect.flow-run.*"},
+            match_related={
+                "prefect.resource.role": "flow",
+                "prefect.resource.name": [flow.name for flow in FLOWS],
+            },
+            for_each={"prefect.resource.id"},
+            posture="Proactive",
+            threshold=1,
+            within=datetime.timedelta(seconds=HEARTBEATS * frequency),
+        ),
+        actions=[
+            ChangeFlowRunState(
+                state=StateType.CRASHED,
+                message=f"no heartbeat for {HEARTBEATS * frequency} s: its process is gone; run it"
+                " again to continue it",
+            )
+        ],
+    )
+    with get_client(sync_client=True) as client:
+        if not client.read_automations_by_name(ZOMBIES):
+            client.create_automation(automation)

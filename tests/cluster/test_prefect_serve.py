@@ -1,0 +1,67 @@
+"""`tokenmill serve` on a real server: a run from its form, one that the roots refuse, its end."""
+
+import json
+
+import pytest
+
+from pipelines.roots import VARIABLE
+from tests.cluster import runs
+from tests.cluster.processes import eventually, running
+from tests.cluster.test_prefect import rows
+from tests.e2e.corpus import write_corpus
+
+WITHIN_S = 180
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+
+@pytest.fixture
+def served(prefect_server, tmp_path):
+    """A process that serves with `tmp_path` as its only root."""
+    recipe, out = write_corpus(tmp_path), tmp_path / "run"
+    command = [str(runs.TOKENMILL), "serve", str(recipe), "--out", str(out), "--json"]
+    env = {**prefect_server.client_env, VARIABLE: str(tmp_path)}
+    with running(command, log=tmp_path / "log", env=env) as program:
+        program.wait_until(lambda: found(prefect_server), within_s=WITHIN_S)
+        yield program
+
+
+def found(server):
+    """The ids of served deployments, by flow."""
+    names = {flow["id"]: flow["name"] for flow in rows(server, "flows")}
+    made = [d for d in rows(server, "deployments") if d["name"] == "served"]
+    ids = {names[d["flow_id"]]: d["id"] for d in made}
+    return ids if len(ids) == 5 else {}
+
+
+def ran(server, deployment, **parameters):
+    """The flow run of a deployment, once it has ended."""
+    body = json.dumps({"parameters": parameters}).encode()
+    made = json.loads(server.post(f"/deployments/{deployment}/create_flow_run", body))
+
+    def ended():
+        run = json.loads(server.get(f"/flow_runs/{made['id']}"))
+        return run if run["state"]["type"] in ENDED else None
+
+    return eventually("a run", ended, within_s=WITHIN_S, pause_s=0.5)
+
+
+def test_a_form_runs_what_it_begins_with_and_nothing_beyond_the_roots(
+    served, prefect_server, tmp_path
+):
+    deployments = found(prefect_server)
+    refused = ran(prefect_server, deployments["size-cluster"], corpus="/etc/passwd")
+    assert refused["state"]["type"] == "FAILED"
+    told = f"/etc/passwd: lies outside of {VARIABLE} ({tmp_path})"
+    assert refused["state"]["message"] == told
+    relative = ran(prefect_server, deployments["prepare-corpus"], out="run")
+    assert "'run': give the whole path" in relative["state"]["message"]
+    done = ran(prefect_server, deployments["prepare-corpus"])
+    assert done["state"]["type"] == "COMPLETED", done["state"]
+    assert done["name"] == f"prepare stdlib, {tmp_path / 'run'}"
+    assert not runs.unbalanced(tmp_path / "run")
+    logs = rows(prefect_server, "logs", logs={"flow_run_id": {"any_": [done["id"]]}})
+    lines = [log["message"] for log in logs]
+    assert any("documents in" in line and line.startswith("pass-0 ") for line in lines)
+    served.process.terminate()
+    assert served.process.wait(WITHIN_S) is not None
+    assert "Traceback" not in served.tail()

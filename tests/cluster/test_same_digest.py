@@ -1,0 +1,29 @@
+"""The same bytes, wherever the work is done."""
+
+import pytest
+
+from tests.cluster import runs
+
+
+@pytest.fixture(params=["threads-2", "dask-local", "dask-external", "slurm", "slurm-adaptive"])
+def options(request):
+    """Command-line options of a runner, and the environment it needs."""
+    if request.param == "threads-2":
+        return ("--workers", "2"), {}
+    if request.param == "dask-local":
+        return ("--runner", "dask", "--workers", "2"), {}
+    if request.param == "dask-external":
+        return runs.on_dask(request.getfixturevalue("dask_cluster")), {}
+    slurm = request.getfixturevalue("slurm")
+    least = 2 if request.param == "slurm" else 0
+    return runs.on_slurm(slurm, least=least), slurm.env
+
+
+@pytest.mark.parametrize("corpus", ["undisturbed", "undisturbed_real"])
+def test_every_runner_makes_the_same_bytes(corpus, options, env, tmp_path, request):
+    words, needed = options
+    wanted = request.getfixturevalue(corpus)
+    runs.prepared(wanted.recipe, tmp_path / "run", *words, env=env | needed)
+    assert runs.contents(tmp_path / "run") == runs.contents(wanted.out)
+    assert not runs.unbalanced(tmp_path / "run")
+    assert set(runs.receipts(tmp_path / "run")) == wanted.receipts

@@ -1,0 +1,100 @@
+"""`tokenmill serve`: what it refuses, and what it would serve; runs of it are in tests/cluster."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.cli import main, parser
+from flows.commands.serve import parse_parameters
+from pipelines.roots import VARIABLE
+from tests.e2e.corpus import write_corpus
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def alone(monkeypatch, tmp_path):
+    """No server is named."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "no Prefect server is named; start one: PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED"),
+        (["--cron", "0 3 * * *"], "--cron is of a recipe that is run; give RECIPE and --out"),
+        (["c4"], "--recipe is of a recipe that is run; give RECIPE and --out"),
+        (["nothing", "--out", "run"], "no recipe file 'nothing', and none of that name ships"),
+        (["--limit", "0"], "--limit 0: must be 1 at least"),
+        (["--interval", "0"], "--interval 0.0: must be over 0"),
+    ],
+)
+def test_a_mistake_is_one_line(alone, capsys, words, told):
+    assert main(["serve", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"tokenmill serve: {told}")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_roots_that_say_nothing_are_told_before_anything_is_served(alone, capsys, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "")
+    assert main(["serve"]) == 2
+    assert "TOKENMILL_ROOTS is empty" in capsys.readouterr().err
+
+
+def test_a_recipe_is_where_the_form_begins(tmp_path):
+    recipe = write_corpus(tmp_path)
+    words = ["serve", str(recipe), "--out", str(tmp_path / "run"), "--workers", "2"]
+    assert parse_parameters(parser().parse_args([*words, "--set", "name=mine"])) == {
+        "recipe": str(recipe),
+        "out": str(tmp_path / "run"),
+        "settings": {"name": "mine", "run.workers": 2},
+    }
+
+
+def test_each_flow_is_a_deployment_with_its_schema(server):
+    from flows.serve import FLOWS, deployments
+
+    made = deployments({"recipe": "c4", "out": "/run"}, cron="0 3 * * *", interval_s=None)
+    assert [d.flow_name for d in made] == [flow.name for flow in FLOWS]
+    assert [bool(d.schedules) for d in made] == [True, False, False, False, False]
+    for d in made:
+        module, _, name = d.entrypoint.rpartition(".")
+        assert (module, name) in {(f.__module__, f.__name__) for f in FLOWS}
+        schema = d._parameter_openapi_schema
+        told = [p.get("description") for p in schema.properties.values()]
+        assert all(told), (d.flow_name, dict(zip(schema.properties, told, strict=True)))
+
+
+def test_zombies_are_looked_for_once(server):
+    from prefect.client.orchestration import get_client
+
+    from flows.serve import ZOMBIES, crash_zombies
+
+    crash_zombies()
+    crash_zombies()
+    with get_client(sync_client=True) as client:
+        (made,) = client.read_automations_by_name(ZOMBIES)
+    assert made.enabled
+    assert made.trigger.within.total_seconds() > 180
+
+
+def test_prefect_yaml_deploys_every_flow_and_runs_none_by_itself(server):
+    from flows.serve import FLOWS
+
+    config = yaml.safe_load((ROOT / "prefect.yaml").read_text())
+    entrypoints = {d["entrypoint"] for d in config["deployments"]}
+    assert entrypoints == {f"{f.__module__}.{f.__name__}" for f in FLOWS}
+    assert config["pull"] == []
+    for d in config["deployments"]:
+        assert all(not s["active"] for s in d.get("schedules", ()))
+        assert d["work_pool"]["name"] == "tokenmill"
+
+
+def test_no_flow_module_has_annotations_that_are_text():
+    for path in (ROOT / "flows").glob("*.py"):
+        assert not re.search("^from __future__ import annotations", path.read_text(), re.M), path
