@@ -1,6 +1,7 @@
 """The kinds of record batch that flow through a run, and the ids of documents.
 
 DOCUMENT       what readers make and stages pass on
+CRAWLED        the same with when and as what it came, where a recipe has `html`
 ILLUSTRATED    the same with the images of each document, where a recipe has `images`
 REMOVED        one row for each document that left, and why
 REMOVED_IMAGE  one row for each image that left a document
@@ -23,6 +24,17 @@ DOCUMENT = pa.schema(
     ],
     metadata={"tokenmill.schema": f"document/{SCHEMA_VERSION}"},
 )
+
+# A document of the web, in runs that read web archives; others have no date and no type.
+CRAWLED = pa.schema(
+    [
+        *DOCUMENT,
+        pa.field("date", pa.timestamp("ms", tz="UTC")),  # of the crawl: WARC-Date
+        pa.field("content_type", pa.string()),  # "text/html": of HTTP, without parameters
+    ],
+    metadata={"tokenmill.schema": f"crawled/{SCHEMA_VERSION}"},
+)
+OF_PAGES = tuple(CRAWLED.field(name) for name in ("url", "date", "content_type"))  # told by crawls
 
 REMOVED = pa.schema(
     [

@@ -22,16 +22,21 @@ from pipelines.ledger import StageStats
 from pipelines.pieces import parent_ids
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Output
+from pipelines.schema import OF_PAGES
 from pipelines.shard import SourceShard
 
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
 
-def token_schema(dtype: npt.DTypeLike, images: Images | None = None) -> pa.Schema:
+def token_schema(
+    dtype: npt.DTypeLike, images: Images | None = None, *, of_pages: bool = False
+) -> pa.Schema:
     """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from.
 
     Where documents have images, these too (`pipelines.images.stored`), and size: bytes that the
     document takes in the dataset, ids and images.
+
+    of_pages: the recipe reads web archives, and what they tell of each page stays with it.
     """
     fields = [
         pa.field("input_ids", pa.list_(pa.from_numpy_dtype(dtype))),
@@ -40,6 +45,8 @@ def token_schema(dtype: npt.DTypeLike, images: Images | None = None) -> pa.Schem
         pa.field("source", pa.string()),
         pa.field("text_bytes", pa.int64()),
     ]
+    if of_pages:
+        fields += OF_PAGES
     if images is not None:
         fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
     return pa.schema(fields)
@@ -58,7 +65,10 @@ class TokenShards:
         self._output = job.recipe.output
         self._images = job.recipe.images
         self._shard = shard
-        self._schema = token_schema(self._engine.dtype, self._images)
+        self._of_pages = OF_PAGES if job.recipe.html is not None else ()
+        self._schema = token_schema(
+            self._engine.dtype, self._images, of_pages=bool(self._of_pages)
+        )
         paths = {split: job.tokens(split, shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {
@@ -127,6 +137,7 @@ class TokenShards:
             batch["id"],
             pa.repeat(self._shard.source, batch.num_rows),
             pa.array(text_buffers(text).lengths),
+            *(batch[field.name] for field in self._of_pages),
             *further,
         ]
         return pa.record_batch(columns, schema=self._schema), text, per_image

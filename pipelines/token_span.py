@@ -13,6 +13,7 @@ from pipelines.sidecar import open_arrow
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
 BATCH_BYTES = 1 << 26  # ids and images in one, about, where documents have images
 MOST_ROWS = 8192  # documents in a record batch
+DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
 NO_ROWS = pa.table(
     {"doc_id": pa.array([], "uint64"), "id": [], "text_bytes": pa.array([], "int64")}
 )
@@ -60,11 +61,11 @@ class TokenSpan(NamedTuple):
         """The documents that begin in the span."""
         return self._rows(*self._begun_rows())
 
-    def documents(self) -> Iterator[list[pa.Array]]:
-        """Columns input_ids, doc_id, id, source of the documents begun in the span, by batch."""
+    def documents(self, names: Sequence[str] = DOCUMENT_COLUMNS) -> Iterator[list[pa.Array]]:
+        """Some columns of the documents begun in the span, by batch."""
         for row, stop in self._cut(*self._begun_rows(), BATCH_TOKENS):
             (batch,) = self._rows(row, stop).combine_chunks().to_batches()
-            yield [batch[name] for name in ("input_ids", "doc_id", "id", "source")]
+            yield [batch[name] for name in names]
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The documents begun in the span, by batch: the key of a token shard, some of its rows."""

@@ -27,6 +27,7 @@ from pipelines.encode.guard import risky
 from pipelines.encode.layout import place, with_ends
 from pipelines.encode.reference import Reference, open_reference
 from pipelines.errors import ConfigError
+from pipelines.roots import within_roots
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
 END_TOKENS = (
@@ -45,7 +46,7 @@ UINT16_IDS = 1 << 16
 
 def _absolute_if_file(path: str) -> str:
     """A hub id stays as it is; a file is named wholly, so that a run can be looked at later."""
-    return os.path.abspath(path) if os.path.isfile(path) else path
+    return within_roots(os.path.abspath(path)) if os.path.isfile(path) else path
 
 
 class Tokenizer(Config):

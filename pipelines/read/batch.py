@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.images.blobs import Blobs
-from pipelines.schema import DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
+from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
 
 STAGE = "read"
 
@@ -26,6 +26,10 @@ FILE_CAUSES = frozenset(
         "truncated_tar",
         "damaged_tar",
         "unended_tar",
+        "truncated_lz4",
+        "damaged_lz4",
+        "truncated_warc",
+        "damaged_warc",
         "window_too_large",
         "not_found",
         "permission_denied",
@@ -48,7 +52,7 @@ class Failure(NamedTuple):
 
 
 class ReadBatch(NamedTuple):
-    """documents: schema DOCUMENT, or ILLUSTRATED where the recipe has images.
+    """documents: schema DOCUMENT, ILLUSTRATED where the recipe has images, CRAWLED where `html`.
 
     failed: schema REMOVED, outcome "failed", stage "read".
     failed_images: schema REMOVED_IMAGE, likewise; their documents go on without them.
@@ -113,6 +117,13 @@ def without_images(batch: ReadBatch) -> ReadBatch:
     none = pa.array([[]] * documents.num_rows, ILLUSTRATED.field("images").type)
     columns = [*(documents[name] for name in ("doc_id", "id", "url")), text, none]
     return batch._replace(documents=pa.record_batch(columns, schema=ILLUSTRATED))
+
+
+def without_crawl(batch: ReadBatch) -> ReadBatch:
+    """Documents of an input that is no web archive, in a recipe that reads some."""
+    columns = [*batch.documents.columns]
+    columns += [pa.nulls(len(columns[0]), CRAWLED.field(n).type) for n in ("date", "content_type")]
+    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:

@@ -20,13 +20,17 @@ _FORMATS: dict[str, ShardFormat] = {
     ".rst": "text",
     ".tar": "webdataset",
     ".tgz": "webdataset",
+    ".warc": "warc",
+    ".wet": "warc",
+    ".arc": "warc",
 }
 _MARKDOWN = (".md", ".markdown")
 _IMAGES = frozenset(
     [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif", ".ico"]
 )
 _COMPRESSIONS = {".gz": "gzip", ".tgz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_STREAMED = {"jsonl", "text", "webdataset"}  # the others compress inside the file
+_STREAMED = {"jsonl", "text", "webdataset", "warc"}  # the others compress inside the file
+_WEB_COMPRESSIONS = {*_COMPRESSIONS, ".lz4"}
 
 
 def compression_of(name: str) -> str | None:
@@ -64,11 +68,13 @@ def format_of(name: str) -> ShardFormat | None:
 
     >>> format_of("c4-sample.00000-of-00001.json.gz")
     'jsonl'
+    >>> format_of("crawl.warc.lz4")
+    'warc'
     >>> format_of("LICENSE") is None
     True
     """
     stem, suffix = posixpath.splitext(name.lower())
-    if suffix in _COMPRESSIONS and suffix not in _FORMATS:
+    if suffix in _WEB_COMPRESSIONS and suffix not in _FORMATS:
         found = _FORMATS.get(posixpath.splitext(stem)[1])
-        return found if found in _STREAMED else None
+        return found if found in (_STREAMED if suffix in _COMPRESSIONS else {"warc"}) else None
     return _FORMATS.get(suffix)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from pipelines.images.options import Images
 from pipelines.read.arrow import read_arrow
-from pipelines.read.batch import ReadBatch, without_images
+from pipelines.read.batch import ReadBatch, without_crawl, without_images
 from pipelines.read.illustrated_lines import read_illustrated_jsonl
 from pipelines.read.illustrated_table import read_illustrated_arrow, read_illustrated_parquet
 from pipelines.read.jsonl import read_jsonl
@@ -14,6 +14,7 @@ from pipelines.read.parquet import read_parquet
 from pipelines.read.text import read_texts
 from pipelines.read.webdataset import read_webdataset
 from pipelines.shard import ShardFormat, SourceShard
+from pipelines.web.options import Html
 
 READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]] = {
     "parquet": read_parquet,
@@ -32,7 +33,12 @@ ILLUSTRATED_READERS: dict[
 
 
 def read_shard(
-    shard: SourceShard, *, limits: Limits, run: str = "", images: Images | None = None
+    shard: SourceShard,
+    *,
+    limits: Limits,
+    run: str = "",
+    images: Images | None = None,
+    html: Html | None = None,
 ) -> Iterator[ReadBatch]:
     """Stream the documents of a shard, in order, in bounded memory.
 
@@ -41,6 +47,7 @@ def read_shard(
     reason is in `FILE_CAUSES` (`ReadBatch.damage`).
 
     images: what is read of images; None where the recipe has none, and documents are text.
+    html: how pages are read; None where the recipe reads no web archives.
     run: an identity under which files do not change: the shards of a compressed file, read in
         turn, then share one stream.
 
@@ -48,13 +55,25 @@ def read_shard(
         InputError: the file is gone or may not be read.
         OSError: the disk or the network failed; trying again may help.
     """
+    if html is not None:
+        return _crawled(shard, limits, run, html)
     if images is not None and shard.format == "jsonl":
         return read_illustrated_jsonl(shard, limits, images, run)
     if images is not None and shard.format in ILLUSTRATED_READERS:
         return ILLUSTRATED_READERS[shard.format](shard, limits, images)
-    batches = (
-        read_jsonl(shard, limits, run)
-        if shard.format == "jsonl"
-        else READERS[shard.format](shard, limits)
-    )
+    batches = _texts(shard, limits, run)
     return batches if images is None else map(without_images, batches)
+
+
+def _texts(shard: SourceShard, limits: Limits, run: str) -> Iterator[ReadBatch]:
+    if shard.format == "jsonl":
+        return read_jsonl(shard, limits, run)
+    return READERS[shard.format](shard, limits)
+
+
+def _crawled(shard: SourceShard, limits: Limits, run: str, html: Html) -> Iterator[ReadBatch]:
+    if shard.format != "warc":
+        return map(without_crawl, _texts(shard, limits, run))
+    from pipelines.web.warc import read_warc  # needs tokenmill[web]
+
+    return read_warc(shard, limits, html)

@@ -1,0 +1,130 @@
+"""Text of pages: what is taken, bombs that end by their bounds, and a process that may die."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
+from pipelines.web.extract import ExtractionError, Extractor
+from pipelines.web.options import Html
+from pipelines.web.outline import MOST_OPTIONS
+
+GOLDEN = Path(__file__).parent.parent.parent / "golden" / "html.jsonl"
+CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+MB = 1_000_000
+BOMBS = {
+    "nested": ("<div>" * 100_000 + "x", "too_deep"),
+    "nested formatting": ("".join(f"<b id={i}>" for i in range(20_000)), "too_deep"),
+    "formatting that is opened anew": (
+        "<p>" + "".join(f"<b id={i}>" for i in range(500)) + "<p>x" * 20_000,
+        "too_many_nodes",
+    ),
+    "one tag": ("<br>" * (50 * MB // 4), "too_many_tags"),
+    "attributes": (
+        "<div " + " ".join(f"a{i}=1" for i in range(100_000)) + ">",
+        "too_many_attributes",
+    ),
+    "options": ("<select>" + "<option>a" * 100_000, "too_many_options"),
+    "svg": ("<svg>" + "<g>" * 100_000, "too_deep"),
+}
+HARMLESS = {
+    "attribute": ('<p title="' + "b" * 8 * MB + '">x</p>', "x"),
+    "tag": ("<p " + "a" * 8 * MB + ">x</p>", "x"),
+    "comment": ("<!--" + "-" * 8 * MB + "--><p>x</p>", "x"),
+    "script": ("<script>" + "var x=1;" * MB + "</script><p>x</p>", "x"),
+    "zero bytes": ("<p>x" + "\0" * 8 * MB, "x"),
+    "entities of a document type": (
+        '<!DOCTYPE html [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><p>x&b;</p>',
+        "]>\n\nx&b;",
+    ),
+    "options": ("<select>" + "<option>a" * (MOST_OPTIONS - 1), ""),
+    "deep": ("<div>" * 511 + "<p>x", "x"),
+}
+
+
+@pytest.fixture(scope="module")
+def everything():
+    with Extractor(Html(main_content=False)) as extractor:
+        yield extractor
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_golden_pages(case):
+    options = Html(**case.get("options", {}))
+    with Extractor(options) as extractor:
+        assert extractor(case["page"]) == case["text"]
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_by_name(everything, name):
+    page, cause = BOMBS[name]
+    with pytest.raises(ExtractionError) as e:
+        everything(page)
+    assert e.value.cause == cause
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_large_but_simple_has_its_text(everything, name):
+    page, text = HARMLESS[name]
+    assert everything(page) == text
+
+
+def test_entities_are_read_once(everything):
+    assert everything("<p>" + "&amp;lt;" * MB) == "&lt;" * MB
+
+
+def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
+    with Extractor(Html()) as extractor:
+        assert extractor("<p>one") == "one"
+        process = extractor._process
+        process.kill()
+        process.wait()
+        with pytest.raises(ExtractionError) as e:
+            extractor("<p>two")
+        assert (e.value.cause, str(e.value)) == (
+            "extractor_stopped",
+            "the extractor ended with code -9",
+        )
+        assert extractor("<p>three") == "three"
+
+
+def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
+    slow = "import pipelines.web.child as c; c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
+    slow += "def loop(page):\n    while True: pass\n"
+    slow += "c.main({})"
+    started = Extractor._start
+
+    def start(self):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, "-c", slow], **pipes)
+
+    monkeypatch.setattr(Extractor, "_start", start)
+    with Extractor(Html()) as extractor:
+        with pytest.raises(ExtractionError) as e:
+            extractor("<p>one")
+        assert e.value.cause == "extractor_stopped"
+        assert str(e.value) == "the extractor took more than 120 s of CPU time"
+        monkeypatch.setattr(Extractor, "_start", started)
+        assert extractor("<p>two") == "two"
+
+
+def test_what_an_extractor_raises_is_told():
+    def fail(page):
+        raise ValueError(page)
+
+    assert answer("x", fail) == (REFUSED, "ValueError: x")
+    assert answer("x", str.upper) == (TEXT, "X")
+
+
+def test_pages_are_answered_one_by_one(tmp_path):
+    pages, texts = tmp_path / "pages", tmp_path / "texts"
+    pages.write_bytes(b"".join(SIZE.pack(len(p)) + p for p in (b"a", b"", "é".encode())))
+    with pages.open("rb") as i, texts.open("wb") as o:
+        serve(i, o, str.upper)
+    upper = "É".encode()
+    assert texts.read_bytes() == (
+        ANSWER.pack(TEXT, 1) + b"A" + ANSWER.pack(TEXT, 0) + ANSWER.pack(TEXT, 2) + upper
+    )
