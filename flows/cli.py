@@ -110,7 +110,9 @@ def _prepare(commands) -> None:
         "recipe", help="a recipe file, or the name of one that ships with tokenmill"
     )
     prepare.add_argument(
-        "--out", required=True, help="run directory; the same command continues it"
+        "--out",
+        required=True,
+        help="run directory, or s3://bucket/run; the same command continues it",
     )
     prepare.add_argument(
         "--set",
@@ -186,7 +188,7 @@ def _contamination(commands) -> None:
 
 def _inspect(commands) -> None:
     inspect = _command(commands, "inspect", "look at documents, removals, duplicates side by side")
-    inspect.add_argument("run", help="run directory")
+    inspect.add_argument("run", help="run directory, or s3://bucket/run")
     inspect.add_argument(
         "--reason",
         help="list the documents and images removed or failed for this reason, or the documents"
@@ -219,7 +221,8 @@ def _size(commands) -> None:
     size.add_argument(
         "--corpus",
         metavar="PATH",
-        help="run directory, report.json or estimate.json, in place of the plan's corpus.path",
+        help="run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
+        " corpus.path",
     )
     size.add_argument(
         "--vary",

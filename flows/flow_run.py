@@ -7,6 +7,7 @@ parameters try again what failed and nothing else.
 
 import contextlib
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -31,6 +32,19 @@ CONTINUES = (
     "what is finished stays: a run with the same parameters continues it, here or by the command"
     " line, under any runner"
 )
+
+
+def _in_a_line(record: logging.LogRecord) -> bool:
+    """Take the traceback off an error whose message is all that the user needs."""
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if isinstance(error, Exception) and exit_code_of(error) is not None:
+        record.msg, record.args = str(error), ()
+        record.exc_info = record.exc_text = None
+    return True
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs"):
+    logging.getLogger(_name).addFilter(_in_a_line)
 
 
 class Ended(NamedTuple):

@@ -75,20 +75,20 @@ def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     span = token_span(_paths(job, plan), start, stop, last=stop == plan.size)
     count = 0
     with arrow_stream(path, schema) as writer:
-        for columns in _rows(job, span):
+        for columns in _rows(job, span, schema.names):
             batch = pa.record_batch(columns, schema=schema)
             writer.write_batch(batch)
             count += batch.num_rows
     return Done(files=[path], facts={"rows": count})
 
 
-def _rows(job: PrepareJob, span: TokenSpan) -> Iterator[list[pa.Array]]:
+def _rows(job: PrepareJob, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:
     """The columns of a file, by batch."""
     seq_len, images = job.recipe.output.seq_len, job.recipe.images
     if seq_len is not None:
         yield from span.sequences(seq_len)
     elif images is None:
-        yield from span.documents(_schema(job, plan).names)
+        yield from span.documents(names)
     else:
         for key, rows in span.illustrated():
             pictures = rows["images"]

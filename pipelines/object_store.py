@@ -29,9 +29,10 @@ from urllib3.exceptions import HTTPError
 from pipelines.errors import ConfigError, ShardError
 from pipelines.object_store_errors import translated
 from pipelines.object_store_settings import (
-    ATTEMPTS,
     CONNECT_TIMEOUT_S,
     REQUEST_TIMEOUT_S,
+    WRITE_ATTEMPTS,
+    WRITE_TIMEOUT_S,
     arrow_settings,
     bucket_and_key,
     endpoint,
@@ -44,10 +45,9 @@ PART_BYTES = 16 * 2**20  # of a multipart upload; what is smaller is one PUT
 PARTS_AT_ONCE = 4
 COPY_BYTES = 1 << 20
 MOST_DELETED = 1000  # in one request: the API's limit
-PATIENCE = 9  # failures of one request, counted as below, until it is given up
+PATIENCE = 9  # failures of one request until it is given up
 LONGEST_PAUSE_S = 2.0
-CUT_SHORT = (IncompleteReadError, StreamingError)  # an answer came, but not all of it: counts 1
-ANY_OTHER = 3  # what a request counts that botocore has repeated ATTEMPTS times
+CUT_SHORT = (IncompleteReadError, StreamingError)  # an answer came, but not all of it
 FAILURES = (BotoCoreError, ClientError, Boto3Error, HTTPError)
 DIGEST = "xxh3"  # in an object's metadata: xxh3-128 of its bytes, hex
 TRANSFER = TransferConfig(
@@ -235,7 +235,7 @@ class ObjectStore:
 
     @property
     def _client(self) -> Any:
-        return _client(arrow_settings(), 1 if self._hasty else ATTEMPTS)
+        return _client(arrow_settings(), 1 if self._hasty else WRITE_ATTEMPTS)
 
     def _patiently(self, name: str, call: Callable[[], T]) -> T:
         left, pause_s = 0 if self._hasty else PATIENCE, 0.1
@@ -244,7 +244,7 @@ class ObjectStore:
                 return call()
             except FAILURES as e:
                 error = translated(e, f"{self.address}/{name}".rstrip("/"))
-                left -= 1 if isinstance(e, CUT_SHORT) else ANY_OTHER
+                left -= 1
                 if not isinstance(error, OutageError) or left <= 0:
                     raise error from None
                 if not isinstance(e, CUT_SHORT):
@@ -262,7 +262,7 @@ def _client(_settings: tuple[tuple[str, Any], ...], attempts: int) -> Any:
     url = endpoint()
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=REQUEST_TIMEOUT_S,
+        read_timeout=WRITE_TIMEOUT_S if attempts > 1 else REQUEST_TIMEOUT_S,
         retries={"mode": "adaptive", "total_max_attempts": attempts},
         max_pool_connections=256,
         # as Arrow does: a store of one's own seldom has a host name for each bucket

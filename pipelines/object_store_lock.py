@@ -17,12 +17,13 @@ from typing import Any
 
 from pipelines.errors import ConfigError
 from pipelines.object_store import Got, ObjectStore
+from pipelines.outages import was_gone
 from pipelines.store import OutageError
 
 NAME = ".lock"
 EXPIRES_S = 60
 RENEW_S, AGAIN_S = 15.0, 1.0  # again: after one that failed
-RELEASES = 2  # times that it is tried: a store that is gone is not waited for
+RELEASES = 2  # times that it is tried
 
 
 _released: set[object] = set()  # by this process, though the store may not have heard of it
@@ -71,7 +72,8 @@ class Lock:
         self._end.set()
         self._renewing.join()
         _released.add(self._mine["owner"])
-        for _ in range(0 if self.lost.is_set() else RELEASES):
+        is_vain = self.lost.is_set() or was_gone(self._store.address)
+        for _ in range(0 if is_vain else RELEASES):
             with suppress(OutageError, ConfigError):
                 self._hasty.forget(NAME)
                 return

@@ -7,7 +7,7 @@ A request is tried a few times by the client; then the store is asked whether it
 one in a hundred thousand requests comes to that where one in ten fails; an output by itself. If it
 is not, all that this process asked for meanwhile is given up too, within a minute:
 
-    2 x (attempts x REQUEST_TIMEOUT_S + pauses) + PATIENCE_S + REQUEST_TIMEOUT_S  <  60 s
+    2 x (attempts x timeout + pauses) + PATIENCE_S + REQUEST_TIMEOUT_S  <  60 s
 """
 
 import os
@@ -18,9 +18,10 @@ from pipelines.errors import ConfigError
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT_S = 3.0
-REQUEST_TIMEOUT_S = 4.0  # without a byte; the SDK's own default is 3
+REQUEST_TIMEOUT_S = 3.0  # without a byte, when Arrow reads: the SDK's own default
+WRITE_TIMEOUT_S = 8.0  # a store may take that long to put the parts of an upload together
 READ_ATTEMPTS = 5  # by Arrow
-WRITE_ATTEMPTS = 3  # by botocore, whose pauses are longer: 1, 2, 4 s at most
+WRITE_ATTEMPTS = 2  # by botocore
 PATIENCE_S = 10.0  # for any answer at all, from a store that failed a request for good
 DEFAULT_REGION = "us-east-1"
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

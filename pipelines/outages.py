@@ -21,10 +21,17 @@ def stop_if_gone(error: BaseException) -> None:
     if not isinstance(error, OutageError):
         return
     bucket = resolve(error.address)[1].partition("/")[0]
-    was_gone = time.monotonic() - _gone.get(bucket, -REMEMBERED_S) < REMEMBERED_S
-    if was_gone or not _answers(bucket, error.address):
+    if not was_gone(error.address):
+        if _answers(bucket, error.address):
+            return
         _gone[bucket] = time.monotonic()
-        raise ConfigError(f"{error}; the same command continues where this stopped") from None
+    raise ConfigError(f"{error}; the same command continues where this stopped") from None
+
+
+def was_gone(address: str) -> bool:
+    """Whether the store of an address was found gone just now."""
+    bucket = resolve(address)[1].partition("/")[0]
+    return bucket in _gone and time.monotonic() - _gone[bucket] < REMEMBERED_S
 
 
 def _answers(bucket: str, address: str) -> bool:

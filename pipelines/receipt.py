@@ -86,9 +86,15 @@ def save_receipt(out: Path, receipt: Receipt) -> None:
 
 def publish_files(out: Path, receipt: Receipt) -> None:
     """Put the files of a receipt where the run directory is, should it be elsewhere."""
+    if mirror.of(out) is None:
+        return
     with ThreadPoolExecutor(UPLOADS_AT_ONCE) as uploading:
-        for _ in uploading.map(lambda f: mirror.publish(out / f[0], f[2]), receipt.files):
-            pass
+        futures = [uploading.submit(mirror.publish, out / n, d) for n, _, d in receipt.files]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            uploading.shutdown(cancel_futures=True)  # of those not begun, when one has failed
 
 
 def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None:

@@ -66,9 +66,7 @@ class TokenShards:
         self._images = job.recipe.images
         self._shard = shard
         self._of_pages = OF_PAGES if job.recipe.html is not None else ()
-        self._schema = token_schema(
-            self._engine.dtype, self._images, of_pages=bool(self._of_pages)
-        )
+        self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
         paths = {split: job.tokens(split, shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {

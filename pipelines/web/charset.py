@@ -9,6 +9,7 @@ Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3.
 
 import codecs
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
@@ -56,7 +57,8 @@ def _candidates(data: bytes, declared: str | None) -> Iterator[tuple[str, int]]:
         if data.startswith(mark):
             seen.add(charset)
             yield charset, len(mark)
-    for name in (declared, *_detected(data), "utf-8", "windows-1252"):
+    # detection takes as long as all else: it waits until it is needed
+    for name in chain((declared,), _detected(data), ("utf-8", "windows-1252")):
         known = _known(name)
         if known in WIDE and b"\0" not in data:
             continue  # such pages were saved in a charset of bytes

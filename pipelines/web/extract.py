@@ -54,6 +54,8 @@ class Extractor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None and self._process is not None:
+            self._process.kill()  # whoever is in a hurry does not wait for a page
         self._end()
 
     def __call__(self, page: str) -> str:
@@ -88,8 +90,11 @@ class Extractor:
         process, self._process = self._process, None
         if process is None:
             return "was not there"
-        with contextlib.suppress(OSError):
-            process.communicate()  # closes what it reads from, which ends it
+        for stream in (process.stdin, process.stdout):  # it ends where its pages do
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        process.wait()
         if process.returncode == -signal.SIGPROF:
             return f"took more than {CPU_SECONDS:g} s of CPU time"
         return f"ended with code {process.returncode}"

@@ -69,6 +69,8 @@ _KINDS = (
     ("td th", kernel.CELL),
     ("tr tbody thead tfoot", kernel.ROW),
     ("table template", kernel.TABLE),
+    ("template", kernel.TEMPLATE),
+    ("td th caption", kernel.OF_TABLES),
     (_LEAVES_FOREIGN, kernel.LEAVES_FOREIGN),
     (_INTEGRATION, kernel.INTEGRATION),
     (_MARKER, kernel.MARKER),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LOAD_MS, WITHIN_S, LOOKS = 30_000, 120, 4
+WINDOW = "--window-size=1300,2200"  # what is below is not drawn, and has no words
 _TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
 
@@ -28,14 +29,14 @@ def text_with(url: str, words: Sequence[str]) -> str:
     return text
 
 
-def picture_of(url: str, path: Path, *, height: int = 1600) -> None:
+def picture_of(url: str, path: Path) -> None:
     """Write what a page looks like, as PNG."""
-    _run(url, f"--window-size=1300,{height}", f"--screenshot={path}")
+    _run(url, f"--screenshot={path}")
 
 
 def _run(url: str, *options: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True) as profile:
-        command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu"]
+        command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", WINDOW]
         command += [f"--user-data-dir={profile}", f"--virtual-time-budget={LOAD_MS}", *options, url]
         ended = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=True)
     return ended.stdout

@@ -38,7 +38,7 @@ TURNS = (EXTERNAL, LOCAL, SLURM, EXTERNAL, THREADS)  # runners by turns, some of
 MOST_BLOWS = 4  # kills that one run meets on its way
 MOST_DELAY_S = 0.3  # after as many works as were drawn, so that a kill may come amid a work
 SURVIVED = {WORKER, NODE, JOB}  # a run goes on without them
-ENDED_S = 180
+ENDED_S = 600
 BEGINNING = "start"
 
 

@@ -13,11 +13,14 @@ from tests.cluster.s3 import s3_in
 from tests.cluster.slurm import slurm_in, why_not
 from tests.e2e.corpus import write_corpus
 
+MOST_S = 1200  # of one test; a machine that does much else needs minutes for a run
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "cluster" in item.path.parts:
+        if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.cluster)
+            item.add_marker(pytest.mark.timeout(MOST_S))
 
 
 @pytest.fixture(scope="session")

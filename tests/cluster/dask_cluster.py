@@ -10,7 +10,7 @@ import psutil
 
 from tests.cluster.processes import Program, answers, free_port
 
-START_S, ORPHAN_S = 60, 10
+START_S, ORPHAN_S = 120, 10
 # `--no-dashboard` leaves an HTTP server that listens to the whole world, unless it is told where
 LOOPBACK = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 MODULE = (sys.executable, "-m")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.cluster.processes import Program, free_port
 
-START_S = 120  # a first start migrates a new database
+START_S = 300  # a first start migrates a new database
 TIMEOUT_S = 5
 SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

@@ -16,7 +16,7 @@ from tests.cluster.slurm import Slurm
 TOKENMILL = Path(sys.executable).with_name("tokenmill")
 MADE = ("dataset", "removed")  # the folders of a run that must be the same, byte for byte
 SMALL = {"shard_bytes": "25kB", "run": {"task_seconds": 0.5}}  # few bytes, many works and tasks
-RUN_S = 240
+RUN_S = 600  # of a machine that does much else
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from botocore.config import Config
 from tests.cluster.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.cluster.processes import answers, free_port, running
 
-START_S = 60
+START_S = 120
 SECRET = "a-secret-that-must-stand-nowhere"
 KEYS = {
     "AWS_ACCESS_KEY_ID": "AKIATESTSONLY",

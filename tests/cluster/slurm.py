@@ -17,7 +17,7 @@ import psutil
 from tests.cluster.processes import environment, eventually, free_port, running
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
-START_S, KEY_BYTES = 60, 1024
+START_S, KEY_BYTES = 120, 1024
 PARTITION = "main"
 
 CONFIGURATION = """\

@@ -12,7 +12,7 @@ from distributed import Client
 from tests.cluster import reaper
 from tests.cluster.processes import MARK, ROOT, Program, eventually
 
-WITHIN_S = 60
+WITHIN_S = 120
 PARENT = """
 import sys, time
 from pathlib import Path

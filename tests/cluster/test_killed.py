@@ -7,7 +7,7 @@ from tests.cluster.dask_cluster import dask_cluster_in
 from tests.cluster.processes import ROOT, eventually
 from tests.cluster.slurm import Slurm
 
-WITHIN_S = 120
+WITHIN_S = 300
 
 
 @pytest.fixture

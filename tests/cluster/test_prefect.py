@@ -21,10 +21,10 @@ def recipe(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(recipe, tmp_path_factory):
-    """The digest of the run without any server of ours."""
+    """What the run makes without any server of ours."""
     out = tmp_path_factory.mktemp("expected") / "run"
     runs.prepared(recipe, out, "--workers", "2", env={"PREFECT_API_URL": ""})
-    return runs.digest(out)
+    return runs.contents(out)
 
 
 def rows(server, of, **filters):
@@ -53,7 +53,7 @@ def test_the_work_goes_on_when_the_server_dies(recipe, expected, prefect_server,
     said = (tmp_path / "log").read_text()
     assert f"the Prefect server at {prefect_server.url} is gone (ConnectError)" in said
     assert "Traceback" not in said
-    assert runs.digest(tmp_path / "run") == expected
+    assert runs.contents(tmp_path / "run") == expected
 
 
 def test_a_server_that_comes_back_is_told_the_end(recipe, expected, prefect_server, tmp_path):
@@ -63,7 +63,7 @@ def test_a_server_that_comes_back_is_told_the_end(recipe, expected, prefect_serv
     prefect_server.start()
     assert program.process.wait(WITHIN_S) == 0, program.tail()
     assert "Traceback" not in (tmp_path / "log").read_text()
-    assert runs.digest(tmp_path / "run") == expected
+    assert runs.contents(tmp_path / "run") == expected
     last = flow_runs(prefect_server, "prepare-corpus")[-1]
     assert last["state"]["type"] == "COMPLETED"
     assert last["state"]["message"].endswith(f"tokens in {tmp_path / 'run' / 'dataset'}")
@@ -91,7 +91,7 @@ def test_a_failed_input_fails_the_flow_run_and_the_rest_is_there(prefect_server,
 def test_a_server_behind_a_password(locked_prefect_server, recipe, expected, tmp_path):
     env = locked_prefect_server.client_env
     runs.prepared(recipe, tmp_path / "run", "--workers", "2", env=env)
-    assert runs.digest(tmp_path / "run") == expected
+    assert runs.contents(tmp_path / "run") == expected
     (last,) = flow_runs(locked_prefect_server, "prepare-corpus")
     assert last["state"]["type"] == "COMPLETED"
     ended = runs.prepare(

@@ -115,5 +115,5 @@ def assert_shown(page, words):
 )
 def test_a_deployment_has_a_form(deployed, one_prefect_server, tmp_path, flow, words):
     page = f"{one_prefect_server.ui}/deployments/deployment/{deployed[flow]['id']}/run"
-    picture_of(page, tmp_path / "form.png", height=2200)
+    picture_of(page, tmp_path / "form.png")
     assert_shown(page, words)

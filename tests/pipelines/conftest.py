@@ -1,10 +1,13 @@
-"""A small tokenizer, trained once on text that ships with Python."""
+"""A small tokenizer, trained once on text that ships with Python; and an S3 server."""
 
+import os
 import textwrap
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from tests.cluster.s3 import s3_in
 
 END = "<|endoftext|>"
 
@@ -32,3 +35,21 @@ def train(folder: Path, *, vocab_size: int = 600) -> Path:
 @pytest.fixture(scope="session")
 def tokenizer_path(tmp_path_factory) -> Path:
     return train(tmp_path_factory.mktemp("tokenizer"))
+
+
+@pytest.fixture(scope="session")
+def one_s3(tmp_path_factory):
+    with s3_in(tmp_path_factory.mktemp("s3")) as served:
+        yield served
+
+
+@pytest.fixture
+def reached_s3(one_s3, monkeypatch):
+    """A store over HTTP, reached as a user would: by the environment. It does not fail yet."""
+    for name in [n for n in os.environ if n.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in one_s3.env.items():
+        monkeypatch.setenv(name, value)
+    one_s3.proxy.forget()
+    yield one_s3
+    one_s3.proxy.forget()

@@ -5,13 +5,11 @@ import json
 import os
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from pipelines import mirror, mirror_cache
+from pipelines import mirror, outages
 from pipelines.apart import check_apart
 from pipelines.bundle import check_process, do_bundle, versions
 from pipelines.dataset_rows import first_rows
@@ -21,14 +19,13 @@ from pipelines.inspect import open_run, removals
 from pipelines.job import Done, Job, Work
 from pipelines.ledger import StageStats
 from pipelines.manifest import held, read_manifest
-from pipelines.mirror_cache import Cache
 from pipelines.mirrored import fetched, viewed
 from pipelines.place import place
 from pipelines.prepare import prepare
 from pipelines.receipt import valid_receipt
 from pipelines.recipe import load_recipe, make_recipe
 from pipelines.shard import Input
-from tests.cluster.s3 import SECRET, s3_in
+from tests.cluster.s3 import SECRET
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.images.shards import sample_tar
 
@@ -37,23 +34,12 @@ TIMES = {"report.json", "report.md", "report.html", "manifest.json"}  # hold sec
 ONE_IN_TEN = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with s3_in(tmp_path_factory.mktemp("s3")) as served:
-        served.client().create_bucket(Bucket=BUCKET)
-        yield served
-
-
 @pytest.fixture(autouse=True)
-def reached(s3, monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name, value in s3.env.items():
-        monkeypatch.setenv(name, value)
+def s3(reached_s3, monkeypatch, tmp_path):
+    reached_s3.client().create_bucket(Bucket=BUCKET)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
-    s3.proxy.forget()
-    yield
-    s3.proxy.forget()
+    outages._gone.clear()
+    yield reached_s3
     assert not list((tmp_path / "t").glob("*")), "scratch goes with the run"
 
 
@@ -63,10 +49,10 @@ def out(request):
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory, s3):
+def corpus(tmp_path_factory, one_s3):
     folder = tmp_path_factory.mktemp("corpus")
     recipe = write_corpus(folder, shard_bytes="300kB", output={"shard_bytes": "200kB"})
-    s3.upload(folder / "docs.jsonl", BUCKET, "in/")
+    one_s3.upload(folder / "docs.jsonl", BUCKET, "in/")
     return recipe
 
 
@@ -109,6 +95,7 @@ def test_a_run_there_is_the_run_here(s3, corpus, here, out, tmp_path):
     assert {n: b for n, b in made.items() if not n.startswith("receipts/")} == data
     assert made.keys() == ours.keys()
     assert names(s3, out) == {*ours, *TIMES}, "no lock, no intermediates, no strays"
+    assert not [name for name in made if name[:2].isdigit()]
     assert report["dataset"]["path"] == f"{out}/dataset"
     assert s3.open_uploads(BUCKET) == []
 
@@ -333,58 +320,6 @@ def test_a_lost_lock_stops_the_run(out):
         mirror.mirrors[folder].lock.lost.set()
         with pytest.raises(ConfigError, match=f"^{out}: another run took over"):
             mirror.write_text(folder / "x", "y")
-
-
-def test_the_cache_is_bounded_and_keeps_what_is_a_work_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(mirror_cache, "GRACE_S", 0.0)
-    cache = Cache(tmp_path, most_bytes=1000)
-    (tmp_path / "own").write_bytes(bytes(5000))
-    for i in range(100):
-        path = tmp_path / "f" / str(i)
-        with cache.adding(path) as partial:
-            partial.write_bytes(bytes(100))
-        assert cache.touch(path)
-        assert cache.touch(tmp_path / "f" / "0") or i > 12
-        kept = sorted(int(p.name) for p in (tmp_path / "f").iterdir())
-        assert sum(100 for _ in kept) <= 1000 * 9 / 8
-        assert kept[-1] == i
-        os.utime(path, ns=(i, i))
-    assert (tmp_path / "own").exists()
-
-
-def test_a_file_that_is_mapped_may_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(mirror_cache, "GRACE_S", 0.0)
-    cache = Cache(tmp_path, most_bytes=8)
-    with cache.adding(tmp_path / "a") as partial:
-        partial.write_bytes(b"12345678")
-    assert not (tmp_path / "a").exists()
-
-
-def test_a_file_is_fetched_once_by_threads_that_want_it_at_once(tmp_path):
-    cache, fetched_by = Cache(tmp_path), []
-
-    def want():
-        with cache.adding(tmp_path / "a") as partial:
-            if partial is not None:
-                fetched_by.append(threading.current_thread())
-                time.sleep(0.1)
-                partial.write_bytes(b"x")
-
-    threads = [threading.Thread(target=want) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(fetched_by) == 1
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
-
-
-def test_a_fetch_that_fails_leaves_nothing(tmp_path):
-    cache = Cache(tmp_path)
-    with pytest.raises(KeyError), cache.adding(tmp_path / "a") as partial:
-        partial.write_bytes(b"half")
-        raise KeyError
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_credentials_stand_in_nothing_that_is_written(s3, corpus, out, tmp_path):

@@ -2,8 +2,6 @@
 
 import os
 import pickle
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,39 +9,27 @@ import pytest
 import xxhash
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from pipelines import object_store, object_store_lock, outages
+from pipelines import object_store, outages
 from pipelines import store as store_of_inputs
 from pipelines.errors import ConfigError, ShardError
 from pipelines.object_store import PART_BYTES, ObjectStore
 from pipelines.object_store_errors import translated
-from pipelines.object_store_lock import Lock, held_lock
 from pipelines.outages import stop_if_gone
 from pipelines.place import place
 from pipelines.plan import plan_inputs
 from pipelines.shard import Input
 from pipelines.store import OutageError, arrow_s3, is_outage, outage, resolve
-from tests.cluster.s3 import SECRET, s3_in
+from tests.cluster.s3 import SECRET
 
 BUCKET = "objects"
 SOME = {"slow_down": 0.1, "truncate": 0.15, "reset": 0.15}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with s3_in(tmp_path_factory.mktemp("s3")) as served:
-        served.client().create_bucket(Bucket=BUCKET)
-        yield served
-
-
 @pytest.fixture(autouse=True)
-def reached(s3, monkeypatch):
-    for name in [n for n in os.environ if n.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name, value in s3.env.items():
-        monkeypatch.setenv(name, value)
-    s3.proxy.forget()
-    yield
-    s3.proxy.forget()
+def s3(reached_s3):
+    reached_s3.client().create_bucket(Bucket=BUCKET)
+    outages._gone.clear()
+    return reached_s3
 
 
 @pytest.fixture
@@ -54,7 +40,7 @@ def store(request):
 @pytest.fixture
 def soon(monkeypatch):
     """Give up after a second instead of most of a minute."""
-    monkeypatch.setattr(object_store, "ATTEMPTS", 2)
+    monkeypatch.setattr(object_store, "WRITE_ATTEMPTS", 2)
     monkeypatch.setattr(outages, "PATIENCE_S", 1.0)
 
 
@@ -214,6 +200,7 @@ def test_uploads_that_were_left_are_aborted_below_the_prefix_alone(s3, store):
 def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, fault):
     for module, made in ((object_store, object_store._client), (store_of_inputs, arrow_s3)):
         monkeypatch.setattr(module, "REQUEST_TIMEOUT_S", 0.5)
+        monkeypatch.setattr(module, "WRITE_TIMEOUT_S", 0.5, raising=False)
         made.cache_clear()
     s3.proxy.rates = {fault: 1.0}
     start = time.monotonic()
@@ -232,6 +219,17 @@ def test_a_store_that_answers_others_is_not_gone(s3, soon, monkeypatch):
     s3.proxy.rates = {"slow_down": 0.8}
     stop_if_gone(outage(f"s3://{BUCKET}/x", "slow down"))
     stop_if_gone(ValueError("of something else"))
+
+
+def test_a_store_that_was_gone_just_now_is_not_asked_again(s3, soon):
+    error = outage(f"s3://{BUCKET}/x", "slow down")
+    s3.proxy.rates = {"slow_down": 1.0}
+    asked = []
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            stop_if_gone(error)
+        asked.append(s3.proxy.requests.total())
+    assert asked[0] == asked[1] > 0
 
 
 def test_an_outage_is_one_after_it_was_sent_to_another_process():
@@ -257,8 +255,16 @@ def answer(code, status):
         (answer("404", 404), FileNotFoundError, "no such object"),
         (answer("PreconditionFailed", 412), FileExistsError, "not as it was"),
         (answer("NoSuchBucket", 404), ConfigError, "no such bucket; create it"),
-        (answer("AccessDenied", 403), ConfigError, "the store refuses (access denied)"),
-        (answer("ExpiredToken", 400), ConfigError, "the store refuses (expired token)"),
+        (
+            answer("AccessDenied", 403),
+            ConfigError,
+            "refuses (access denied); check AWS_ACCESS_KEY_ID",
+        ),
+        (
+            answer("ExpiredToken", 400),
+            ConfigError,
+            "refuses (expired token); check AWS_ACCESS_KEY_ID",
+        ),
         (answer("NotImplemented", 501), ConfigError, "the store refuses (not implemented)"),
         (answer("SlowDown", 503), OutageError, "does not answer (slow down)"),
         (answer("502", 502), OutageError, "does not answer (status 502)"),
@@ -311,86 +317,3 @@ def test_an_address_that_is_none_is_refused(text, said):
 
 def test_an_address_is_written_one_way():
     assert place("s3://bkt/a/run/") == place("s3://bkt//a/run") == "s3://bkt/a/run"
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(object_store_lock, "RENEW_S", 0.1)
-    monkeypatch.setattr(object_store_lock, "EXPIRES_S", 2)
-
-
-def test_a_lock_keeps_others_out_and_lets_them_in_again(store):
-    with held_lock(store):
-        with pytest.raises(ConfigError) as e, held_lock(store):
-            pass
-        assert "another run is at work in it, on " in str(e.value)
-        assert "if it was killed, the same command continues in " in str(e.value)
-        assert str(e.value).endswith(" s")
-    with held_lock(store):
-        assert store.get(".lock") is not None
-    assert store.get(".lock") is None
-
-
-def test_a_lock_is_renewed(store, quick):
-    with held_lock(store) as lock:
-        time.sleep(3.2)
-        assert store.get(".lock").age_s <= 1
-        assert not lock.lost.is_set()
-        with pytest.raises(ConfigError, match="another run is at work"), held_lock(store):
-            pass
-
-
-def test_a_lock_that_is_not_renewed_expires_by_the_clock_of_the_store(store, quick):
-    store.put(".lock", b'{"owner": "another", "host": "elsewhere"}')
-    with pytest.raises(ConfigError, match="on elsewhere; wait .* continues in [12] s"):
-        Lock(store).take()
-    time.sleep(2.2)
-    with held_lock(store):
-        pass
-
-
-@pytest.mark.parametrize("data", [b"", b"[]", b"{"])
-def test_a_lock_that_says_nothing_holds_too(store, data):
-    store.put(".lock", data)
-    with pytest.raises(ConfigError, match="at work in it, on another machine"):
-        Lock(store).take()
-    store.forget(".lock")
-
-
-def test_a_lock_of_a_process_here_that_is_dead_is_taken_at_once(store):
-    code = "from pipelines.object_store_lock import Lock; from pipelines.object_store import *;"
-    subprocess.run(
-        [sys.executable, "-c", f"{code} Lock(ObjectStore({store.address!r})).take(); os._exit(9)"],
-        check=False,
-    )
-    assert store.get(".lock") is not None
-    with held_lock(store):
-        pass
-
-
-def test_a_lock_that_was_taken_away_is_lost(store, quick):
-    with held_lock(store) as lock:
-        store.put(".lock", b'{"owner": "another"}')
-        assert lock.lost.wait(5)
-    assert store.get(".lock").data == b'{"owner": "another"}', "it is not ours to delete"
-    store.forget(".lock")
-
-
-def test_a_lock_is_ours_though_the_answer_was_lost(s3, store, quick):
-    s3.proxy.rates, s3.proxy.only = {"truncate": 0.5}, frozenset({"PUT"})
-    for _ in range(8):
-        with held_lock(store) as lock:
-            time.sleep(0.3)
-            assert not lock.lost.is_set()
-    assert s3.proxy.faults["truncate"] > 3
-
-
-def test_a_store_that_is_gone_is_not_waited_for_and_knows_its_process_again(s3, store):
-    with held_lock(store):
-        s3.proxy.rates = {"slow_down": 1.0}
-        start = time.monotonic()
-    assert time.monotonic() - start < 3
-    s3.proxy.forget()
-    assert store.get(".lock") is not None
-    with held_lock(store):
-        pass

@@ -8,6 +8,7 @@ from dedup.kernels._jit import I64, U8, U64, inlined, kernel
 LOOSE, FORMATTING, SPECIAL, BARRIER, RAW, FOREIGN, OPTION, HEADING = 1, 2, 4, 8, 16, 32, 64, 128
 PARAGRAPH, CLOSES_P, CELL, ROW, TABLE = 256, 512, 1024, 2048, 4096
 LEAVES_FOREIGN, INTEGRATION, REOPENS_NONE, MARKER = 8192, 16384, 32768, 65536
+OF_TABLES, TEMPLATE = 1 << 17, 1 << 18
 TAGS, ATTRIBUTES, DEPTH, NODES, OPTIONS = range(5)
 
 LT, GT, SLASH, BANG, DASH, EQUALS, QUESTION = 0x3C, 0x3E, 0x2F, 0x21, 0x2D, 0x3D, 0x3F
@@ -259,6 +260,10 @@ def outline(
                     marker = nearest(stack, depth, MARKER, 0)
                     base = int(np.int64(stack[ALIKE, marker])) if marker >= 0 else 0
                 continue
+            if kind & OF_TABLES and not foreign:
+                j = nearest(stack, depth, TABLE, 0)
+                if j < 0 or stack[KIND, j] & np.uint64(TEMPLATE):
+                    continue  # outside of a table there is no such element
             if kind & OPTION:
                 found[OPTIONS] += 1
             found[NODES] += 1 + count
