@@ -27,3 +27,17 @@ def test_every_runner_makes_the_same_bytes(corpus, options, env, tmp_path, reque
     assert runs.contents(tmp_path / "run") == runs.contents(wanted.out)
     assert not runs.unbalanced(tmp_path / "run")
     assert set(runs.receipts(tmp_path / "run")) == wanted.receipts
+
+
+def test_real_text_from_s3_to_s3_makes_the_same_bytes(
+    undisturbed_real, shared_data, s3, env, tmp_path
+):
+    text = shared_data / "text"
+    s3.upload(text, "real", "text/")
+    recipe = tmp_path / "real-s3.yaml"
+    recipe.write_text(undisturbed_real.recipe.read_text().replace(f"{text}/", "s3://real/text/"))
+    runs.prepared(recipe, "s3://real/run", "--workers", "2", env={**env, **s3.env})
+    out = s3.download("real", "run/", tmp_path / "run")
+    assert runs.contents(out) == runs.contents(undisturbed_real.out)
+    assert not runs.unbalanced(out)
+    assert s3.open_uploads("real") == []
