@@ -39,12 +39,15 @@ class DaskPool:
     """Has bundles done by a client's cluster.
 
     most_workers: of a cluster that grows with what there is to do; None: as many as it has.
+    refusals: why no more workers come, as far as is known; may grow.
     """
 
     bundles = True
 
-    def __init__(self, client: Client, most_workers: int | None = None) -> None:
-        self._client, self._most = client, most_workers
+    def __init__(
+        self, client: Client, most_workers: int | None = None, refusals: Sequence[str] = ()
+    ) -> None:
+        self._client, self._most, self._refusals = client, most_workers, refusals
 
     @property
     def n_workers(self) -> int:
@@ -62,6 +65,9 @@ class DaskPool:
         done: Future[list[Outcome]] = Future()
         task.add_done_callback(lambda ended: _hand_over(self._client, ended, done))
         return done
+
+    def check(self) -> None:
+        stop_if_refused(self._client, self._refusals)
 
 
 def _hand_over(client: Client, ended: Any, done: "Future[list[Outcome]]") -> None:
@@ -129,15 +135,32 @@ def configured() -> Iterator[None]:
         yield
 
 
-def await_workers(client: Client, name: str) -> None:
-    """Wait until there is a worker, and say what is waited for."""
+def await_workers(client: Client, name: str, refusals: Sequence[str] = ()) -> None:
+    """Wait until there is a worker, and say what is waited for.
+
+    refusals: why none comes, as far as is known; may grow.
+
+    Raises:
+        ConfigError: none will come.
+    """
     if not client.nthreads():
         watcher.get().tell(f"waiting for a worker of {name}")
     while not client.nthreads():
+        stop_if_refused(client, refusals)
         try:
             client.wait_for_workers(1, timeout=POLL_S)
         except TimeoutError:
             continue
+
+
+def stop_if_refused(client: Client, refusals: Sequence[str]) -> None:
+    """Raise if there is no worker, and none will come.
+
+    Raises:
+        ConfigError: the newest refusal.
+    """
+    if refusals and not client.nthreads():
+        raise ConfigError(refusals[-1])
 
 
 def _local(wanted: int | None) -> LocalCluster:

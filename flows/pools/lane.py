@@ -7,7 +7,7 @@ before they are given up: it may have been another work that killed their worker
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeAlias
 
@@ -45,8 +45,7 @@ class Lane:
             while waiting and len(running) < at_once and not self._stopping.is_set():
                 bundle = self._next(waiting, at_once)
                 running[self._pool.submit(job, bundle)] = bundle
-            ended, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
-            for future in ended:
+            for future in self._ended(running):
                 bundle = running.pop(future)
                 try:
                     outcomes += self._noted(future.result())
@@ -55,6 +54,12 @@ class Lane:
             if not running and not waiting and suspects and not self._stopping.is_set():
                 outcomes += self._noted(self._alone(job, suspects.popleft()))
         return outcomes
+
+    def _ended(self, running: Collection[Future[list[Outcome]]]) -> set[Future[list[Outcome]]]:
+        ended, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        if not ended:
+            self._pool.check()
+        return ended
 
     def _noted(self, made: list[Outcome]) -> list[Outcome]:
         for outcome in made:
@@ -80,8 +85,11 @@ class Lane:
 
     def _alone(self, job: Job, suspect: Chain) -> list[Outcome]:
         """Try works on which workers died once more, with no other of this lane beside them."""
+        future = self._pool.submit(job, suspect)
+        while not self._ended([future]):
+            pass
         try:
-            return self._pool.submit(job, suspect).result()
+            return future.result()
         except WorkerDiedError as e:
             return [
                 Outcome(

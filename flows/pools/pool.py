@@ -33,3 +33,11 @@ class Pool(Protocol):
         The future raises WorkerDiedError, or ConfigError where the run cannot go on.
         """
         ...
+
+    def check(self) -> None:
+        """Look whether works may still be done; called now and then by those who wait.
+
+        Raises:
+            ConfigError: no worker is left, and none will come.
+        """
+        ...

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dask_jobqueue import SLURMCluster
-from distributed import Client
+from dask_jobqueue.slurm import SLURMJob
+from distributed import Client, Status
 
-from flows.pools.dask import DaskPool, await_workers, configured
+from flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
 from pipelines.errors import ConfigError
 from pipelines.run_options import Slurm
+
+MARKS = ("sbatch: error: ", "sbatch: fatal: ", "Batch job submission failed: ")
 
 
 @contextmanager
@@ -24,26 +27,27 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
     logs: a folder for what the jobs print.
 
     Raises:
-        ConfigError: there is no `sbatch` here.
+        ConfigError: there is no `sbatch` here, or it takes no job.
     """
     if shutil.which("sbatch") is None:
         raise ConfigError(
             "run.runner: slurm needs sbatch, and there is none here; start the run on a login node"
         )
     logs.mkdir(parents=True, exist_ok=True)
-    with configured(), _cluster(options, logs) as cluster:
+    refusals: list[str] = []
+    with configured(), _cluster(options, logs, refusals) as cluster:
         if options.minimum == options.maximum:
             cluster.scale(jobs=options.maximum)
         else:
             cluster.adapt(minimum_jobs=options.minimum, maximum_jobs=options.maximum)
         with Client(cluster, set_as_default=False) as client:
             if options.minimum:
-                await_workers(client, "SLURM (squeue shows its jobs)")
-            yield DaskPool(client, most_workers=options.maximum * options.workers)
+                await_workers(client, "SLURM (squeue shows its jobs)", refusals)
+            yield DaskPool(client, options.maximum * options.workers, refusals)
 
 
-def _cluster(options: Slurm, logs: Path) -> SLURMCluster:
-    scheduler = {"dashboard_address": None}
+def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:
+    scheduler = {"dashboard_address": f"{LOOPBACK}:0"}  # None opens port 8787 to the world
     if options.interface is not None:
         scheduler["interface"] = options.interface
     return SLURMCluster(
@@ -59,4 +63,35 @@ def _cluster(options: Slurm, logs: Path) -> SLURMCluster:
         local_directory=None,
         log_directory=str(logs),
         scheduler_options=scheduler,
+        job_cls=_noting(refusals),
     )
+
+
+def _noting(refusals: list[str]) -> type[SLURMJob]:
+    """Jobs that note why SLURM does not take them: Dask forgets it, and waits for them for ever."""
+
+    class Job(SLURMJob):
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except (RuntimeError, ValueError, OSError) as e:
+                refusals.append(f"sbatch takes no job: {refusal(str(e))}; see run.slurm")
+                self.status = Status.running  # anything else Dask tells of by a traceback
+
+        async def close(self) -> None:
+            await super().close()
+            self.status = Status.closed  # which Dask looks for when a run is interrupted
+
+    return Job
+
+
+def refusal(told: str) -> str:
+    r"""What sbatch says is wrong, of all that is told about a call of it.
+
+    >>> refusal("Command:\nsbatch x.sh\nstderr:\nsbatch: error: invalid partition specified: cpu\n")
+    'invalid partition specified: cpu'
+    """
+    said = [line for line in told.splitlines() if line.startswith("sbatch: ")] or [told.strip()]
+    for mark in MARKS:
+        said = [line.removeprefix(mark) for line in said]
+    return "; ".join(dict.fromkeys(said))

@@ -25,6 +25,9 @@ class ThreadPool:
             done.set_exception(e)
         return done
 
+    def check(self) -> None:
+        """Threads do not go away."""
+
 
 @contextmanager
 def thread_pool(wanted: int | None) -> Iterator[ThreadPool]:
