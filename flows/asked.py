@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flows.pools.choose import check_pool
 from pipelines.contamination import run as contamination
 from pipelines.contamination.job import Check, ContaminationJob
 from pipelines.errors import ConfigError
@@ -89,7 +90,10 @@ def ask_run(recipe: Recipe, out: str) -> AskedRun:
     within_roots(out)
     plan = plan_run(recipe)
     with opened(recipe, folder, plan) as job:
-        return AskedRun(recipe, folder, plan, finished_report(job))
+        found = finished_report(job)
+    if found is None:
+        check_pool(recipe.run)
+    return AskedRun(recipe, folder, plan, found)
 
 
 def ask_check(check: Check, out: str) -> AskedCheck:
@@ -101,7 +105,10 @@ def ask_check(check: Check, out: str) -> AskedCheck:
     folder = folder_here(within_roots(out))
     plan = contamination.plan_check(check)
     with contamination.opened(check, folder, plan) as job:
-        return AskedCheck(check, folder, plan, job, contamination.finished_report(job))
+        found = contamination.finished_report(job)
+    if found is None:
+        check_pool(check.run)
+    return AskedCheck(check, folder, plan, job, found)
 
 
 def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
@@ -111,6 +118,7 @@ def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
         ConfigError: see `pipelines.estimating.run`; or the roots do not allow `out`.
     """
     file = folder_here(within_roots(out))
+    check_pool(measuring.recipe.run)
     plan = plan_run(measuring.recipe)
     sample = estimating.sample_of(measuring, plan)
     with estimating.opened(measuring, file, sample.plan):

@@ -2,12 +2,14 @@
 
 import contextlib
 import logging
+import os
 import queue
 from collections.abc import Iterator
 from typing import Any
 
 from prefect import Flow
 from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import PrefectConsoleHandler
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from flows.errand import Errand, sent
@@ -29,7 +31,7 @@ def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
         Exception: what the work of the flow raised.
     """
     retries = temporary_settings(set_defaults={PREFECT_CLIENT_MAX_RETRIES: RETRIES})
-    with sent(ready) as errand, _quiet(errand), retries:
+    with sent(ready) as errand, _quiet(errand), _off_the_terminal(), retries:
         try:
             flow(**parameters, return_state=True)
         except Exception:
@@ -71,6 +73,24 @@ def _quiet(errand: Errand) -> Iterator[None]:
             logging.raiseExceptions = raising
             for log in loggers:
                 log.removeFilter(nothing)
+
+
+@contextlib.contextmanager
+def _off_the_terminal() -> Iterator[None]:
+    """Leave Prefect's log to its server, unless the user has said what of it to show.
+
+    Here it would stand in the bars, and tell each mistake several times.
+    """
+    shown = [h for h in logging.getLogger().handlers if isinstance(h, PrefectConsoleHandler)]
+    levels = [handler.level for handler in shown]
+    if "PREFECT_LOGGING_LEVEL" not in os.environ:
+        for handler in shown:
+            handler.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for handler, level in zip(shown, levels, strict=True):
+            handler.setLevel(level)
 
 
 def _forget_queued() -> None:

@@ -32,7 +32,10 @@ def within_roots(path: str) -> str:
     roots = roots_of(os.environ.get(VARIABLE))
     if roots is None or path.startswith(HUB) or any(_below(path, root) for root in roots):
         return path
-    raise ConfigError(f"{path}: lies outside of {VARIABLE} ({os.pathsep.join(roots)})")
+    local = _local(path)
+    real = path if local is None else os.path.realpath(local)
+    leads = f", it leads to {real}" if local != real else ""
+    raise ConfigError(f"{path}: lies outside of {VARIABLE} ({os.pathsep.join(roots)}){leads}")
 
 
 def allowed_address(address: str) -> str:

@@ -3,9 +3,10 @@
 Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
 """
 
-from typing import Annotated, Literal, TypeAlias
+import re
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pipelines.config import Bytes, Config, FilePath
 from pipelines.roots import allowed_address, allowed_directives
@@ -13,6 +14,16 @@ from pipelines.roots import allowed_address, allowed_directives
 Runner = Literal["threads", "dask", "slurm"]
 # no shell may find more in it than a word: it stands in the script of a job
 Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
+
+
+def _walltime(value: Any) -> str:
+    """As sbatch takes it; YAML makes seconds of 10:00:00 without quotes."""
+    if isinstance(value, int) and value > 0:
+        minutes, seconds = divmod(value, 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+    if not re.fullmatch(r"(\d+-)?\d{1,2}:\d{2}(:\d{2})?", str(value)):
+        raise ValueError(f"{value!r} is no time; write HH:MM:SS, as 04:00:00")
+    return str(value)
 
 
 class Slurm(Config):
@@ -30,7 +41,7 @@ class Slurm(Config):
     cores: Annotated[int, Field(ge=1)] = 1
     processes: Annotated[int, Field(ge=1)] | None = None
     memory: Bytes = 4 * 1024**3
-    walltime: Annotated[str, Field(pattern=r"^(\d+-)?\d{1,2}:\d{2}(:\d{2})?$")] = "04:00:00"
+    walltime: Annotated[str, BeforeValidator(_walltime)] = "04:00:00"
     queue: Word | None = None
     account: Word | None = None
     directives: Annotated[tuple[str, ...], AfterValidator(allowed_directives)] = ()

@@ -58,7 +58,9 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
     if args.recipe is None or args.out is None:
         for name in ("recipe", "out", "cron", "interval", "set"):
             if getattr(args, name):
-                raise ConfigError(f"--{name} is of a recipe that is run; give RECIPE and --out")
+                given, wanted = ("RECIPE", "--out") if name == "recipe" else (f"--{name}", "RECIPE")
+                wanted = "RECIPE and --out" if args.recipe is args.out is None else wanted
+                raise ConfigError(f"{given} is of a run that is served; give {wanted} too")
         return None
     settings = dict(setting(text) for text in args.set) | run_settings(args)
     read_recipe(args.recipe, settings)  # the user's mistakes, before anything is served

@@ -13,6 +13,18 @@ from pipelines.place import Place
 from pipelines.run_options import RunOptions
 
 
+def check_pool(options: RunOptions) -> None:
+    """Find out, before anything is started, whether there can be such a pool.
+
+    Raises:
+        ConfigError: the extra is not installed, or there is no `sbatch` here.
+    """
+    if options.runner == "dask":
+        _needing("flows.pools.dask")
+    elif options.runner == "slurm":
+        _needing("flows.pools.slurm").check_sbatch()
+
+
 def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     """Workers for the length of a block.
 

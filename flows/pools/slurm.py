@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import dask
 from dask_jobqueue import SLURMCluster
 from dask_jobqueue.slurm import SLURMJob
 from distributed import Client, Status
@@ -20,6 +21,18 @@ from pipelines.run_options import Slurm
 MARKS = ("sbatch: error: ", "sbatch: fatal: ", "Batch job submission failed: ")
 
 
+def check_sbatch() -> None:
+    """Find out whether jobs can be submitted here.
+
+    Raises:
+        ConfigError: there is no `sbatch`.
+    """
+    if shutil.which("sbatch") is None:
+        raise ConfigError(
+            "run.runner: slurm needs sbatch, and there is none here; start the run on a login node"
+        )
+
+
 @contextmanager
 def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
     """Workers in as many jobs as the options say.
@@ -29,13 +42,12 @@ def slurm_pool(options: Slurm, logs: Path) -> Iterator[DaskPool]:
     Raises:
         ConfigError: there is no `sbatch` here, or it takes no job.
     """
-    if shutil.which("sbatch") is None:
-        raise ConfigError(
-            "run.runner: slurm needs sbatch, and there is none here; start the run on a login node"
-        )
+    check_sbatch()
     logs.mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []
-    with configured(), _cluster(options, logs, refusals) as cluster:
+    # jobs may wait in the queue for days, and the run with them
+    patient = {"distributed.scheduler.no-workers-timeout": None}
+    with configured(), dask.config.set(patient), _cluster(options, logs, refusals) as cluster:
         if options.minimum == options.maximum:
             cluster.scale(jobs=options.maximum)
         else:
@@ -63,6 +75,8 @@ def _cluster(options: Slurm, logs: Path, refusals: list[str]) -> SLURMCluster:
         local_directory=None,
         log_directory=str(logs),
         scheduler_options=scheduler,
+        # without, a worker's page listens to the whole network
+        worker_extra_args=["--dashboard-address", f"{LOOPBACK}:0"],
         job_cls=_noting(refusals),
     )
 

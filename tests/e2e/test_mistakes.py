@@ -104,7 +104,7 @@ def test_equal_documents_need_no_more_memory_than_others(recipe_path, tmp_path):
         assert report["ledger"][-1]["docs_out"] == 1
     settings["run"]["memory_budget"] = "400kB"
     recipe = changed(recipe_path, tmp_path, steps=["near"], **settings)
-    with pytest.raises(ConfigError, match="near: needs 510 KiB of memory for 20,000 documents"):
+    with pytest.raises(ConfigError, match="near: needs 666 KiB of memory for 20,000 documents"):
         prepare(recipe, tmp_path / "run", one_by_one)
 
 

@@ -25,8 +25,8 @@ def alone(monkeypatch, tmp_path):
     ("words", "told"),
     [
         ([], "no Prefect server is named; start one: PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED"),
-        (["--cron", "0 3 * * *"], "--cron is of a recipe that is run; give RECIPE and --out"),
-        (["c4"], "--recipe is of a recipe that is run; give RECIPE and --out"),
+        (["--cron", "0 3 * * *"], "--cron is of a run that is served; give RECIPE and --out too"),
+        (["c4"], "RECIPE is of a run that is served; give --out too"),
         (["nothing", "--out", "run"], "no recipe file 'nothing', and none of that name ships"),
         (["--limit", "0"], "--limit 0: must be 1 at least"),
         (["--interval", "0"], "--interval 0.0: must be over 0"),

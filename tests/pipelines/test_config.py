@@ -23,8 +23,8 @@ from pipelines.recipe import make_recipe
         ),
         (
             {"inputs": [{"path": "a", "format": "markdwon"}]},
-            "inputs.0.format: Input should be 'jsonl', 'parquet', 'arrow', 'text', 'webdataset' or"
-            " 'markdown', or 'dataset', got 'markdwon'",
+            "inputs.0.format: Input should be 'jsonl', 'parquet', 'arrow', 'text', 'webdataset',"
+            " 'markdown' or 'warc', or 'dataset', got 'markdwon'",
         ),
         (
             {"steps": [{"repeated_images": {"by": "url"}}]},

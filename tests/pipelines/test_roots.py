@@ -91,7 +91,9 @@ def test_what_does_not_is_refused_with_its_name_and_the_roots(data, tmp_path, pa
     path = path.format(data=data)
     with pytest.raises(ConfigError) as e:
         within_roots(path)
-    assert str(e.value) == f"{path}: lies outside of {VARIABLE} ({data}:s3://corpora/2026)"
+    leads = f", it leads to {tmp_path}" if "link" in path else ""
+    told = f"{path}: lies outside of {VARIABLE} ({data}:s3://corpora/2026){leads}"
+    assert str(e.value).startswith(told)
 
 
 def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
