@@ -6,7 +6,7 @@ finished.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from functools import partial
@@ -51,7 +51,7 @@ class DaskPool:
 
     @property
     def n_workers(self) -> int:
-        return self._most or max(sum(self._client.nthreads().values()), 1)
+        return self._most or max(sum(threads_of(self._client).values()), 1)
 
     @property
     def lanes(self) -> int:
@@ -61,13 +61,36 @@ class DaskPool:
         if self._client.status != "running":
             raise ConfigError(LOST)
         key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
-        task = self._client.submit(do_bundle, job, tuple(works), versions(), key=key, pure=False)
+        with _asking():
+            task = self._client.submit(
+                do_bundle, job, tuple(works), versions(), key=key, pure=False
+            )
         done: Future[list[Outcome]] = Future()
         task.add_done_callback(lambda ended: _hand_over(self._client, ended, done))
         return done
 
     def check(self) -> None:
         stop_if_refused(self._client, self._refusals)
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Ask the scheduler something; that it has died may be learnt by that."""
+    try:
+        yield
+    except OSError as e:  # CommClosedError, TimeoutError
+        raise ConfigError(LOST) from e
+
+
+def threads_of(client: Client) -> Mapping[str, int]:
+    """Threads of each worker, by its address.
+
+    Raises:
+        ConfigError: the scheduler is gone.
+    """
+    with _asking():
+        found: Mapping[str, int] = client.nthreads()
+        return found
 
 
 def _hand_over(client: Client, ended: Any, done: "Future[list[Outcome]]") -> None:
@@ -143,9 +166,9 @@ def await_workers(client: Client, name: str, refusals: Sequence[str] = ()) -> No
     Raises:
         ConfigError: none will come.
     """
-    if not client.nthreads():
+    if not threads_of(client):
         watcher.get().tell(f"waiting for a worker of {name}")
-    while not client.nthreads():
+    while not threads_of(client):
         stop_if_refused(client, refusals)
         try:
             client.wait_for_workers(1, timeout=POLL_S)
@@ -159,7 +182,7 @@ def stop_if_refused(client: Client, refusals: Sequence[str]) -> None:
     Raises:
         ConfigError: the newest refusal.
     """
-    if refusals and not client.nthreads():
+    if refusals and not threads_of(client):
         raise ConfigError(refusals[-1])
 
 
