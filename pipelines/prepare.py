@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines import mirror
 from pipelines.apart import check_apart
+from pipelines.atomic import sweep_partials
 from pipelines.benchmark.inside import inside
 from pipelines.drive import Execute, Finished, drive
 from pipelines.earlier import check_other, earlier_runs
@@ -64,6 +65,7 @@ def prepare(
             return found
         finished = drive(job, phases(job, plan), execute)
         _sweep_strays(job, finished)
+        sweep_partials(job.out / "receipts")  # of workers that died while the run went on
         report = summarize(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
         _publish_report(job, report)

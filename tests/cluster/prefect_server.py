@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from tests.cluster.processes import Program, free_port
 
 START_S = 300  # a first start migrates a new database
 TIMEOUT_S = 5
+BUSY = 503
+PAUSES_S = (1, 2, 4, 8, 8)
 SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
@@ -72,8 +75,15 @@ class PrefectServer:
         if self.auth:
             word = base64.b64encode(self.auth.encode()).decode()
             request.add_header("Authorization", f"Basic {word}")
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-            return bytes(answer.read())
+        pauses = list(PAUSES_S)
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                    return bytes(answer.read())
+            except urllib.error.HTTPError as e:
+                if e.code != BUSY or not pauses:  # its own clients try again too
+                    raise
+                time.sleep(pauses.pop(0))
 
     def kill(self) -> None:
         """SIGKILL to all of it."""
