@@ -52,6 +52,10 @@ def ran_twice(deployed, one_prefect_server, tmp_path_factory):
     made = json.loads(server.post(f"{path}/schedules", json.dumps([schedule]).encode()))
     command = [*PREFECT, "worker", "start", "--pool", "tokenmill", "--name", "of-test"]
 
+    def log_of(run):
+        lines = rows(server, "logs", logs={"flow_run_id": {"any_": [run["id"]]}})
+        return " ".join(line["message"] for line in lines)
+
     def two_ended():
         made = flow_runs(server, "prepare-corpus")  # other tests' too
         found = [run for run in made if run["deployment_id"] == deployment]
@@ -61,6 +65,8 @@ def ran_twice(deployed, one_prefect_server, tmp_path_factory):
     with running(command, log=folder / "worker.log", env=server.client_env):
         ended = eventually("two runs", two_ended, within_s=WITHIN_S, pause_s=1.0)
         server.delete(f"{path}/schedules/{made[0]['id']}")
+        # it reaches the server after the state does, and not if the process is stopped before
+        eventually("its log", lambda: "nothing to do" in log_of(ended[1]), within_s=WITHIN_S)
     return ended[:2], folder / "run"
 
 
