@@ -15,9 +15,9 @@ from pipelines.errors import ConfigError
 from pipelines.keys import key_parameters
 from pipelines.passes import duplicate_finders
 from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import step_name
 from pipelines.sidecar import Rows, corpus_rows, open_arrow
 from pipelines.spill_rows import Shards, read_shards
+from pipelines.steps import step_name
 from sizing.units import format_memory
 
 

@@ -11,8 +11,9 @@ from pipelines.object_store_settings import is_remote
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.place import Place
 from pipelines.prepare import plan_run
-from pipelines.recipe import Recipe, step_name
+from pipelines.recipe import Recipe
 from pipelines.shard import Plan, SourceShard
+from pipelines.steps import step_name
 
 # Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4

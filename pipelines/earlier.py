@@ -22,10 +22,11 @@ from pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from pipelines.mirror import exists, present
 from pipelines.passes import duplicate_finders, keyed_passes
 from pipelines.receipt import digest_of
-from pipelines.recipe import Recipe, step_name, steps_of
+from pipelines.recipe import Recipe
 from pipelines.repeats.steps import REPEATS, SAME
 from pipelines.schema import shard_and_row
 from pipelines.shard import EarlierRun
+from pipelines.steps import step_name, steps_of
 
 FIRST_REASONS = 3  # differences named in a refusal
 

@@ -24,8 +24,8 @@ from pipelines.decontaminate import Decontaminate
 from pipelines.duplicates import read_duplicates
 from pipelines.job import Done
 from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import step_name
 from pipelines.sidecar import open_arrow
+from pipelines.steps import step_name
 
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pipelines.config import Config
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.recipe import step_name
 from pipelines.repeats.steps import REPEATS, SAME, Repeats
+from pipelines.steps import step_name
 
 # steps that need something of all documents at once: those that keep one of equal documents, and
 # those that cut something out of documents

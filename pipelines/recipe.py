@@ -6,15 +6,12 @@ there is one line that names the place; nothing has been read or written by then
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import yaml
 from pydantic import (
-    BeforeValidator,
     Field,
-    PlainSerializer,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -23,73 +20,21 @@ from pydantic import (
 
 from pipelines.config import Bytes, Config, FilePath, explain
 from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.errors import ConfigError
 from pipelines.filters.c4 import C4
 from pipelines.images.options import Images, Patches
 from pipelines.measure import TOTAL
 from pipelines.read.limits import Limits
-from pipelines.repeats.steps import REPEATS, SAME
 from pipelines.run_options import RunOptions, Slurm
 from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from pipelines.shard import Input
-from pipelines.stages import STAGES
+from pipelines.steps import Step, step_name
 from pipelines.tokenize import Engine, Tokenizer, load_engine
 from pipelines.web.options import Html
 from sizing.errors import PlanError
 from sizing.plan.load import StrictLoader
 
 SHIPPED = Path(__file__).parent / "recipes"
-STEPS: dict[str, type[Config]] = {
-    **STAGES,
-    "exact": ExactDedup,
-    "near": NearDedup,
-    **{step.name: step for step in (*SAME, *REPEATS)},
-    "decontaminate": Decontaminate,
-}
-
-
-def _step(value: Any) -> Config:
-    """Build the config a one-key mapping like `{"near": {"ngram": 5}}` or a bare name asks for."""
-    if isinstance(value, Config):
-        return value
-    name, settings = _one_key(value)
-    if name not in STEPS:
-        raise ValueError(f"unknown step {name!r}; steps are {', '.join(STEPS)}")
-    try:
-        return STEPS[name].model_validate(settings or {})
-    except ValidationError as e:
-        error = explain(e, name, _keys_of(STEPS[name]))
-        raise ValueError(str(error)) from e
-
-
-def _keys_of(step: type[Config]) -> dict[str, list[str]]:
-    """The keys that a step takes, and under "folding" and the like those of its parts."""
-    kinds = {name: field.annotation for name, field in step.model_fields.items()}
-    parts = {n: k for n, k in kinds.items() if isinstance(k, type) and issubclass(k, Config)}
-    return {"": list(kinds), **{name: list(kind.model_fields) for name, kind in parts.items()}}
-
-
-def _one_key(value: Any) -> tuple[str, Any]:
-    if isinstance(value, str):
-        return value, {}
-    if isinstance(value, Mapping) and len(value) == 1:
-        return next(iter(value.items()))
-    raise ValueError("a step is a name with its settings, as {c4: {}}")
-
-
-def step_name(step: Config) -> str:
-    """The key that names this step in a recipe."""
-    return next(name for name, cls in STEPS.items() if type(step) is cls)
-
-
-def _dump_step(step: Config) -> dict[str, Any]:
-    return {step_name(step): step.model_dump(mode="json")}
-
-
-Step: TypeAlias = Annotated[
-    Config, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
-]
 
 
 class Output(Config):
@@ -278,18 +223,6 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
         return Recipe.model_validate(data)
     except ValidationError as e:
         raise explain(e, where, _known_keys(data)) from e
-
-
-def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Config, ...]:
-    """The steps of a run, by its identity; the rest of its recipe may be of files that are gone.
-
-    Raises:
-        ConfigError: they are not of this version.
-    """
-    try:
-        return TypeAdapter(tuple[Step, ...]).validate_python(identity["recipe"]["steps"])
-    except ValidationError as e:
-        raise explain(e, where, {}) from e
 
 
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -21,11 +21,11 @@ from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
 from pipelines.prepare_job import PrepareJob
 from pipelines.read.account import damages, read_stats
 from pipelines.read.readers import read_shard
-from pipelines.recipe import step_name
 from pipelines.repeats.steps import NearImages
 from pipelines.repeats.units import unit_schema, units_maker
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage
+from pipelines.steps import step_name
 from pipelines.survivors import survivors
 from pipelines.tally import Tally
 from pipelines.token_shards import TokenShards

@@ -23,12 +23,12 @@ from pipelines.job import Done, Phase, Work
 from pipelines.passes import DEDUP, Pass
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of
-from pipelines.recipe import step_name
 from pipelines.repeats.count import find_repeats
 from pipelines.repeats.near import find_near_images
 from pipelines.repeats.steps import NearImages, RepeatedImages, RepeatedParagraphs
 from pipelines.spill import spill_keys
 from pipelines.spill_rows import Size, write_rows
+from pipelines.steps import step_name
 
 Args: TypeAlias = tuple[Any, ...]
 

@@ -12,13 +12,13 @@ from pipelines.duplicates import read_duplicates
 from pipelines.ignored import read_ignored
 from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
 from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import step_name
 from pipelines.repeats.apply import without_repeats
 from pipelines.repeats.found import read_found
 from pipelines.schema import REMOVED
 from pipelines.shard import SourceShard
 from pipelines.sidecar import open_arrow
 from pipelines.stage import KEEP, StageResult, keep_where
+from pipelines.steps import step_name
 from pipelines.tally import Tally
 
 

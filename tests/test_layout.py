@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipelines.recipe import STEPS, make_recipe
+from pipelines.recipe import make_recipe
 from pipelines.stages import STAGES
+from pipelines.steps import STEPS
 from sizing.plan.load import parse_plan
 from sizing.requirements import requirement_sheet
 

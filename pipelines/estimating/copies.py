@@ -29,10 +29,10 @@ from pipelines.estimating.key_sample import Clusters, sample_keys
 from pipelines.estimating.scan import ENDS
 from pipelines.job import Done
 from pipelines.keys import key_parameters
-from pipelines.recipe import step_name
 from pipelines.repeats.keys import has_key
 from pipelines.repeats.steps import SAME, RepeatedImages
 from pipelines.sidecar import Rows, counted_rows, open_arrow
+from pipelines.steps import step_name
 
 I64 = npt.NDArray[np.int64]
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pipelines.estimating.copies import Probed
 from pipelines.estimating.job import MeasureJob
-from pipelines.recipe import step_name
 from pipelines.repeats.steps import SAME
+from pipelines.steps import step_name
 
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:

@@ -24,9 +24,10 @@ from pipelines.identity import run_identity
 from pipelines.manifest import open_run
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Recipe, step_name
+from pipelines.recipe import Recipe
 from pipelines.repeats.steps import RepeatedImages
 from pipelines.shard import Plan
+from pipelines.steps import step_name
 
 MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
 DEFAULT_PROBES = 10_000

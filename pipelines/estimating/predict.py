@@ -35,9 +35,9 @@ from pipelines.estimating.spilled import clustering_memory_bytes
 from pipelines.ledger import StageStats
 from pipelines.passes import passes
 from pipelines.receipt import Receipt
-from pipelines.recipe import step_name
 from pipelines.repeats.steps import RepeatedImages
 from pipelines.shard import Plan
+from pipelines.steps import step_name
 from sizing.corpus import DATASET, INPUTS, UniqueBy
 
 

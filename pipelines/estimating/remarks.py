@@ -10,8 +10,8 @@ from pipelines.estimating.image_remarks import image_remarks
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.left import Left
 from pipelines.estimating.sample import Sample, bytes_of
-from pipelines.recipe import step_name
 from pipelines.repeats.steps import NearImages, RepeatedParagraphs
+from pipelines.steps import step_name
 from sizing.corpus import UniqueBy
 from sizing.units import format_bytes, format_quantity
 

@@ -40,9 +40,9 @@ from pipelines.ledger import StageStats
 from pipelines.read.account import damages, read_stats
 from pipelines.read.parked import BLOCK_BYTES
 from pipelines.read.readers import read_shard
-from pipelines.recipe import step_name
 from pipelines.shard import SourceShard
 from pipelines.stage import Stage, StageResult
+from pipelines.steps import step_name
 
 # Of each document that duplicates are looked for among, row for row with its keys.
 # left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.

@@ -21,8 +21,8 @@ from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.spilled import of_step
 from pipelines.keys import key_schema
 from pipelines.passes import Pass, duplicate_finders, passes
-from pipelines.recipe import step_name
 from pipelines.shard import Plan
+from pipelines.steps import step_name
 from pipelines.token_shards import splits, token_schema
 from sizing.corpus import DATASET, INPUTS
 

@@ -17,11 +17,11 @@ from pipelines.errors import ConfigError
 from pipelines.images.blobs import Blobs
 from pipelines.images.edit import counts_of
 from pipelines.images.options import Images
-from pipelines.recipe import step_name
 from pipelines.repeats.keys import Keys, image_keys, paragraph_keys, split_paragraphs
 from pipelines.repeats.looks import looks
 from pipelines.repeats.steps import RepeatedImages, RepeatedParagraphs, Repeats
 from pipelines.sidecar import Rows, counted_rows, open_arrow, values, with_parameters
+from pipelines.steps import step_name
 
 KEY = pa.list_(pa.uint64(), 2)
 

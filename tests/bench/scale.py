@@ -33,13 +33,14 @@ from pipelines.ledger import StageStats
 from pipelines.passes import Pass
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
-from pipelines.recipe import Recipe, make_recipe, step_name
+from pipelines.recipe import Recipe, make_recipe
 from pipelines.repeats.count import find_repeats
 from pipelines.repeats.steps import RepeatedImages
 from pipelines.repeats.units import unit_schema
 from pipelines.schema import doc_ids
 from pipelines.spill_phases import corpus_wide
 from pipelines.spill_rows import write_rows
+from pipelines.steps import step_name
 
 SHARD_DOCS = 100_000
 BATCH_DOCS = 4_096

@@ -16,10 +16,11 @@ from pipelines.ledger import StageStats
 from pipelines.passes import Pass
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
-from pipelines.recipe import make_recipe, step_name
+from pipelines.recipe import make_recipe
 from pipelines.schema import doc_ids
 from pipelines.sidecar import Opened, Rows
 from pipelines.spill_phases import corpus_wide
+from pipelines.steps import step_name
 
 
 class Job(PrepareJob):

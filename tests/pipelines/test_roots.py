@@ -12,9 +12,10 @@ from pipelines.config import Config, FilePath
 from pipelines.contamination.job import Check
 from pipelines.errors import ConfigError
 from pipelines.estimating.job import Measuring
-from pipelines.recipe import STEPS, Recipe, load_recipe, make_recipe
+from pipelines.recipe import Recipe, load_recipe, make_recipe
 from pipelines.roots import ADDRESSES, VARIABLE, roots_of, within_roots
 from pipelines.run_options import RunOptions, Slurm
+from pipelines.steps import STEPS
 from pipelines.store import expand
 
 # fields of text that name no file: columns, words, tokens, names, addresses

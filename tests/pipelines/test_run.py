@@ -10,8 +10,9 @@ from pipelines.drive import one_by_one
 from pipelines.inspect import removals
 from pipelines.passes import passes
 from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe, step_name
+from pipelines.recipe import load_recipe
 from pipelines.schema import doc_ids
+from pipelines.steps import step_name
 from tests.e2e.corpus import corpus, write_corpus
 
 GOPHER = {"gopher_quality": {"min_words": 60}}

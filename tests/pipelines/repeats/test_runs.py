@@ -20,8 +20,9 @@ from pipelines.estimating.job import check_one_pass
 from pipelines.inspect import removals
 from pipelines.passes import passes
 from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe, step_name
+from pipelines.recipe import make_recipe
 from pipelines.schema import PLACEHOLDER
+from pipelines.steps import step_name
 from tests.pipelines.images.shards import jpeg, sample, tar_bytes
 from tests.pipelines.repeats.corpora import corpus
 from tests.reference import repeats as reference
