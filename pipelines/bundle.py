@@ -20,7 +20,8 @@ from pipelines.job import Job, Outcome, Work
 from pipelines.mirrored import join_run
 from pipelines.read.parked import parking
 
-# whose output is, or decides, what a run writes
+# whose output is, or decides, what a run writes; those that are no more than extras count where they
+# are installed at its beginning
 LIBRARIES = (
     "tokenmill",
     "numpy",
@@ -30,13 +31,23 @@ LIBRARIES = (
     "gigatoken",
     "xxhash",
     "pillow",
+    "resiliparse",
+    "trafilatura",
+    "py3langid",
+    "fasttext-predict",
+    "spacy",
+    "kenlm",
+    "sentencepiece",
+    "ImageHash",
 )
 
 
 @cache
 def versions() -> Mapping[str, str]:
     """Of Python and the libraries that decide what a run writes."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
+    found = {name: _version(name) for name in LIBRARIES}
+    there = {name: version for name, version in found.items() if version is not None}
+    return {"python": platform.python_version(), **there}
 
 
 def do_bundle(
@@ -63,7 +74,7 @@ def check_process(job: Job, wanted: Mapping[str, str]) -> None:
         ConfigError: names the machine, and what is missing or differs there.
     """
     host, here = socket.gethostname(), versions()
-    other = [f"{n} {here.get(n)}, not {v}" for n, v in wanted.items() if here.get(n) != v]
+    other = [f"{n} {here.get(n, 'none')}, not {v}" for n, v in wanted.items() if here.get(n) != v]
     if other:
         raise ConfigError(
             f"worker on {host}: has {'; '.join(other)}; install there what the run began with"
@@ -90,8 +101,8 @@ def _portable(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _version(library: str) -> str:
+def _version(library: str) -> str | None:
     try:
         return version(library)
     except PackageNotFoundError:
-        return "none"
+        return None

@@ -15,12 +15,10 @@ from typing import TypeAlias, TypeVar
 from pipelines.errors import ConfigError, LedgerError
 from pipelines.job import Job, Outcome, Phase, Work, do
 from pipelines.manifest import HOPELESS, cannot_write
-from pipelines.outages import stop_if_gone
+from pipelines.outages import PAUSES_S, stop_if_gone
 from pipelines.receipt import Receipt
 from pipelines.shard import SourceShard
 from pipelines.store import is_outage
-
-PAUSES_S = (1, 5, 25)  # before a work that met an outage is tried again
 
 
 @dataclass(frozen=True, kw_only=True)

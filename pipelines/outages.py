@@ -1,15 +1,41 @@
-"""Whether a store that failed a request is there at all."""
+"""Whether a store that failed a request is there at all, and asking it again."""
 
+import random
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from pipelines.errors import ConfigError
 from pipelines.object_store_settings import PATIENCE_S, arrow_settings
-from pipelines.store import OutageError, arrow_s3, resolve, translated
+from pipelines.store import OutageError, arrow_s3, is_outage, resolve, translated
 
+T = TypeVar("T")
+PAUSES_S = (1.0, 5.0, 25.0)  # before what met an outage is tried again
 PROBE_S = 0.5
 REMEMBERED_S = 30.0  # that a store was gone: other threads that wait for it need not ask again
 
 _gone: dict[str, float] = {}  # bucket, when
+
+
+def patiently(call: Callable[[], T], path: str) -> T:
+    """What a call that reads `path` returns; after an outage it is made again, from the beginning.
+
+    Raises:
+        ConfigError: the store is gone; see `stop_if_gone`.
+        OSError: it failed each time.
+    """
+    for pause in PAUSES_S:
+        try:
+            return call()
+        except OSError as e:
+            if not is_outage(e):
+                raise
+            stop_if_gone(translated(e, path))
+        time.sleep(pause * random.uniform(0.5, 1.0))  # not all at once
+    try:
+        return call()
+    except OSError as e:
+        raise (translated(e, path) if is_outage(e) else e) from None
 
 
 def stop_if_gone(error: BaseException) -> None:

@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from pipelines.errors import ConfigError, InputError
+from pipelines.outages import patiently
 from pipelines.read.arrow import cut_arrow
 from pipelines.read.columns import Columns, Piece
 from pipelines.read.img2dataset import is_beside, sidecars, unlisted
@@ -187,7 +188,7 @@ def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
 
 
 def _no_html(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    way = "add html: {} to the recipe" if source.in_recipe else "`prepare` reads them"
+    way = "add html: {} to the recipe"
     return ConfigError(f"{source.where}: web archives in {_names(files)}; {way}")
 
 
@@ -214,7 +215,8 @@ def _cut(
 
     def look(item: _Found) -> list[Piece] | InputError:
         try:
-            return _pieces(item, source.wanted, shard_bytes, limits)
+            args = item, source.wanted, shard_bytes, limits
+            return patiently(lambda: _pieces(*args), item.file.path)
         except InputError as e:
             return e
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from dedup import containment_index, ngram_index
 from dedup.fold import FOLDINGS
@@ -24,7 +24,7 @@ from dedup.fold_tables import FOLD_VERSION
 from dedup.unicode import UNICODE_VERSION
 from pipelines.benchmark.files import files_of
 from pipelines.benchmark.rows import data_files
-from pipelines.config import Bytes, Config
+from pipelines.config import Bytes, Config, explain
 from pipelines.contamination.copies import Copies
 from pipelines.contamination.matching import Matching
 from pipelines.job import Job
@@ -33,6 +33,7 @@ from pipelines.read.limits import Limits
 from pipelines.run_options import RunOptions
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Input, Plan
+from pipelines.web.options import Html
 
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
 
@@ -75,10 +76,12 @@ class ContaminationJob(Job):
 
     benchmark_files: names of the files that items are read from, of each benchmark; none of a
         saved dataset or a set on the hub.
+    pages: how those in web archives are read; None where the corpus has no archives.
     """
 
     check: Check
     benchmark_files: tuple[tuple[str, ...], ...] = ()
+    pages: Html | None = None
 
     @property
     def workers(self) -> int | None:
@@ -122,6 +125,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
         ConfigError: a benchmark is not there; or see `open_run`.
     """
     files = [files_of(b) for b in check.matching.benchmarks]
+    pages = pages_of(plan)
     identity = {
         "check": check.identity(),
         **plan.identity(),
@@ -132,12 +136,29 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
             "schema": SCHEMA_VERSION,
             "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}",
             "unicode": UNICODE_VERSION,
+            **({} if pages is None else pages.versions()),
         },
     }
     out = out.absolute()
     return ContaminationJob(
         out=out,
         check=check,
+        pages=pages,
         benchmark_files=tuple(tuple(f.name for f in data_files(of_one)) for of_one in files),
         identity=open_run(out, identity, WORDS),
     )
+
+
+def pages_of(plan: Plan) -> Html | None:
+    """How pages are read where there are web archives: all of their text, not the main part alone.
+
+    Raises:
+        ConfigError: a library that they need is not installed.
+    """
+    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    if archive is None:
+        return None
+    try:
+        return Html(main_content=False)
+    except ValidationError as e:
+        raise explain(e, archive, {}) from e

@@ -103,7 +103,8 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
     stats, damage = StageStats(), []
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
         copies_of = _copies_of(job, shard)
-        for batch in read_shard(shard, limits=job.check.limits, run=job.identity):
+        limits = job.check.limits
+        for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
             damage += damages(batch)
             folded = fold(batch.documents["text"], index.folding)

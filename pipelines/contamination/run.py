@@ -17,7 +17,7 @@ from pipelines.apart import check_apart, refuse_runs
 from pipelines.atomic import write_json
 from pipelines.benchmark.inside import inside
 from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.job import Check, ContaminationJob, open_job
+from pipelines.contamination.job import Check, ContaminationJob, open_job, pages_of
 from pipelines.contamination.phases import SEARCH, index_work, phases
 from pipelines.contamination.report import write_report
 from pipelines.drive import Execute, Finished, drive
@@ -70,9 +70,11 @@ def plan_check(check: Check) -> Plan:
             or lies in it.
     """
     refuse_runs(check.inputs)
-    plan = _in_words(
-        plan_inputs(check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False)
+    cut = plan_inputs(
+        check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
     )
+    plan = _in_words(cut)
+    pages_of(plan)  # what reading them lacks is told before anything is written
     for found in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
         raise ConfigError(str(found))
     if not plan.shards:

@@ -8,8 +8,10 @@ whole and each begun by a record, or up to the end of the file, no record has th
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 
 from pipelines.errors import InputError
+from pipelines.outages import patiently
 from pipelines.read.columns import Columns, Piece
 from pipelines.read.limits import Limits
 from pipelines.read.stream import DamagedError, expansion_ratio
@@ -58,7 +60,8 @@ def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece
     for i in range(1, n):
         nominal = i * file.bytes // n
         if nominal > starts[-1]:
-            begin = _member_from(file.path, packing, nominal, limits)
+            find = partial(_member_from, file.path, packing, nominal, limits)
+            begin = patiently(find, file.path)  # a file has hundreds of cuts: not all of them anew
             starts += [begin] if begin is not None and begin > starts[-1] else []
     return _pieces(starts, file.bytes, ratio)
 

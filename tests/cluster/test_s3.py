@@ -10,6 +10,8 @@ from tests.cluster import runs
 from tests.cluster.processes import environment
 from tests.cluster.runs import TOKENMILL
 from tests.cluster.s3 import KEYS, SECRET
+from tests.pipelines.conftest import train
+from tests.pipelines.web.archives import SUFFIX, archive, page, words
 
 BUCKET = "s3-runs"
 FAILING = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
@@ -136,7 +138,7 @@ def test_credentials_stand_nowhere(store, undisturbed, out, there, tmp_path):
 
 def test_a_run_there_is_looked_into_and_sized(store, undisturbed, out, there):
     runs.prepared(undisturbed.recipe, out, *INPUT, env=there)
-    for words in (
+    for asked in (
         ("inspect", "{}", "--json"),
         ("inspect", "{}", "--reason", "near_duplicate", "--json"),
         ("inspect", "{}", "--documents", "--json"),
@@ -145,13 +147,43 @@ def test_a_run_there_is_looked_into_and_sized(store, undisturbed, out, there):
     ):
         said = []
         for run in (out, str(undisturbed.out)):
-            command = [str(TOKENMILL), *(word.format(run) for word in words)]
+            command = [str(TOKENMILL), *(word.format(run) for word in asked)]
             told = subprocess.run(
                 command, env=environment(**there), capture_output=True, check=True
             )
             said.append(json.loads(told.stdout))
-        if words[0] == "prepare":
+        if asked[0] == "prepare":
             assert said[0].pop("disk_free_bytes") is None
             said[1].pop("disk_free_bytes")
-        if words[0] != "size":
-            assert said[0] == said[1], words
+        if asked[0] != "size":
+            assert said[0] == said[1], asked
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_web_archives_are_read_where_they_lie(store, out, there, env, tmp_path, packing):
+    """In parts, through a store that fails, as from a disk: truncated ones too."""
+    pages = archive((page(i, words(i, 400)) for i in range(300)), packing)
+    name = f"crawl.warc{SUFFIX[packing]}"
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    (folder / name).write_bytes(pages)
+    (folder / f"cut-{name}").write_bytes(pages[:-100])
+    recipe = tmp_path / "web.yaml"
+    recipe.write_text(
+        f"name: web\ninputs: [{{path: {folder}, source: crawl}}]\nhtml: {{}}\nshard_bytes: 100kB\n"
+        "steps: [same_url, exact]\n"
+        f"tokenizer: {{path: {train(tmp_path)}}}\n"
+    )
+    there_too = ("--set", f"inputs=[{{path: s3://{BUCKET}/{packing}/, source: crawl}}]")
+    store.upload(folder, BUCKET, f"{packing}/")
+    here = runs.prepare(recipe, tmp_path / "here", env=env)
+    store.proxy.rates = FAILING
+    ended = runs.prepare(recipe, out, *there_too, env=there)
+    assert (here.code, ended.code) == (3, 3), ended.err  # a file is damaged
+    run = downloaded(store, out, tmp_path)
+    assert runs.contents(run)  # of the dataset: messages in removed/ name files where they lie
+    for name, digest in runs.contents(tmp_path / "here").items():
+        assert name.startswith("removed/") or runs.contents(run)[name] == digest
+    read = ended.report["ledger"][0]
+    assert read["docs_out"] == 599
+    assert sum(read["failed"].values()) == 1

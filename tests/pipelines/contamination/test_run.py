@@ -21,6 +21,7 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
     write_check,
 )
+from tests.pipelines.web.archives import archive, html, http, page, response, words
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 
@@ -44,6 +45,18 @@ def nothing_more(job, phase):
 def with_inputs(check, *paths, **settings):
     inputs = [{"path": str(path)} for path in paths]
     return Check.model_validate({**check.model_dump(), "inputs": inputs, **settings})
+
+
+def test_a_web_archive_is_searched_in_all_of_its_text(check, tmp_path):
+    menu = f"<ul><li>{QUESTIONS[1]}</li></ul>"  # no main text of a page
+    pages = [response(1, http(html(words(1)) + menu.encode())), page(2, words(2))]
+    (tmp_path / "crawl.warc.gz").write_bytes(archive(pages))
+    given = with_inputs(check, tmp_path / "crawl.warc.gz", shard_bytes=10)
+    report = check_contamination(given, tmp_path / "out", one_by_one)
+    found = {b["name"]: (b["dirty"], b["docs"]) for b in report["benchmarks"]}
+    assert found == {"sums": (1, 1), "riddles": (0, 0)}
+    assert (report["documents"]["read"], report["documents"]["failed"]) == (2, {})
+    assert check_contamination(given, tmp_path / "out", one_by_one) == report
 
 
 def test_planted_items_are_found_and_no_others(run):

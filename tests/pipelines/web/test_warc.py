@@ -271,8 +271,6 @@ def test_without_the_section_web_archives_are_no_input(tmp_path):
         assert str(e.value) == (
             f"inputs.0: {path}: web archives in 'crawl.warc.gz'; add html: {{}} to the recipe"
         )
-    with pytest.raises(ConfigError, match="`prepare` reads them"):
-        plan_inputs([Input(path=str(path))], 100, in_recipe=False)
     (tmp_path / "docs.jsonl").write_text('{"text": "a"}\n')
     plan = plan_inputs([Input(path=str(tmp_path))], 100)
     assert ([s.format for s in plan.shards], plan.skipped) == (["jsonl"], (str(path),))
