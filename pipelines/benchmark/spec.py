@@ -5,9 +5,9 @@ gsm8k    gsm8k=test.jsonl    quiz=s3://bucket/quiz.csv:question,answer    hf://O
 
 import os
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from pipelines.benchmark.known import by_name, read_known
 from pipelines.config import Config, FilePath
@@ -23,7 +23,8 @@ class Benchmark(Config):
     name: in receipts and reports, before the item's number: "gsm8k:17". The name of a
         well-known benchmark (known.yaml) says which fields to look for.
     path: a JSONL, JSON, CSV or Parquet file, a pattern or folder of them, a folder saved by
-        `datasets`, or a set on the hub, hf://OWNER/NAME/CONFIG/SPLIT.
+        `datasets`, or a set on the hub, hf://OWNER/NAME/CONFIG/SPLIT. A well-known benchmark
+        without one is that of the hub.
     fields: the fields to look for, each by itself and all of them together; `a.b` is the
         field b of what stands in field a. None looks for those of the benchmark of this
         name, or else for every field that holds text.
@@ -32,6 +33,16 @@ class Benchmark(Config):
     name: Annotated[str, Field(pattern=r"^[^\s:]+$")]
     path: FilePath
     fields: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name_alone(cls, data: Any) -> Any:
+        """Take what a command line takes too, and the hub's set of a well-known name."""
+        if isinstance(data, str):
+            return parse_benchmark(data).model_dump()
+        if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
+            return {**data, "path": _hub_path(data["name"], data["name"])}
+        return data
 
 
 def parse_benchmark(spec: str) -> Benchmark:

@@ -132,6 +132,28 @@ CASES = (
         ),
     ),
     Case(
+        name="crawl",
+        title="read WARC.gz, text of its pages",
+        entries=(
+            Entry(label=OURS, tool="web_ours", step="crawl", mb=20),
+            Entry(
+                label="fastwarc + resiliparse",
+                tool="web_ours",
+                step="crawl: fastwarc + resiliparse",
+                mb=20,
+                unfair="no limits, no ids, no record batches",
+            ),
+        ),
+    ),
+    Case(
+        name="crawl by trafilatura",
+        title="read WARC.gz, text of its pages by trafilatura",
+        entries=(
+            Entry(label=OURS, tool="web_ours", step="crawl: trafilatura", mb=4),
+            peer("web", "web_datatrove", "datatrove", "crawl", 4, "by the clock: a second a page"),
+        ),
+    ),
+    Case(
         name="normalize",
         title="normalize",
         entries=(

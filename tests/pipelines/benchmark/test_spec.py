@@ -2,7 +2,9 @@ import pytest
 
 from pipelines.benchmark.known import read_known
 from pipelines.benchmark.spec import parse_benchmark
+from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
+from pipelines.recipe import make_recipe
 
 GSM8K = "hf://openai/gsm8k/main/test"
 WAY = "write NAME=PATH[:FIELD,FIELD]"
@@ -88,3 +90,16 @@ def test_a_spec_of_another_form_is_refused_with_the_form(spec, message):
 def test_gsm8k_train_has_a_name_but_no_path_of_its_own():
     with pytest.raises(ConfigError, match="names no path"):
         parse_benchmark("gsm8k-train")
+
+
+@pytest.mark.parametrize("given", ["gsm8k", {"name": "gsm8k"}])
+def test_a_recipe_may_name_a_well_known_benchmark_alone(given):
+    assert Decontaminate(benchmarks=[given]).benchmarks == (parse_benchmark("gsm8k"),)
+
+
+def test_a_benchmark_of_a_recipe_that_nobody_knows_needs_a_path():
+    for given in ("quiz", {"name": "quiz"}):
+        steps = [{"decontaminate": {"benchmarks": [given]}}]
+        recipe = {"inputs": ["a.jsonl"], "steps": steps, "tokenizer": {"path": "t.json"}}
+        with pytest.raises(ConfigError, match="benchmark 'quiz': names no path"):
+            make_recipe(recipe, where="r.yaml")
