@@ -21,7 +21,9 @@ CPU_SECONDS = 120.0  # of a page: the worst within the bounds took 2
 MEMORY_BYTES = 8 * 1024**3  # of addresses, not of memory used
 
 
-def extractor(name: str, *, main_content: bool, comments: bool) -> Callable[[str], str]:
+def extractor(
+    name: str, *, main_content: bool, comments: bool, favor: str | None
+) -> Callable[[str], str]:
     """What makes text of a page."""
     if name == "resiliparse":
         from resiliparse.extract.html2text import extract_plain_text
@@ -33,7 +35,8 @@ def extractor(name: str, *, main_content: bool, comments: bool) -> Callable[[str
 
     if not main_content:
         return lambda page: trafilatura.html2txt(page)
-    return lambda page: trafilatura.extract(page, include_comments=comments) or ""
+    favored: dict[str, Any] = {f"favor_{favor}": True} if favor else {}
+    return lambda page: trafilatura.extract(page, include_comments=comments, **favored) or ""
 
 
 def serve(pages: BinaryIO, texts: BinaryIO, make: Callable[[str], str]) -> None:

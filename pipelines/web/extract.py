@@ -41,6 +41,7 @@ class Extractor:
                 "name": options.extractor,
                 "main_content": options.main_content,
                 "comments": options.comments,
+                "favor": options.favor,
             }
         )
         self._process: subprocess.Popen[bytes] | None = None

@@ -2,9 +2,9 @@
 
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from pipelines.config import Bytes, Config
 
@@ -18,6 +18,7 @@ class Html(Config):
         trafilatura looks closer, and takes some thirty times as long.
     main_content: the main text of a page alone, else all of its text.
     comments: keep what readers commented, where the extractor can tell.
+    favor: of trafilatura alone: "precision" leaves out what is in doubt, "recall" keeps it.
     statuses: of HTTP, whose responses are documents.
     types: of content, whose responses and resources are documents; those with "html" in their name
         go through the extractor, the others are text.
@@ -29,6 +30,7 @@ class Html(Config):
     extractor: Literal["resiliparse", "trafilatura"] = "resiliparse"
     main_content: bool = True
     comments: bool = False
+    favor: Literal["precision", "recall"] | None = None
     statuses: Annotated[tuple[int, ...], Field(min_length=1)] = (200,)
     types: Annotated[tuple[str, ...], Field(min_length=1)] = (
         "text/html",
@@ -50,6 +52,19 @@ class Html(Config):
         if find_spec(self.extractor) is None:
             raise ValueError("needs trafilatura; pip install 'tokenmill[trafilatura]'")
         return self
+
+    @model_validator(mode="after")
+    def _trafilatura_favors(self) -> "Html":
+        if self.favor is not None and (self.extractor != "trafilatura" or not self.main_content):
+            raise ValueError(
+                f"favor: {self.favor} is of extractor: trafilatura and main_content: true"
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before_it_favored(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs without keep the identity they had."""
+        return {k: v for k, v in dump(self).items() if k != "favor" or v is not None}
 
     def versions(self) -> dict[str, str]:
         """Of the libraries that decide what text is made of a page."""

@@ -58,6 +58,24 @@ def test_golden_pages(case):
         assert extractor(case["page"]) == case["text"]
 
 
+@pytest.mark.parametrize(("favor", "kept"), [(None, True), ("precision", False), ("recall", True)])
+def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
+    body = "The harbour was built in 1810 and is still in use today by fishing boats. " * 3
+    links = "<div><a href=/a>Link one is here</a> <a href=/b>Link two is there</a> and a word</div>"
+    page = f"<html><body><main><p>{body}</p><p>{body[::-1]}</p>{links}</main></body></html>"
+    with Extractor(Html(extractor="trafilatura", favor=favor)) as extractor:
+        text = extractor(page)
+    assert body.strip() in text
+    assert ("Link one" in text) == kept
+
+
+@pytest.mark.parametrize("given", [{}, {"extractor": "trafilatura", "main_content": False}])
+def test_what_cannot_favor_says_so(given):
+    with pytest.raises(ValueError, match="favor: recall is of extractor: trafilatura"):
+        Html(favor="recall", **given)
+    assert "favor" not in Html(**given).model_dump()
+
+
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_by_name(everything, name):
     page, cause = BOMBS[name]
