@@ -2,6 +2,7 @@
 # Nothing is assumed but Python >= 3.11 with venv, and make.
 PYTHON ?= python3
 VENV ?= .venv
+TORCH ?= torch
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
@@ -35,8 +36,9 @@ bench: $(INSTALLED) ## speed by step against the field's tools, in one run (BENC
 profile: $(INSTALLED) ## where the CPU seconds of our own run go, step by step
 	$(BIN)/python -m tests.bench.profile
 
-peers: $(VENV)-peers/.installed ## verdicts against datatrove, in its own environment
+peers: $(VENV)-peers/.installed $(VENV)-peers-readers/.installed ## verdicts against datatrove, exports by their readers, in their own environments
 	$(VENV)-peers/bin/pytest -m peers -q
+	$(VENV)-peers-readers/bin/pytest -m peers -q tests/peers/test_megatron.py tests/peers/test_mds.py tests/peers/test_duckdb.py
 
 mutants: $(VENV)-mutants/.installed ## changes of the sizing formulas that no test would notice
 	$(VENV)-mutants/bin/python -m tests.mutants
@@ -52,7 +54,17 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(VENV)-peers/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-peers
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' datatrove nltk
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,lm]' datatrove nltk tldextract pyahocorasick fasteners func_argparse
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps cc-net==1.0.0
+	touch $@
+
+# megatron-core and mosaicml-streaming need torch, one for both. From PyPI it comes with CUDA, some
+# GB that nothing here uses: where pip finds a build without, name it, as TORCH=torch==2.13.0+cpu.
+# streaming without what it asks for: old releases of ours, and clients of every cloud.
+$(VENV)-peers-readers/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-peers-readers
+	$(VENV)-peers-readers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' '$(TORCH)' megatron-core==0.16.1 catalogue duckdb python-snappy tqdm transformers zstd
+	$(VENV)-peers-readers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps mosaicml-streaming==0.13.0
 	touch $@
 
 $(VENV)-mutants/.installed: pyproject.toml
@@ -61,4 +73,4 @@ $(VENV)-mutants/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-bench $(VENV)-mutants demo-run build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-peers-readers $(VENV)-bench $(VENV)-mutants demo-run build dist *.egg-info

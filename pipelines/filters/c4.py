@@ -1,16 +1,18 @@
 """C4's rules: keep the lines that look like sentences, and documents with enough of them."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
-from pipelines.filters.characters import characters
-from pipelines.filters.kernels.c4 import c4_documents
+from pipelines.filters.characters import PADDING, Characters, characters
+from pipelines.filters.kernels.c4 import c4_lines, keep_text
 from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from pipelines.filters.sentences import SentenceKind, sentence_counts
 from pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 Count = Annotated[int, Field(ge=0)]
@@ -27,6 +29,7 @@ POLICIES = (
 )
 CITATIONS = ("[edit]", "[citation needed]")  # and numbers: [1], [23], []
 REASONS = ("lorem_ipsum", "curly_bracket", "too_few_sentences")  # as the kernel's verdicts count
+TOO_FEW_SENTENCES = 3
 NO_LIMIT = 2**62
 
 
@@ -48,9 +51,11 @@ class C4(Config):
     min_sentences: of the lines left, or the document is removed.
     words: what a word is; "whitespace" is `str.split()`.
 
-    A sentence ends where a mark that ends sentences in some script is followed by whitespace,
-    quotes and brackets between them allowed, and at the end of a line. So "Mr. Smith left." are
-    two here; the original (NLTK's Punkt) and datatrove (spaCy) know such abbreviations.
+    sentences: how they are told. By "marks", one ends where a mark that ends sentences in some
+        script is followed by whitespace, quotes and brackets between them allowed, and at the end
+        of a line. So "Mr. Smith left." are two; the original (NLTK's Punkt) knows such
+        abbreviations, and so does "spacy", spaCy's sentencizer over its English words, as in
+        datatrove.
 
     Source: Raffel et al. 2020, JMLR 21(140), section 2.2, and its code, c4_utils.py of TensorFlow
     Datasets; read as datatrove 0.10's C4QualityFilter reads it. It departs from the paper: ' ends
@@ -71,29 +76,45 @@ class C4(Config):
     policy: bool = True
     min_sentences: Count | None = 5
     words: Literal["whitespace"] = "whitespace"
+    sentences: SentenceKind = "marks"
+
+    @model_serializer(mode="wrap")
+    def _as_before_there_were_kinds(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs without keep the identity they had."""
+        unsaid = {"sentences": "marks"}
+        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        text = characters(batch["text"])
-        n_docs = batch.num_rows
-        out = np.empty(len(text.data), np.uint8)
+        lines, verdicts = self._lines(characters(batch["text"]))
+        n_sentences = sentence_counts(lines, self.sentences)
+        too_few = (verdicts == KEEP) & (n_sentences < (self.min_sentences or 0))
+        verdicts[too_few] = TOO_FEW_SENTENCES
+        values = np.where(too_few, n_sentences, np.nan)
+        keep_text(*lines, verdicts)
+        kept = pa.LargeStringArray.from_buffers(
+            batch.num_rows, pa.py_buffer(lines.offsets), pa.py_buffer(lines.data)
+        )
+        result = keep_where(self.name, batch, verdicts, REASONS, values=values)
+        return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
+
+    def _lines(self, text: Characters) -> tuple[Characters, npt.NDArray[np.uint8]]:
+        """What is left of each document, a newline behind each line, and first verdicts."""
+        n_docs = len(text.offsets) - 1
+        room = len(text.data) + n_docs  # a newline behind the last line, too
+        data, classes = np.empty(room, np.uint8), np.empty(room + PADDING, np.uint8)
         offsets = np.empty(n_docs + 1, np.int64)
         verdicts = np.empty(n_docs, np.uint8)
-        values = np.empty(n_docs, np.float64)
-        c4_documents(
+        c4_lines(
             *text,
             self._line_rules(),
             CitationWords(*(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)),
             packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
-            self.min_sentences or 0,
-            out,
-            np.empty_like(out),
+            data,
+            classes,
             offsets,
             verdicts,
-            values,
         )
-        kept = pa.LargeStringArray.from_buffers(n_docs, pa.py_buffer(offsets), pa.py_buffer(out))
-        result = keep_where(self.name, batch, verdicts, REASONS, values=values)
-        return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
+        return Characters(data[: offsets[-1]], classes, offsets), verdicts
 
     def _line_rules(self) -> LineRules:
         return LineRules(

@@ -1,15 +1,16 @@
 """FineWeb's quality rules: lines that end like sentences, not like lists."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
 from pipelines.config import Config
-from pipelines.filters.characters import Characters, char_counts, characters, word_counts
+from pipelines.filters.characters import Characters, char_counts, characters
 from pipelines.filters.parts import newline_counts, part_facts
 from pipelines.filters.rules import Rule, above, below, decide, ratio
+from pipelines.filters.words import WordKind, word_counts, words_of
 from pipelines.stage import StageResult
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -28,7 +29,7 @@ class FineWeb(Config):
     max_short_lines_ratio: share of lines of at most `short_line_chars` characters.
     max_duplicate_line_chars_ratio: characters of lines equal to one before, out of all but "\n".
     max_newlines_ratio: "\n" per word.
-    words: what a word is; "whitespace" is `str.split()`.
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6 and appendix; read as datatrove
     0.10's FineWebQualityFilter reads it. The paper gives three rules; the one for newlines is
@@ -43,7 +44,7 @@ class FineWeb(Config):
     short_line_chars: Annotated[int, Field(ge=0)] = 30
     max_duplicate_line_chars_ratio: Fraction | None = 0.01
     max_newlines_ratio: Annotated[float, Field(ge=0.0)] | None = 0.3
-    words: Literal["whitespace"] = "whitespace"
+    words: WordKind = "whitespace"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         rules = self._rules(characters(batch["text"]), batch["text"])
@@ -52,7 +53,7 @@ class FineWeb(Config):
     def _rules(self, text: Characters, column: pa.Array) -> list[Rule]:
         n_newlines = newline_counts(text)
         chars = char_counts(text)
-        n_words = word_counts(text)
+        n_words = word_counts(words_of(text, self.words))
         lines = part_facts(text, n_newlines, skip_blank=True, short_chars=self.short_line_chars)
         terminal = ratio(lines.n_terminal, lines.n)
         too_few = below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio)

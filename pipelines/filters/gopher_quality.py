@@ -1,6 +1,6 @@
 """Gopher's quality rules: is this prose, of a sensible length?"""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from dedup.arrow_text import text_buffers
 from pipelines.config import Config
-from pipelines.filters.characters import Characters, characters, word_counts
+from pipelines.filters.characters import Characters, characters
 from pipelines.filters.kernels import lines, words
 from pipelines.filters.rules import Rule, above, below, decide, ratio
+from pipelines.filters.words import WordKind, Words, split, word_counts, words_of
 from pipelines.stage import StageResult
 
 Count = Annotated[int, Field(ge=0)]
@@ -32,7 +33,7 @@ class GopherQuality(Config):
     max_ellipsis_lines_ratio: share of lines that end with an ellipsis.
     min_alpha_words_ratio: share of words with a letter.
     min_stop_words: different `stop_words` that occur as words, in exactly that case.
-    words: what a word is; "whitespace" is `str.split()`.
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them.
 
     Lines are those of `str.splitlines()`.
     Source: Rae et al. 2021, arXiv:2112.11446, section A1.1; read as datatrove 0.10's
@@ -53,15 +54,19 @@ class GopherQuality(Config):
     min_alpha_words_ratio: Fraction | None = 0.8
     min_stop_words: Count | None = 2
     stop_words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
-    words: Literal["whitespace"] = "whitespace"
+    words: WordKind = "whitespace"
 
     @field_validator("stop_words")
     @classmethod
-    def _each_a_word(cls, stop_words: tuple[str, ...]) -> tuple[str, ...]:
-        for word in stop_words:
-            if word.split() != [word]:
-                raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
+    def _each_once(cls, stop_words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(stop_words))
+
+    @model_validator(mode="after")
+    def _each_a_word(self) -> "GopherQuality":
+        for word in self.stop_words:
+            if split(word, self.words) != [word]:
+                raise ValueError(f"stop word {word!r} is not one word; no word of a text equals it")
+        return self
 
     @model_validator(mode="after")
     def _limits_in_order(self) -> "GopherQuality":
@@ -84,7 +89,9 @@ class GopherQuality(Config):
         return decide(self.name, batch, self._rules(text))
 
     def _rules(self, text: Characters) -> list[Rule]:
-        word = word_facts(text, self.stop_words, enough=self.min_stop_words or 0)
+        word = word_facts(
+            words_of(text, self.words), self.stop_words, enough=self.min_stop_words or 0
+        )
         line = line_facts(text)
         n_words, n_content = word[words.N_WORDS], word[words.N_CONTENT_WORDS]
         n_lines = line[lines.N_LINES]
@@ -109,21 +116,23 @@ class GopherQuality(Config):
 
 
 def word_facts(
-    text: Characters, stop_words: tuple[str, ...], *, enough: int
+    found: Words, stop_words: tuple[str, ...], *, enough: int
 ) -> npt.NDArray[np.float64]:
     """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`.
 
     enough: different stop words to look for in a document, no more.
     """
     packed = text_buffers(pa.array(stop_words, pa.large_string()))
-    counts = np.empty((len(text.offsets) - 1, words.N_WORD_FACTS), np.int64)
+    counts = np.empty((len(found.offsets) - 1, words.N_WORD_FACTS), np.int64)
     seen = np.empty(len(stop_words), np.uint8)
     lengths = np.zeros(256, np.uint64)
     for word in stop_words:
         encoded = word.encode()
         lengths[encoded[0]] |= np.uint64(1 << min(len(encoded), 63))
-    borders = np.empty(2 * int(word_counts(text).max(initial=0)) + 1, np.uint64)
-    words.word_facts(*text, packed.data, packed.offsets[1:], lengths, enough, seen, borders, counts)
+    borders = np.empty(2 * int(word_counts(found).max(initial=0)) + 2, np.uint64)
+    words.word_facts(
+        *found, packed.data, packed.offsets[1:], lengths, enough, seen, borders, counts
+    )
     return counts.T.astype(np.float64)
 
 

@@ -1,6 +1,6 @@
 """Gopher's repetition rules: how much of a document says what it said before."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from pipelines.filters.letters import letters
 from pipelines.filters.ngrams import judge_frequent, judge_repeated, ngram_rules
 from pipelines.filters.parts import newline_counts, part_facts
 from pipelines.filters.rules import Rule, above, first_failing, ratio
+from pipelines.filters.words import WordKind, words_of
 from pipelines.stage import StageResult, keep_where
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -33,7 +34,8 @@ class GopherRepetition(Config):
         over 1: n-grams overlap.
     duplicate_ngrams: (n, limit) pairs: characters of n-grams met before, each character once, out
         of all characters of the document.
-    words: what a word is; "whitespace" is `str.split()`.
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them;
+        n-grams hold nothing that stands between words.
 
     Paragraphs are what two or more "\n" separate in the text without the whitespace around it;
     lines what one or more "\n" separate in the whole text, so that a "\n" at its start and one at
@@ -60,7 +62,7 @@ class GopherRepetition(Config):
         (9, 0.11),
         (10, 0.10),
     )
-    words: Literal["whitespace"] = "whitespace"
+    words: WordKind = "whitespace"
 
     @field_validator("top_ngrams", "duplicate_ngrams")
     @classmethod
@@ -78,7 +80,7 @@ class GopherRepetition(Config):
         verdicts, values = first_failing(rules, batch.num_rows)
         top = ngram_rules(self.top_ngrams, len(rules) + 1)
         duplicate = ngram_rules(self.duplicate_ngrams, len(rules) + len(top.sizes) + 1)
-        words = letters(text)
+        words = letters(words_of(text, self.words))
         judge_frequent(words, chars, top, verdicts, values)
         judge_repeated(words, chars, duplicate, verdicts, values)
         reasons = [r.reason for r in rules] + self._ngram_reasons()

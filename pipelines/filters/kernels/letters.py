@@ -13,10 +13,12 @@ ONE = np.uint64(1)
 
 @kernel
 def split_words(
-    data: U8, classes: U8, offsets: I64, first_words: I64, letters: U8, starts: U64, chars: I64
-) -> None:
+    data: U8, classes: U8, offsets: I64, splits: int, first_words: I64, letters: U8, starts: U64,
+    chars: I64,
+) -> None:  # fmt: skip
     """Write the letters of each document and where its words begin.
 
+    splits: the bit of a byte inside a run where one word ends and another begins, or 0.
     first_words: (n_docs + 1,), where in `starts` and `chars` each document has its own.
     letters: (n_bytes,), those of a document from where its bytes begin.
     starts, chars: of each word where in `letters` it begins and how many characters stand before
@@ -35,7 +37,8 @@ def split_words(
             letters[at] = data[i]
             starts[w] = at
             chars[w] = n_chars
-            w += in_word & (was_in_word ^ ONE)
+            split = np.uint64(c & np.uint8(splits) != 0)
+            w += in_word & ((was_in_word ^ ONE) | split)
             at += in_word
             n_chars += c & np.uint8(in_word)  # START is 1
             was_in_word = in_word

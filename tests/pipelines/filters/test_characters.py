@@ -10,11 +10,18 @@ from hypothesis import given
 
 from dedup.unicode import UNICODE_VERSION
 from pipelines.filters import characters as chars
+from pipelines.filters import sentences
+from pipelines.filters import words as kinds_of_words
 from pipelines.filters.characters import char_counts, characters, class_table, word_counts
-from pipelines.filters.kernels import c4, lines, parts, words
+from pipelines.filters.kernels import c4, lines, parts, spacy_runs, spacy_words
 from pipelines.filters.kernels import letters as letters_kernels
+from pipelines.filters.kernels import sentences as sentence_kernels
+from pipelines.filters.kernels import words as word_kernels
 from pipelines.filters.letters import letters
+from pipelines.filters.words import words_of
 from tests.pipelines.filters.texts import texts
+from tests.pipelines.filters.words import KINDS
+from tests.reference.words import words
 from tests.strategies import text_columns
 
 same_unicode = pytest.mark.skipif(
@@ -59,24 +66,30 @@ def test_offsets_of_a_slice_begin_at_0(column):
     assert char_counts(text).tolist() == [len(t) for t in docs]
 
 
-@given(text_columns())
-def test_letters_are_the_words_without_the_spaces_between(column):
-    found = letters(characters(column))
+@pytest.mark.parametrize("kind", KINDS)
+@given(column=text_columns())
+def test_letters_are_the_words_without_what_stands_between(kind, column):
+    found = letters(words_of(characters(column), kind))
     bounds = [found.starts[a:b].tolist() for a, b in pairwise(found.first_words)]
-    words_of = [[found.data[a:b].tobytes().decode() for a, b in pairwise(d)] for d in bounds]
+    found_words = [[found.data[a:b].tobytes().decode() for a, b in pairwise(d)] for d in bounds]
     chars_before = [found.chars[a:b].tolist() for a, b in pairwise(found.first_words)]
-    expected = [t.split() for t in column.to_pylist()]
-    assert words_of == expected
+    expected = [words(t, kind) for t in column.to_pylist()]
+    assert found_words == expected
     assert chars_before == [[0, *accumulate(map(len, ws))] for ws in expected]
     assert found.most_words == max(map(len, expected), default=0)
 
 
-@pytest.mark.parametrize("kernels", [c4, letters_kernels, lines, parts, words])
+@pytest.mark.parametrize(
+    "kernels",
+    [c4, letters_kernels, lines, parts, sentence_kernels, spacy_runs, spacy_words, word_kernels],
+)
 def test_kernels_read_the_bits_as_they_are_written(kernels):
     bits = ("START", "SPACE", "BREAK", "ALPHA", "SYMBOL", "TERMINAL", "DECIMAL", "CLOSING")
     held = {b: getattr(kernels, b) for b in bits if hasattr(kernels, b)}
     assert held == {b: getattr(chars, b) for b in held}
     assert "SPACE" in held
+    for name, home in (("SPLIT", kinds_of_words), ("STOP", sentences), ("PUNCT", sentences)):
+        assert getattr(kernels, name, getattr(home, name)) == getattr(home, name)
     assert chars.START == 1  # some kernels add it up instead of testing it
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import textwrap
 from itertools import islice
 from pathlib import Path
@@ -17,11 +18,16 @@ from pipelines.filters.gopher_quality import GopherQuality
 from pipelines.filters.gopher_repetition import GopherRepetition
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.verdicts import verdicts
+from tests.pipelines.filters.words import HAS_SPACY, odd_texts, random_text
 from tests.reference import filters as twins
 from tests.strategies import document_batch
 
 small = st.integers(0, 6)
 share = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 0.5, 2 / 3, 0.9, 1.0])
+
+
+word_kinds = st.sampled_from(["whitespace", "unicode", "spacy"] if HAS_SPACY else ["unicode"])
+docs_of_any = st.lists(texts | odd_texts, max_size=4)
 
 
 def maybe(values):
@@ -39,7 +45,8 @@ qualities = st.builds(
     max_ellipsis_lines_ratio=maybe(share),
     min_alpha_words_ratio=maybe(share),
     min_stop_words=maybe(st.integers(0, 2)),
-    stop_words=st.sampled_from([("the", "of"), ("a", "東京", "don't")]),
+    stop_words=st.sampled_from([("the", "of"), ("a", "東京")]),
+    words=word_kinds,
 )
 ngrams = st.lists(st.tuples(st.integers(1, 6), share), max_size=4, unique_by=lambda pair: pair[0])
 repetitions = st.builds(
@@ -50,6 +57,7 @@ repetitions = st.builds(
     max_duplicate_paragraph_chars_ratio=maybe(share),
     top_ngrams=maybe(ngrams.map(tuple)),
     duplicate_ngrams=maybe(ngrams.map(tuple)),
+    words=word_kinds,
 )
 finewebs = st.builds(
     FineWeb,
@@ -59,6 +67,7 @@ finewebs = st.builds(
     short_line_chars=st.integers(0, 20),
     max_duplicate_line_chars_ratio=maybe(share),
     max_newlines_ratio=maybe(share),
+    words=word_kinds,
 )
 c4s = st.builds(
     C4,
@@ -71,25 +80,26 @@ c4s = st.builds(
     curly_bracket=st.booleans(),
     policy=st.booleans(),
     min_sentences=maybe(small),
+    sentences=st.sampled_from(["marks", "spacy"] if HAS_SPACY else ["marks"]),
 )
 
 
-@given(st.lists(texts, max_size=4), qualities)
+@given(docs_of_any, qualities)
 def test_gopher_quality_is_its_twin(docs, stage):
     assert verdicts(stage, docs) == [twins.gopher_quality(t, stage) for t in docs]
 
 
-@given(st.lists(texts, max_size=4), repetitions)
+@given(docs_of_any, repetitions)
 def test_gopher_repetition_is_its_twin(docs, stage):
     assert verdicts(stage, docs) == [twins.gopher_repetition(t, stage) for t in docs]
 
 
-@given(st.lists(texts, max_size=4), finewebs)
+@given(docs_of_any, finewebs)
 def test_fineweb_is_its_twin(docs, stage):
     assert verdicts(stage, docs) == [twins.fineweb(t, stage) for t in docs]
 
 
-@given(st.lists(texts, max_size=4), c4s)
+@given(docs_of_any, c4s)
 def test_c4_is_its_twin_and_writes_the_same_text(docs, stage):
     expected = [twins.c4(t, stage) for t in docs]
     assert verdicts(stage, docs) == [(reason, value) for reason, value, _ in expected]
@@ -167,6 +177,21 @@ FILTERS = [
     (C4(terminal_mark=False, curly_bracket=False), lambda text, f: twins.c4(text, f)[:2]),
 ]
 
+SPACY = (
+    [
+        (GopherQuality(words="spacy", min_words=5), twins.gopher_quality),
+        (GopherRepetition(words="spacy"), twins.gopher_repetition),
+        (FineWeb(words="spacy", max_duplicate_line_chars_ratio=0.3), twins.fineweb),
+        (C4(sentences="spacy"), lambda text, stage: twins.c4(text, stage)[:2]),
+        (
+            C4(sentences="spacy", terminal_mark=False, min_words_per_line=None),
+            lambda text, stage: twins.c4(text, stage)[:2],
+        ),
+    ]
+    if HAS_SPACY
+    else []
+)
+
 # one rule at a time that nearly all documents fail, so that each measured value is seen
 QUALITY_OFF = dict.fromkeys(
     name for name in GopherQuality.model_fields if name.startswith(("min_", "max_"))
@@ -186,7 +211,15 @@ DENSE = [
     ),
     (FineWeb(**{**FINEWEB_OFF, "min_terminal_lines_ratio": 1}), twins.fineweb),
     *FILTERS,
+    *SPACY,
 ]
+
+
+@pytest.mark.parametrize(("stage", "twin"), SPACY, ids=lambda v: getattr(v, "name", ""))
+def test_a_filter_is_its_twin_on_what_spacy_splits_in_odd_ways(stage, twin):
+    rng = random.Random(0)
+    docs = [random_text(rng, 120) for _ in range(150)]
+    assert verdicts(stage, docs) == [twin(t, stage) for t in docs]
 
 
 @pytest.mark.parametrize(("stage", "twin"), DENSE, ids=lambda v: getattr(v, "name", ""))
@@ -195,7 +228,9 @@ def test_a_filter_is_its_twin_on_dense_documents(stage, twin):
     assert verdicts(stage, docs) == [twin(t, stage) for t in docs]
 
 
-@pytest.mark.parametrize(("stage", "twin"), FILTERS, ids=lambda v: getattr(v, "name", ""))
+@pytest.mark.parametrize(
+    ("stage", "twin"), [*FILTERS, *SPACY], ids=lambda v: getattr(v, "name", "")
+)
 def test_a_filter_is_its_twin_on_source_text(stage, twin):
     docs = library_texts()
     assert verdicts(stage, docs) == [twin(t, stage) for t in docs]

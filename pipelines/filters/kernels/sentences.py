@@ -1,0 +1,102 @@
+"""How many sentences documents have whose lines all end with a newline, each line at least one."""
+
+import numpy as np
+
+from dedup.kernels._jit import I64, U8, inlined, kernel
+
+START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.characters: a kernel's constants live
+TERMINAL, CLOSING = 32, 128  # in its own file
+SPLIT = 128  # as in pipelines.filters.words
+STOP, PUNCT = 4, 8  # as in pipelines.filters.sentences
+
+BLANK = 0x20  # the one space that is no word to spaCy
+
+ZERO = np.uint64(0)
+U64_8 = np.uint64(8)
+TERMINALS = np.uint64(0x0101010101010101 * TERMINAL)
+
+
+@inlined
+def skip_to_mark(classes: U8, i: int, end: int) -> int:
+    """i, moved over whole eights of bytes that end no sentence."""
+    at = np.uint64(i)
+    while at + U64_8 <= np.uint64(end):
+        chunk = ZERO
+        for j in range(8):  # the compiler makes one load of it
+            chunk |= np.uint64(classes[at + np.uint64(j)]) << np.uint64(8 * j)
+        if chunk & TERMINALS:
+            break
+        at += U64_8
+    return int(np.int64(at))
+
+
+@kernel
+def count_by_marks(classes: U8, offsets: I64, out: I64) -> None:
+    """out: (n_docs,), sentences as marks and what stands behind tell.
+
+    One ends with its line, and where whitespace follows a terminal mark in a line, closing marks
+    between them allowed.
+    """
+    for d in range(out.shape[0]):
+        i, end = offsets[d], offsets[d + 1]
+        n = 0
+        for j in range(np.uint64(i), np.uint64(end)):
+            n += int(classes[j] & BREAK != 0)  # one behind each line, and nowhere else
+        while i < end:
+            if not classes[i] & TERMINAL:
+                i = skip_to_mark(classes, i + 1, end)
+                continue
+            while i < end and classes[i] & (TERMINAL | CLOSING):
+                i += 1
+            mark_end = i
+            while i < end and classes[i] & SPACE and not classes[i] & BREAK:
+                i += 1
+            n += mark_end < i and i < end and not classes[i] & BREAK
+        out[d] = n
+
+
+@inlined
+def word_end(words: U8, kinds: U8, i: int, end: int) -> tuple[int, bool, bool]:
+    """Where the word at byte i ends; whether it is a mark that ends a sentence; all punctuation."""
+    stops = bool(kinds[i] & STOP)
+    punct = bool(kinds[i] & PUNCT)
+    i += 1
+    while i < end and not words[i] & (SPACE | SPLIT):
+        stops &= not kinds[i] & START
+        punct &= kinds[i] & PUNCT != 0
+        i += 1
+    return i, stops, punct
+
+
+@kernel
+def count_by_words(data: U8, words: U8, kinds: U8, offsets: I64, out: I64) -> None:
+    """out: (n_docs,), sentences as spaCy's sentencizer has them, a line at a time.
+
+    A sentence ends before the first word that is no punctuation behind a word that is a mark; a
+    space that is more than a single blank between two words is such a word.
+    words: classes with SPACE, BREAK at the end of each line alone, and SPLIT.
+    kinds: START, STOP and PUNCT of each byte's character.
+    """
+    for d in range(out.shape[0]):
+        i, end = offsets[d], offsets[d + 1]
+        n = 0
+        seen = False
+        while i < end:
+            space = i
+            while i < end and words[i] & SPACE and not words[i] & BREAK:
+                i += 1
+            if i > space and seen and not (i == space + 1 and data[space] == BLANK):
+                n += 1
+                seen = False
+            if i < end and words[i] & BREAK:
+                n += 1
+                seen = False
+                i += 1
+            elif i < end:
+                i, stops, punct = word_end(words, kinds, i, end)
+                if stops:
+                    seen = True
+                elif seen and not punct:
+                    n += 1
+                    seen = False
+        out[d] = n
