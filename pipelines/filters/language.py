@@ -1,87 +1,165 @@
-"""The language of a document, told by py3langid, whose model of 140 languages comes with it.
+"""Documents, or their paragraphs, by the language that a model tells."""
 
-Its model is data (arrays, never pickled), 4 MB, from no network. Reference: Lui and Baldwin,
-langid.py: an off-the-shelf language identification tool, ACL 2012.
-"""
-
-import functools
-from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field, model_validator
+import pyarrow.compute as pc
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from pipelines.config import Config
-from pipelines.stage import KEEP, StageResult, keep_where
+from pipelines.filters.iso639 import code_of
+from pipelines.filters.langid_model import Told
+from pipelines.filters.language_models import (
+    LEAST,
+    LanguageFile,
+    Library,
+    check_library,
+    known_languages,
+    language_model,
+    versions_of,
+)
+from pipelines.filters.language_parts import Parts, joined, parts_of
+from pipelines.stage import KEEP, StageResult, keep_where, with_text
 
-LIBRARY = "py3langid"
-LONGEST = 10_000  # characters looked at: more tell no more
+OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
+REASONS = ("other_language", "uncertain_language", "no_text_left")
+
+
+def _file(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
 
 
 class Language(Config):
-    """Keep documents in one of some languages.
+    r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
 
-    keep: codes of ISO 639, as [en, de].
-    least: probability of the most probable language; below it a document leaves as of none.
+    library: what tells the language.
+        "py3langid": 140 languages, its naive Bayes model walked by a kernel of ours;
+        "eldc": 60 languages, better at short texts in one of them, but what it does not know it
+        takes for the nearest that it does;
+        "fasttext": the model file that `model` names.
+    model: a fastText model (.bin, .ftz) with a label for each language: FineWeb and CCNet take
+        lid.176.bin. It implies its library.
+    keep: codes of ISO 639-1, as [en, de], and of 639-3 for languages that have no other.
+    least: probability of the most probable language; below it a document leaves as of none. Each
+        library's are its own: unless told 0.65, of eldc 0.5.
+    unit: "document"; "paragraph" and "line" take out paragraphs (between blank lines, "\n\n") or
+        lines ("\n") that are in another language by `least` or more. Those that are uncertain, and
+        those of fewer than `min_chars` characters, stay or go as the whole document would.
+    min_chars: of a paragraph or line for a verdict of its own.
+    first_chars: how many characters of a document or paragraph are looked at; None for all.
 
-    Reasons: "other_language" and "uncertain_language"; the value is that probability, the detail
-    the language. The first 10,000 characters are looked at. A document without a letter has no
-    language, and leaves as uncertain.
+    Reasons: "other_language", "uncertain_language", "no_text_left" (every paragraph left); the
+    value is the document's probability, the detail its language. A text without a letter has no
+    language, and is uncertain. Paragraphs that left are counted by language.
 
-    Defaults: English, as of the published English corpora, at 0.65, FineWeb's threshold for another
-    model (arXiv:2406.17557): the probabilities of this one are its own.
+    Sources: FineWeb (arXiv:2406.17557) keeps English of 0.65 or more, CCNet (arXiv:1911.00359) a
+    language of 0.5 or more, both of whole documents: library fasttext, lid.176.bin and
+    first_chars null are theirs. tests/bench/language.py compares the libraries.
     """
 
     name: ClassVar[str] = "language"
 
+    library: Library = "py3langid"
+    model: Annotated[LanguageFile, BeforeValidator(_file)] | None = None
     keep: tuple[str, ...] = Field(("en",), min_length=1)
-    least: Annotated[float, Field(ge=0.0, le=1.0)] = 0.65
+    least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
+    unit: Literal["document", "paragraph", "line"] = "document"
+    min_chars: Annotated[int, Field(ge=0)] = 40
+    first_chars: Annotated[int, Field(ge=1)] | None = 10_000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_the_library_decides(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        implied = "fasttext" if data.get("model") is not None else "py3langid"
+        library = data.get("library", implied)
+        return {"library": library, "least": LEAST.get(str(library), 0.0), **data}
+
+    @field_validator("keep", mode="after")
+    @classmethod
+    def _as_codes(cls, keep: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(code_of, keep))
 
     @model_validator(mode="after")
     def _can_be_told(self) -> "Language":
-        if find_spec(LIBRARY) is None:
-            raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[language]'")
-        unknown = sorted(set(self.keep) - set(identifier().labels))
-        if unknown:
-            known = ", ".join(sorted(identifier().labels))
-            raise ValueError(f"no language {unknown[0]!r} is known; there are {known}")
+        check_library(self.library)
+        if (self.model is None) == (self.library == "fasttext"):
+            raise ValueError(
+                "library: fasttext needs a model file, as model: lid.176.bin"
+                if self.model is None
+                else f"a model file is of library: fasttext; the library is {self.library}"
+            )
+        known = known_languages(self.library, self.model)
+        unknown = sorted(set(self.keep) - known)
+        if known and unknown:  # a finished run is looked at without its model
+            there = ", ".join(sorted(known))
+            raise ValueError(f"no language {unknown[0]!r} is known; there are {there}")
         return self
 
+    @property
+    def cuts_text(self) -> bool:
+        """Whether parts of documents leave, and the places of images with them."""
+        return self.unit != "document"
+
+    def versions(self) -> dict[str, str]:
+        """Of the library that decides what is kept."""
+        return versions_of(self.library)
+
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        found = [language_of(text) for text in batch["text"].to_pylist()]
-        verdicts = [self._verdict(*one) for one in found]
+        told = self._tell(batch["text"])
+        verdicts = self._verdicts(told)
+        parts = parts_of(batch["text"], self.unit)
+        if parts is None:
+            return self._result(batch, verdicts, told)
+        leaves, notes = self._leaving(parts, verdicts)
+        text = joined(parts, ~leaves)
+        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""), np.bool_)
+        without = np.where(verdicts == KEEP, NO_TEXT, verdicts)
+        after = np.where(blank, without, KEEP)
+        result = self._result(batch, after.astype(np.uint8), told)
+        edited = with_text(result, text.filter(pa.array(after == KEEP)))
+        return edited._replace(notes=notes)
+
+    def _result(
+        self, batch: pa.RecordBatch, verdicts: npt.NDArray[np.uint8], told: Told
+    ) -> StageResult:
         return keep_where(
-            self.name,
-            batch,
-            np.array(verdicts, np.uint8),
-            ("other_language", "uncertain_language"),
-            values=np.array([p for _, p in found], np.float64),
-            details=pa.array([code for code, _ in found], pa.string()),
+            self.name, batch, verdicts, REASONS, values=told.probabilities, details=told.codes
         )
 
-    def _verdict(self, code: str | None, probability: float) -> int:
-        if code is None or probability < self.least:
-            return 2
-        return KEEP if code in self.keep else 1
+    def _leaving(
+        self, parts: Parts, verdicts: npt.NDArray[np.uint8]
+    ) -> tuple[npt.NDArray[np.bool_], dict[str, int]]:
+        """(n_parts,) whether each leaves; and how many did, by language."""
+        own = np.full(len(parts.text), UNCERTAIN, np.uint8)
+        codes = pa.nulls(len(parts.text), pa.string())
+        long = np.asarray(pc.utf8_length(parts.text)) >= self.min_chars
+        if long.any():
+            told = self._tell(parts.text.filter(pa.array(long)))
+            own[long] = self._verdicts(told)
+            codes = pc.replace_with_mask(codes, pa.array(long), told.codes)
+        as_document = np.repeat(verdicts, np.diff(parts.starts)) != KEEP
+        leaves = np.where(own == UNCERTAIN, as_document, own == OTHER)
+        counts = pc.value_counts(codes.filter(pa.array(own == OTHER))).to_pylist()
+        notes = {f"{self.unit}s_removed_as_{c['values']}": c["counts"] for c in counts}
+        with_document = int(np.count_nonzero(leaves & (own == UNCERTAIN)))
+        notes |= {f"{self.unit}s_removed_with_document": with_document} if with_document else {}
+        return leaves, dict(sorted(notes.items()))
 
+    def _tell(self, text: pa.Array) -> Told:
+        """The language of each text; none for a text without a letter."""
+        if self.first_chars is not None:
+            text = pc.utf8_slice_codeunits(text, 0, self.first_chars)
+        told = language_model(self.library, self.model).tell(text)
+        letters = pc.match_substring_regex(text, r"\p{L}")
+        codes = pc.if_else(letters, told.codes, None)
+        known = np.asarray(codes.is_valid(), np.bool_)
+        return Told(codes, np.where(known, told.probabilities, 0.0))
 
-def language_of(text: str) -> tuple[str | None, float]:
-    """The most probable language and its probability; none for a text without a letter.
-
-    >>> language_of("123 ...")
-    (None, 0.0)
-    """
-    head = text[:LONGEST]
-    if not any(map(str.isalpha, head)):
-        return None, 0.0
-    code, probability = identifier().classify(head)
-    return code, float(probability)
-
-
-@functools.cache
-def identifier() -> Any:
-    """The model, loaded once a process."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # optional
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    def _verdicts(self, told: Told) -> npt.NDArray[np.uint8]:
+        wanted = np.asarray(pc.is_in(told.codes, pa.array(self.keep, pa.string())), np.bool_)
+        certain = np.asarray(told.codes.is_valid(), np.bool_) & (told.probabilities >= self.least)
+        return np.where(certain, np.where(wanted, KEEP, OTHER), UNCERTAIN).astype(np.uint8)

@@ -57,6 +57,18 @@ def full_label(path: Path, label: str | None) -> str:
     return found
 
 
+def best_labels(path: Path, text: pa.Array) -> tuple[list[str | None], npt.NDArray[np.float64]]:
+    """Of each text the label of the highest probability, as the model has it, and that.
+
+    None and 0 for a text none of whose words the model knows. Line breaks are spaces.
+    """
+    predict = _loaded(path).f.predict
+    lines = (one.replace("\n", " ") + "\n" for one in text.to_pylist())
+    found = [next(iter(predict(line, 1, 0.0, "strict")), (0.0, None)) for line in lines]
+    probabilities = np.array([p for p, _ in found], np.float64)
+    return [label for _, label in found], np.minimum(probabilities, 1.0)
+
+
 @functools.cache
 def _loaded(path: Path) -> Any:
     """The model, once a process."""
