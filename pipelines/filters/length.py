@@ -1,0 +1,47 @@
+"""Documents by the length of their text, in characters, as CCNet's `min_len`."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from pipelines.config import Config
+from pipelines.filters.rules import above, below, decide
+from pipelines.stage import StageResult
+
+
+class Length(Config):
+    """Keep documents of `min_chars` to `max_chars` characters, ends included; None is off.
+
+    A character is a Unicode code point, as Python's `len` counts them; white space counts.
+
+    Reasons: "too_short", "too_long"; the value is the number of characters.
+
+    Source of the default: CCNet, arXiv:1911.00359 (cc_net, mine.py and process_wet_file.py:
+    min_len), which looks at documents as they come, before lines are taken out of them; behind
+    `repeated_paragraphs` the step removes what that has left too short.
+    """
+
+    name: ClassVar[str] = "length"
+
+    min_chars: Annotated[int, Field(ge=0)] | None = 300
+    max_chars: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _a_range(self) -> "Length":
+        if self.max_chars is not None and self.max_chars < (self.min_chars or 0):
+            raise ValueError(
+                f"min_chars {self.min_chars} is more than max_chars {self.max_chars}:"
+                " no document would stay; swap them"
+            )
+        return self
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        n_chars = np.asarray(pc.utf8_length(batch["text"])).astype(np.float64)
+        rules = [
+            below("too_short", n_chars, self.min_chars),
+            above("too_long", n_chars, self.max_chars),
+        ]
+        return decide(self.name, batch, rules)
