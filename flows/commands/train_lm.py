@@ -1,0 +1,117 @@
+"""`tokenmill train-lm`: good text in, a language model out."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.text import Text
+
+from flows.cli import OK, PARTIAL
+from flows.show import as_json, console, table
+from pipelines.apart import check_apart
+from pipelines.atomic import write_text
+from pipelines.config import explain
+from pipelines.errors import ConfigError
+from pipelines.perplexity.arpa import save_arpa
+from pipelines.perplexity.fit import Fitted
+from pipelines.perplexity.model_file import save_model
+from pipelines.perplexity.report import blocks, lm_markdown
+from pipelines.perplexity.train import train
+from pipelines.perplexity.training import LmTraining
+from pipelines.roots import within_roots
+from pipelines.shard import Input
+from sizing.document.section import Table
+
+NAMES = ("order", "vocabulary", "min_count", "prune", "words", "holdout", "head", "tail", "seed")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train a model, write it, and show how well it foretells."""
+    training = parse_training(args)
+    out = parse_file("--out", args.out, ".npz", "lm.npz")
+    arpa = None if args.arpa is None else parse_file("--arpa", args.arpa, ".arpa", "lm.arpa")
+    for path in filter(None, (out, arpa)):
+        check_apart((*training.text, *training.cutoffs), path)
+    fitted = train(training)
+    write(fitted, out, arpa)
+    about = fitted.model.about
+    if args.json:
+        as_json(about)
+    else:
+        show(about, out)
+    return PARTIAL if any(failed(about).values()) else OK
+
+
+def parse_training(args: argparse.Namespace) -> LmTraining:
+    """What the command line asks for.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    inputs = {
+        name: tuple(Input(path=path, text=args.text_column) for path in getattr(args, name))
+        for name in ("text", "cutoffs")
+    }
+    try:
+        return LmTraining(**inputs, **{name: getattr(args, name) for name in NAMES})
+    except ValidationError as e:
+        place = str(e.errors()[0]["loc"][0]) if e.errors()[0]["loc"] else ""
+        said = str(explain(e, "", {})).removeprefix(": ").removeprefix(f"{place}: ")
+        raise ConfigError(f"--{place.replace('_', '-')}: {said}" if place else said) from e
+
+
+def parse_file(option: str, given: str, suffix: str, example: str) -> Path:
+    """Where a file goes.
+
+    Raises:
+        ConfigError: it is no place for one.
+    """
+    path = Path(within_roots(given)).expanduser().absolute()
+    if path.suffix != suffix or path.is_dir():
+        raise ConfigError(
+            f"{option} {given}: write a file name that ends in {suffix}, as {example}"
+        )
+    return path
+
+
+def write(fitted: Fitted, out: Path, arpa: Path | None) -> None:
+    """Write the model, and what is said of it beside it.
+
+    Raises:
+        ConfigError: it cannot be written there.
+    """
+    try:
+        save_model(fitted.model, out)
+        write_text(out.with_suffix(".md"), lm_markdown(fitted.model.about))
+        if arpa is not None:
+            save_arpa(fitted, arpa)
+    except OSError as e:
+        raise ConfigError(
+            f"{e.filename or out}: cannot write there ({e.strerror}); choose another place"
+        ) from e
+
+
+def failed(about: dict[str, Any]) -> dict[str, int]:
+    """How many documents could not be read, by cause."""
+    found: dict[str, int] = {}
+    for side in about["inputs"].values():
+        for cause, n in side["failed"].items():
+            found[cause] = found.get(cause, 0) + max(n, 1)
+    return found
+
+
+def show(about: dict[str, Any], out: Path) -> None:
+    """Print what is said of the model."""
+    to = console()
+    for block in blocks(about):
+        to.print(_drawn(block) if isinstance(block, Table) else Text(str(block)))
+        to.print()
+    for cause, n in failed(about).items():
+        to.print(Text(f"could not be read: {n:,} {cause}"))
+    to.print(Text(f"model   {out}\nreport  {out.with_suffix('.md')}"))
+
+
+def _drawn(of: Table) -> Any:
+    names = [f">{c.name}" if c.kind == "number" else c.name for c in of.columns]
+    return table(of.caption, names, of.rows)

@@ -1,0 +1,182 @@
+"""N-grams of word ids as 64-bit keys, and their probabilities out of a hash table.
+
+An n-gram's key is made from its last word to its first, so that each is the key of its suffix,
+extended to the left. What an n-gram is not looked up for is not there: where it is in a model,
+so is its suffix.
+"""
+
+import numpy as np
+
+from dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
+
+UNKNOWN = 0
+BOUNDARY = 1  # at the end of an n-gram the end of a line, before that the beginning of one
+EMPTY = np.uint64(0)  # of a table's slots; no key
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
+ONE = np.uint64(1)
+
+
+@inlined
+def extended(key: np.uint64, word: np.uint32) -> np.uint64:
+    """The key of an n-gram with one more word before it; of none, key 0."""
+    h = np.uint64(key + np.uint64((np.uint64(word) + ONE) * GOLDEN))
+    h = np.uint64((h ^ (h >> BITS_30)) * FIRST)
+    h = np.uint64((h ^ (h >> BITS_27)) * SECOND)
+    h ^= h >> BITS_31
+    return h if h != EMPTY else ONE
+
+
+@kernel
+def fill(keys: U64, slots: U64, rows: U32) -> bool:
+    """Put keys into a hash table; whether all were different, and none EMPTY.
+
+    slots: a power of two of them, more than keys, all EMPTY.  rows: for each slot, of its key.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    for i in range(keys.shape[0]):
+        key = keys[i]
+        at = key & mask
+        while slots[at] != EMPTY and slots[at] != key:
+            at = (at + ONE) & mask
+        if slots[at] == key or key == EMPTY:
+            return False
+        slots[at] = key
+        rows[at] = i
+    return True
+
+
+@kernel
+def fill_values(keys: U64, values: U64, table: U64) -> bool:
+    """As `fill`, but with values.
+
+    table: (a power of two, 2), keys and values side by side, so that one look gets both.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    for i in range(keys.shape[0]):
+        key = keys[i]
+        at = key & mask
+        while table[at, 0] != EMPTY and table[at, 0] != key:
+            at = (at + ONE) & mask
+        if table[at, 0] == key or key == EMPTY:
+            return False
+        table[at, 0] = key
+        table[at, 1] = values[i]
+    return True
+
+
+@kernel
+def word_ids(hashes: U64, slots: U64, rows: U32, first_id: int, heads: U64, ids: U32) -> None:
+    """The id of each word: BOUNDARY for hash 0, `first_id` more than its row, else UNKNOWN.
+
+    heads: (n_words,), for use meanwhile.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    for i in range(hashes.shape[0]):  # loads alone, so that they wait side by side
+        heads[i] = slots[hashes[i] & mask]
+    for i in range(hashes.shape[0]):
+        key = hashes[i]
+        if key == EMPTY:
+            ids[i] = BOUNDARY
+            continue
+        at = key & mask
+        head = heads[i]
+        while head != key and head != EMPTY:
+            at = (at + ONE) & mask
+            head = slots[at]
+        ids[i] = rows[at] + first_id if head == key else UNKNOWN
+
+
+@kernel
+def ngram_keys(ids: U32, n: int, keys: U64) -> None:
+    """Make the keys of (n - 1)-grams those of n-grams, by their last words; EMPTY where none is.
+
+    ids: (n_words + 1,), of lines, each with BOUNDARY behind it, and one before all.
+    keys: (n_words + 1,), of (n - 1)-grams; for n = 1 they are made anew, that of ids[0] EMPTY.
+    """
+    for i in range(ids.shape[0]):
+        at = i - n + 1
+        if n == 1:
+            keys[i] = extended(EMPTY, ids[i]) if i > 0 else EMPTY
+        elif at < 0 or keys[i] == EMPTY or (n > 2 and ids[at + 1] == BOUNDARY):
+            keys[i] = EMPTY
+        else:
+            keys[i] = extended(keys[i], ids[at])
+
+
+@kernel
+def log_probs(
+    ids: U32,
+    order: int,
+    words: F32,
+    table: U64,
+    numbers: F32,
+    keys: U64,
+    heads: U64,
+    wanted: I64,
+    lengths: U8,
+    backoffs: F32,
+    logs: F64,
+) -> None:
+    """The log10 probability of each word, given up to `order` - 1 before it in its line.
+
+    ids: (n_words + 1,), as of `ngram_keys`.
+    words: (n_ids, 2), log10 of probability and backoff.
+    table: of longer n-grams, as `fill_values` has it, each value those two.
+    numbers: (n_slots, 4), the same bytes as float32.
+    keys, heads, wanted, lengths: (n_words + 1,); backoffs: (n_words + 1, order); for use meanwhile.
+    logs: (n_words + 1,); that of ids[0] is 0.
+
+    The longest n-gram that is there has the word's probability; for each longer one that could
+    be, the backoff of the words before is added, 0 where these are not there.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    size = ids.shape[0]
+    for i in range(size):
+        keys[i] = extended(EMPTY, ids[i])
+        logs[i] = words[ids[i], 0]
+        backoffs[i, 0] = words[ids[i], 1]
+        for n in range(1, order):
+            backoffs[i, n] = 0.0
+        lengths[i] = 1
+    for n in range(2, order + 1):
+        found = 0
+        for i in range(n - 1, size):
+            wanted[found] = i
+            found += int(lengths[i] == n - 1)
+        for w in range(found):  # loads alone, so that they wait side by side
+            i = wanted[w]
+            key = extended(keys[i], ids[i - n + 1])
+            keys[i] = key
+            heads[w] = table[key & mask, 0]
+        for w in range(found):
+            i = wanted[w]
+            key = keys[i]
+            at = key & mask
+            head = heads[w]
+            while head != key and head != EMPTY:
+                at = (at + ONE) & mask
+                head = table[at, 0]
+            if head == key:
+                lengths[i] = n
+                logs[i] = numbers[at, 2]
+                backoffs[i, n - 1] = numbers[at, 3]
+    for i in range(size - 1, 0, -1):
+        for n in range(lengths[i], lengths[i - 1] + 1):
+            logs[i] += backoffs[i - 1, n - 1]
+    logs[0] = 0.0
+
+
+@kernel
+def add_logs(logs: F64, start: int, doc_ends: I64, sums: F64) -> None:
+    """Add to each document's sum the words of it that are here, one after the other.
+
+    logs: (n_words,), of words `start` on.  doc_ends: (n_docs,), where in all words each ends.
+    """
+    d = np.searchsorted(doc_ends, start, "right")
+    for i in range(logs.shape[0]):
+        while doc_ends[d] <= start + i:
+            d += 1
+        sums[d] += logs[i]
