@@ -20,8 +20,8 @@ from pipelines.job import Job, Outcome, Work
 from pipelines.mirrored import join_run
 from pipelines.read.parked import parking
 
-# whose output is, or decides, what a run writes; those that are no more than extras count where they
-# are installed at its beginning
+# whose output is, or decides, what a run writes; those that are extras count where they are
+# installed at its beginning
 LIBRARIES = (
     "tokenmill",
     "numpy",
@@ -32,8 +32,10 @@ LIBRARIES = (
     "xxhash",
     "pillow",
     "resiliparse",
+    "w3lib",
     "trafilatura",
     "py3langid",
+    "eldc",
     "fasttext-predict",
     "spacy",
     "kenlm",

@@ -19,13 +19,14 @@ from pipelines.images.options import Images
 from pipelines.images.stored import describe, features_of, in_dataset, with_bytes
 from pipelines.job import Done
 from pipelines.ledger import StageStats
+from pipelines.mix.buckets import Mixed
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import digest_of
 from pipelines.schema import OF_PAGES, REMOVED
 from pipelines.sidecar import open_arrow
 from pipelines.stage import removed_rows
 from pipelines.token_shards import splits
-from pipelines.token_span import TokenShard, TokenSpan, token_span
+from pipelines.token_span import Documents, TokenFile, TokenShard, TokenSpan, token_span
 
 
 class Layout(NamedTuple):
@@ -34,6 +35,7 @@ class Layout(NamedTuple):
     tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
     files: how many.  file_size: of the stream, that a file begins after the one before; a
     document belongs to the file in which it begins.
+    mixed: where the documents lie if they were mixed; the shards are buckets then.
     """
 
     split: str
@@ -42,9 +44,16 @@ class Layout(NamedTuple):
     size: int
     files: int
     file_size: int
+    mixed: Mixed | None = None
 
 
-def layout(job: PrepareJob, split: str, shards: Sequence[TokenShard], width: int) -> Layout:
+def layout(
+    job: PrepareJob,
+    split: str,
+    shards: Sequence[TokenShard],
+    width: int,
+    mixed: Mixed | None = None,
+) -> Layout:
     """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
     out = job.recipe.output
     tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
@@ -54,7 +63,7 @@ def layout(job: PrepareJob, split: str, shards: Sequence[TokenShard], width: int
     else:
         file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
         files = max(-(-(size // out.seq_len * out.seq_len) // file_size), 1)
-    return Layout(split, tuple(shards), tokens, size, files, file_size)
+    return Layout(split, tuple(shards), tokens, size, files, file_size, mixed)
 
 
 def file_name(number: int, files: int) -> str:
@@ -72,7 +81,7 @@ def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     start = number * plan.file_size
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     schema = _schema(job, plan)
-    span = token_span(_paths(job, plan), start, stop, last=stop == plan.size)
+    span = token_span(_held(job, plan), start, stop, last=stop == plan.size)
     count = 0
     with arrow_stream(path, schema) as writer:
         for columns in _rows(job, span, schema.names):
@@ -193,17 +202,21 @@ def _packed(
 ) -> StageStats:
     """The account of packing: the end of a split, shorter than a sequence, stays out.
 
-    A document that lies wholly in that end is removed for the reason `pack_tail`.
+    A document that lies wholly in that end is removed for the reason `pack_tail`; where it was
+    one of several copies, its receipt tells how many of them are in the dataset.
     """
     total = StageStats()
     for plan in plans:
         docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
         end = plan.tokens // seq_len * seq_len
-        tail = token_span(_paths(job, plan), end, plan.tokens, last=True).begun()
+        tail = token_span(_held(job, plan), end, plan.tokens, last=True).begun()
         lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
+        others = _others(tail)
         for batch in tail.to_batches():
             sizes = np.asarray(batch["text_bytes"])
-            gone = removed_rows("pack", batch, ["pack_tail"] * batch.num_rows, text_bytes=sizes)
+            reasons, details = ["pack_tail"] * batch.num_rows, others[: batch.num_rows]
+            others = others[batch.num_rows :]
+            gone = removed_rows("pack", batch, reasons, text_bytes=sizes, details=details)
             receipts(pa.Table.from_batches([gone]))
         total += StageStats(
             docs_in=docs,
@@ -216,11 +229,28 @@ def _packed(
     return total
 
 
-def _paths(job: PrepareJob, plan: Layout) -> list[tuple[Path, TokenShard]]:
-    return [(job.tokens(plan.split, shard.key), shard) for shard in plan.shards]
+def _others(tail: pa.Table) -> pa.Array:
+    """(n,) of documents that stay out, what is to be said of their copies that do not."""
+    if "copies" not in tail.column_names:
+        return pa.nulls(tail.num_rows, pa.string())
+    _, which, lost = np.unique(tail["doc_id"], return_inverse=True, return_counts=True)
+    told = zip(lost[which].tolist(), tail["copies"].to_pylist(), strict=True)
+    return pa.array(
+        [f"{of - n} of its {of} copies are in the dataset" if of > n else None for n, of in told],
+        pa.string(),
+    )
+
+
+def _held(job: PrepareJob, plan: Layout) -> list[tuple[Documents, TokenShard]]:
+    """The split's stream: its token shards in order."""
+    if plan.mixed is not None:
+        return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
+    return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
 
 
 def _id_type(job: PrepareJob, plan: Layout) -> pa.DataType:
+    if plan.mixed is not None:
+        return pa.from_numpy_dtype(job.recipe.engine().dtype)
     if not plan.shards:
         return pa.uint16()
     schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]

@@ -10,6 +10,16 @@ from pipelines import mirror
 from pipelines.store import open_input
 
 
+def split_folders(out: Path) -> dict[str, Path]:
+    """Where the files of each split lie: `dataset/` itself where there is one split."""
+    dataset = out / "dataset"
+    try:
+        names = json.loads(mirror.read_text(dataset / "dataset_dict.json"))["splits"]
+    except FileNotFoundError:
+        return {"train": dataset}
+    return {name: dataset / name for name in names}
+
+
 def first_rows(out: Path, limit: int) -> Iterator[tuple[str, pa.Table]]:
     """Of each split its name and its first rows; of files no more is read than that takes.
 
@@ -19,13 +29,7 @@ def first_rows(out: Path, limit: int) -> Iterator[tuple[str, pa.Table]]:
         FileNotFoundError: there is no dataset.
         InputError: a file of it is gone.
     """
-    dataset = out / "dataset"
-    try:
-        names = json.loads(mirror.read_text(dataset / "dataset_dict.json"))["splits"]
-        folders = {name: dataset / name for name in names}
-    except FileNotFoundError:
-        folders = {"train": dataset}
-    for split, folder in folders.items():
+    for split, folder in split_folders(out).items():
         state = json.loads(mirror.read_text(folder / "state.json"))
         files = [folder / found["filename"] for found in state["_data_files"]]
         yield split, _first(files, limit)

@@ -21,7 +21,10 @@ def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
         into sequences, or the document is not in its dataset.
     """
     files = sorted((out / "dataset").rglob("*.arrow"))
-    rows = [row for path in files for row in _rows(path, doc_id)]
+    by_id = {
+        row["doc_id"]: row for path in files for row in _rows(path, doc_id)
+    }  # copies are alike
+    rows = [by_id[number] for number in sorted(by_id)]
     if not rows:
         return None
     manifest = read_manifest(out) or {"identity": {"recipe": {}}}

@@ -42,8 +42,8 @@ class NearDedup(Config):
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
     words: Literal["unicode", "whitespace"] = "unicode"
-    num_perm: Annotated[int, Field(ge=1, le=4096)] = 112
-    bands: Annotated[int, Field(ge=1, le=256)] = 14
+    num_perm: Annotated[int, Field(ge=1, le=16384)] = 112
+    bands: Annotated[int, Field(ge=1, le=1024)] = 14
     rows: Annotated[int, Field(ge=1, le=256)] = 8
     threshold: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     verify: Annotated[float, Field(ge=0.0, le=1.0)] = 0.7

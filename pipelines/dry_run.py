@@ -7,18 +7,23 @@ from typing import Any
 
 from pipelines.earlier import remarks
 from pipelines.images.options import Images
+from pipelines.mix.planned import mixed_tokens, mixture_lines
 from pipelines.object_store_settings import is_remote
-from pipelines.passes import Pass, duplicate_finders, passes
+from pipelines.passes import Pass, duplicate_finders, passes, repeated_spans, repeats
 from pipelines.place import Place
 from pipelines.prepare import plan_run
 from pipelines.recipe import Recipe
+from pipelines.repeats.paragraphs import RepeatedParagraphs
 from pipelines.shard import Plan, SourceShard
+from pipelines.spans.size import scratch_bytes
 from pipelines.steps import step_name
 
 # Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4
 BYTES_PER_DOC = 1000  # web and documentation text: 2,000 to 10,000
 SCRATCH_BYTES_PER_DOC = 700  # digest 16, signature 448, band keys 112, edges and receipts
+BYTES_PER_UNIT = {"paragraph": 100, "line": 40}  # documentation: 170 and 48
+SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; some of them found
 FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not compress
 
 
@@ -38,6 +43,10 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "token shards": round(token_bytes),
         "dataset": round(token_bytes),
     }
+    if recipe.output.shuffle:
+        tokens = {shard: shard.bytes / TEXT_BYTES_PER_TOKEN for shard in plan.shards}
+        need["mixing"] = round(mixed_tokens(recipe, tokens) * engine.dtype.itemsize)
+        need["dataset"] = need["mixing"]
     if recipe.run.keep_index:
         need["index"] = round(sum(_sidecars(text, part) for part in parts[:-1]))
     if recipe.images is not None:
@@ -52,6 +61,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "text_bytes": text,
         **_of_images(recipe.images, plan.shards),
         **_of_earlier(recipe, plan),
+        **_of_mixture(recipe),
         "steps": [step_name(step) for step in recipe.steps],
         "passes": len(parts),
         "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
@@ -68,12 +78,26 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
 
 def _scratch(text: int, part: Pass) -> float:
     """Bytes between a pass and the next."""
-    return text * FILTERED_FRAC + _sidecars(text, part)
+    spans = repeated_spans(part.after)
+    of_spans = scratch_bytes(text, spans.ngrams()) if spans else 0
+    return text * FILTERED_FRAC + _sidecars(text, part) + _units(text, part) + of_spans
 
 
 def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
     return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
+
+
+def _units(text: int, part: Pass) -> float:
+    """Bytes of what is counted of paragraphs, or lines, behind a pass."""
+    step = repeats(part.after)
+    if not isinstance(step, RepeatedParagraphs):
+        return 0
+    return text * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[step.unit]
+
+
+def _of_mixture(recipe: Recipe) -> dict[str, Any]:
+    return {"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}
 
 
 def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.digest import first_occurrence, last_occurrence
+from dedup.digest import first_occurrence, last_occurrence, newest_occurrence
 from dedup.minhash import pair_similarity
 from dedup.partition import prefix_bits
 from pipelines.arrow_files import arrow_file
@@ -41,7 +41,8 @@ DUPLICATES = pa.schema(
 ROWS_AT_ONCE = 1 << 20
 EXACT_BYTES_PER_DOC = 12  # of a range: it and the one kept 8, the ones kept in order 4
 EXACT_BYTES_PER_ROW = 40  # of a part: row number 4, digest 16, first row 16, partition 4
-LAST_BYTES_PER_ROW = 32  # to go through them backwards: digest 16, first row 16
+# to go through them backwards: digest 16, first row 16; for dates, date 8, the newest 8, twice
+MORE_BYTES_PER_ROW = {"first": 0, "last": 32, "newest": 32}
 EXACT_BYTES_PER_LARGEST = 32  # digest 16, of a hash table at most 16
 KEPT_BYTES = 24  # of a duplicate of a group: it and the one kept 8, read and sorted 16 on the way
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
@@ -56,7 +57,7 @@ class Equality(NamedTuple):
     similarity: what the files say of equal documents.
     """
 
-    keep: Literal["first", "last"] = "first"
+    keep: Literal["first", "last", "newest"] = "first"
     similarity: float | None = 1.0
 
 
@@ -73,15 +74,10 @@ def find_equal(
     keys = Spilled(corpus, name, 0, number)
     at_once = corpus.at_once(1 << range_bits(corpus.n))
     left = corpus.memory_left(name, keys.n, EXACT_BYTES_PER_DOC, least=LEAST_BYTES, at_once=at_once)
-    occurrence = first_occurrence if keep == "first" else last_occurrence
-    per_row = EXACT_BYTES_PER_ROW + (LAST_BYTES_PER_ROW if keep == "last" else 0)
+    per_row = EXACT_BYTES_PER_ROW + MORE_BYTES_PER_ROW[keep]
     gone, n = np.empty(keys.n, np.uint64), 0
     for part in parts(keys, Room(left, per_row, EXACT_BYTES_PER_LARGEST)):
-        if part.all_equal:
-            kept = np.broadcast_to(part.rows[0 if keep == "first" else -1], len(part.rows))
-        else:
-            kept = part.rows[occurrence(part.keys, prefix_bits(keys.n))]
-        for found in _packed(part, kept, corpus.shards.earlier_rows):
+        for found in _packed(part, _kept(part, keys, keep), corpus.shards.earlier_rows):
             gone[n : n + len(found)] = found
             n += len(found)
     gone = gone[:n]
@@ -89,6 +85,30 @@ def find_equal(
     path = job.forest(pass_index, name, 0, number)
     write_pairs(path, FOREST, _unpacked(gone))
     return Done(files=[path], facts=cluster_facts(corpus, gone.astype(np.uint32)))
+
+
+def _kept(part: Part, keys: Spilled, keep: str) -> npt.NDArray[np.uint32]:
+    """(n,) of each row of a part the one kept of those that equal it."""
+    rows, bits = part.rows, prefix_bits(keys.n)
+    if part.all_equal:
+        only = _newest(rows, keys) if keep == "newest" else rows[0 if keep == "first" else -1]
+        return np.broadcast_to(only, len(rows))
+    if keep == "newest":
+        return rows[newest_occurrence(part.keys, keys.dates(rows), bits)]
+    occurrence = first_occurrence if keep == "first" else last_occurrence
+    return rows[occurrence(part.keys, bits)]
+
+
+def _newest(rows: npt.NDArray[np.uint32], keys: Spilled) -> np.uint32:
+    """The newest of many rows, of equal ones the last."""
+    newest, date = rows[-1], np.uint64(0)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[start : start + ROWS_AT_ONCE]
+        dates = keys.dates(some)
+        if dates.max() >= date:
+            date = dates.max()
+            newest = some[len(some) - 1 - dates[::-1].argmax()]
+    return np.uint32(newest)
 
 
 def write_duplicates(

@@ -26,6 +26,7 @@ from pipelines.recipe import Recipe
 from pipelines.repeats.steps import REPEATS, SAME
 from pipelines.schema import shard_and_row
 from pipelines.shard import EarlierRun
+from pipelines.spans.steps import RepeatedSpans
 from pipelines.steps import step_name, steps_of
 
 FIRST_REASONS = 3  # differences named in a refusal
@@ -49,10 +50,10 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
         other_steps = _before_keys(steps) != _before_keys(recipe.steps)
         made.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
     for step in recipe.steps if made else ():
-        if isinstance(step, SAME) and step.keep == "last":
+        if isinstance(step, SAME) and step.keep != "first":
             raise ConfigError(
-                f"{recipe.name}: {step.name} keeps the last of equal documents, and what earlier"
-                f" runs hold stays; give it keep: first"
+                f"{recipe.name}: {step.name} keeps the {step.keep} of equal documents, and what"
+                f" earlier runs hold stays; give it keep: first"
             )
     return tuple(made)
 
@@ -175,7 +176,8 @@ def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     counting = [
         step_name(step)
         for step in recipe.steps
-        if isinstance(step, REPEATS) or (isinstance(step, Decontaminate) and step.most_docs)
+        if isinstance(step, (*REPEATS, RepeatedSpans))
+        or (isinstance(step, Decontaminate) and step.most_docs)
     ]
     made = []
     if counting and against:

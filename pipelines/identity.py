@@ -11,11 +11,13 @@ from dedup import ngram_index
 from dedup.fold_tables import FOLD_VERSION
 from pipelines import mirror
 from pipelines.benchmark.files import files_of
+from pipelines.filters.language import Language
 from pipelines.manifest import open_run
 from pipelines.normalize import NORMALIZE_VERSION
 from pipelines.passes import decontamination
 from pipelines.prepare_job import PrepareJob
 from pipelines.recipe import Recipe
+from pipelines.repeats.steps import SameUrl
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.shard import Plan
 from pipelines.store import InputFile
@@ -42,8 +44,15 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
             "tokenizers": tokenizers.__version__,
             "pyarrow": pa.__version__,  # normalizes text
             **({} if recipe.html is None else recipe.html.versions()),
+            **_step_versions(recipe),
         },
     }
+
+
+def _step_versions(recipe: Recipe) -> dict[str, str]:
+    """Of libraries that steps make their verdicts and keys with."""
+    told = (step.versions() for step in recipe.steps if isinstance(step, Language | SameUrl))
+    return {name: version for versions in told for name, version in versions.items()}
 
 
 def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:

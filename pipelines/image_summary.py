@@ -9,12 +9,15 @@ import numpy as np
 
 from pipelines.images.image_measure import PER_DOUBLING, doublings
 from pipelines.receipt import Receipt
+from pipelines.repeats.count import merged_facts
+from pipelines.repeats.steps import REPEATS
 from sizing.spread import Z_95
 
 PERCENTILES = (5, 50, 95)
 DECODED_BYTES_PER_PIXEL = 3  # RGB, 8 bits, as trainers decode to
 TOTAL = "total"
 MOST_REPEATED = 10
+REPEAT_STEPS = frozenset(step.name for step in REPEATS)
 
 
 def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> 
         "ratio_bins": _summed([c["ratio_bins"] for c in counts]),
         "notes": notes_of(made),
         "sources_without": _sources_without(made),
-        "repeated": {r.step.partition("-")[0]: dict(r.facts) for r in made if _repeats(r)},
+        "repeated": _repeated(made),
     }
 
 
@@ -129,5 +132,11 @@ def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
 
 
-def _repeats(receipt: Receipt) -> bool:
-    return receipt.step.startswith(("repeated_images-", "repeated_paragraphs-", "near_images-"))
+def _repeated(receipts: Iterable[Receipt]) -> dict[str, dict[str, Any]]:
+    """By step what its works tell of units: how many there are, and those that are too frequent."""
+    told: dict[str, list[Mapping[str, Any]]] = {}
+    for receipt in receipts:
+        name = receipt.step.removeprefix("keys-").rpartition("-")[0]
+        if name in REPEAT_STEPS:
+            told.setdefault(name, []).append(receipt.facts)
+    return {name: merged_facts(facts) for name, facts in told.items()}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines import mirror
@@ -42,6 +43,7 @@ def index_phase(job: PrepareJob, finished: Finished) -> Phase:
         by_pass = [finished.of(f"pass-{p.index}") for p in passes(job.recipe.steps)]
         packing = job.recipe.output.seq_len is not None  # decides what stays out
         packed = [receipt.digest for receipt in finished.of("state") if packing]
+        packed += [receipt.digest for receipt in finished.of("mix")]  # and so does mixing
         read: dict[str, list[str]] = {receipt.key: [] for receipt in by_pass[-1]}
         for receipt in (r for receipts in by_pass for r in receipts if r.key in read):
             read[receipt.key].append(receipt.digest)
@@ -85,8 +87,12 @@ def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
     found = np.concatenate([np.empty(0, np.uint64), *ids])
     packing = job.out / "removed" / "packing.parquet"
     if job.recipe.output.seq_len is not None:  # the end of a split, shorter than a sequence
-        left = pq.read_table(mirror.present(packing), columns=["doc_id"])["doc_id"].to_numpy()
-        found = np.setdiff1d(found, left)
+        left = pq.read_table(mirror.present(packing), columns=["doc_id", "detail"])
+        whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
+        found = np.setdiff1d(found, whole["doc_id"].to_numpy())
+    if mirror.exists(job.sampled_out(key)):
+        left = pq.read_table(mirror.present(job.sampled_out(key)), columns=["doc_id"])
+        found = np.setdiff1d(found, left["doc_id"].to_numpy())
     return np.union1d(found, found & ~NUMBERS)
 
 

@@ -15,10 +15,12 @@ from dedup.minhash import signatures
 from pipelines.config import Config
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.images.edit import counts_of
-from pipelines.repeats.keys import image_set_keys, text_keys
+from pipelines.repeats.keys import image_set_keys, url_keys
 from pipelines.repeats.steps import SAME, SameImages, SameUrl
 from pipelines.schema import PLACEHOLDER
 from pipelines.sidecar import with_parameters
+
+DATE = "same_url_date"
 
 
 def key_parameters(steps: Sequence[Config]) -> dict[str, Any]:
@@ -38,7 +40,8 @@ def key_schema(steps: Sequence[Config]) -> pa.Schema:
     """Columns of a key sidecar: doc_id, and what each corpus-wide step needs.
 
     digest: 16 bytes as two uint64.  same_url, same_images: likewise, zeros for a document without
-    URL or images.  signature: num_perm uint32.  band_00, …: uint64, 0 for
+    URL or images.  same_url_date: uint64, greater the newer, 0 for a document without a date, where
+    the newest is kept.  signature: num_perm uint32.  band_00, …: uint64, 0 for
     a document without shingles.
     """
     fields = [pa.field("doc_id", pa.uint64())]
@@ -47,6 +50,8 @@ def key_schema(steps: Sequence[Config]) -> pa.Schema:
             fields.append(pa.field("digest", pa.list_(pa.uint64(), 2)))
         elif isinstance(step, SAME):
             fields.append(pa.field(step.name, pa.list_(pa.uint64(), 2)))
+            if is_dated(step):
+                fields.append(pa.field(DATE, pa.uint64()))
         elif isinstance(step, NearDedup):
             fields.append(pa.field("signature", pa.list_(pa.uint32(), step.num_perm)))
             fields += [pa.field(band_column(b), pa.uint64()) for b in range(step.lsh().bands)]
@@ -55,6 +60,11 @@ def key_schema(steps: Sequence[Config]) -> pa.Schema:
 
 def band_column(band: int) -> str:
     return f"band_{band:03d}"
+
+
+def is_dated(step: Config) -> bool:
+    """Whether of equal documents the newest is kept."""
+    return isinstance(step, SameUrl) and step.needs_dates
 
 
 def document_keys(
@@ -66,7 +76,9 @@ def document_keys(
         if isinstance(step, ExactDedup):
             columns.append(_fixed_size_list(_text_digests(documents, step)))
         elif isinstance(step, SameUrl):
-            columns.append(_fixed_size_list(text_keys(documents["url"])))
+            columns.append(_fixed_size_list(url_keys(documents["url"], step)))
+            if is_dated(step):
+                columns.append(pa.array(_date_order(documents["date"])))
         elif isinstance(step, SameImages):
             columns.append(_fixed_size_list(image_set_keys(documents, step.by)))
         elif isinstance(step, NearDedup):
@@ -77,6 +89,12 @@ def document_keys(
             columns.append(_fixed_size_list(signed))
             columns += [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
     return pa.record_batch(columns, schema=schema)
+
+
+def _date_order(dates: pa.Array) -> npt.NDArray[np.uint64]:
+    """(n_docs,) numbers in the order of dates (timestamps); 0 where there is none."""
+    since_1970 = np.asarray(dates.cast(pa.int64()).fill_null(np.iinfo(np.int64).min))
+    return since_1970.view(np.uint64) ^ np.uint64(1 << 63)
 
 
 def _text_digests(documents: pa.RecordBatch, step: ExactDedup) -> npt.NDArray[np.uint64]:

@@ -49,7 +49,8 @@ class Measurement:
 
     text_bytes: UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization.
     text_bytes_per_token: of tokens that stand for text.
-    stored_bytes: bytes of the dataset's files, format included; a source's share is by tokens.
+    stored_bytes: bytes of the dataset's files, format included; a source's share is by tokens. Of
+        a mixture, of what it would take without copies.
     *_se: standard error of the ratio over shards (linearised); None for fewer than two shards.
     shards: how many of them held documents.
     images: None in a run of text alone, whose JSON does not have it.
@@ -74,7 +75,7 @@ class Measurement:
         return made
 
 
-def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: int) -> dict[str, Measurement]:
+def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: float) -> dict[str, Measurement]:
     """Measurements by source, and of all of them under "total".
 
     Args:

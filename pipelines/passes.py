@@ -16,12 +16,13 @@ from pipelines.config import Config
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.repeats.steps import REPEATS, SAME, Repeats
+from pipelines.spans.steps import RepeatedSpans
 from pipelines.steps import step_name
 
 # steps that need something of all documents at once: those that keep one of equal documents, and
 # those that cut something out of documents
 DEDUP = (ExactDedup, NearDedup, *SAME)
-CUTTERS = (Decontaminate, *REPEATS)
+CUTTERS = (Decontaminate, RepeatedSpans, *REPEATS)
 CORPUS_WIDE = (*DEDUP, *CUTTERS)
 
 
@@ -70,6 +71,11 @@ def decontamination(steps: Sequence[Config]) -> Decontaminate | None:
 def repeats(steps: Sequence[Config]) -> Repeats | None:
     """The step among these that takes out what the corpus has too often; a pass has one at most."""
     return next((step for step in steps if isinstance(step, REPEATS)), None)
+
+
+def repeated_spans(steps: Sequence[Config]) -> RepeatedSpans | None:
+    """The step among these that takes out stretches of words; a recipe has one at most."""
+    return next((step for step in steps if isinstance(step, RepeatedSpans)), None)
 
 
 def duplicate_finders(steps: Sequence[Config]) -> tuple[Config, ...]:

@@ -10,14 +10,16 @@ from pipelines import mirror
 from pipelines.apart import check_apart
 from pipelines.atomic import sweep_partials
 from pipelines.benchmark.inside import inside
+from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.drive import Execute, Finished, drive
 from pipelines.earlier import check_other, earlier_runs
 from pipelines.errors import ConfigError
 from pipelines.finished import manifest, read_report
 from pipelines.identity import open_job
 from pipelines.images.stored import check_shards
+from pipelines.job import do
 from pipelines.kept_keys import index_wanting
-from pipelines.manifest import held, write_manifest
+from pipelines.manifest import held, read_manifest, write_manifest
 from pipelines.passes import decontamination
 from pipelines.place import Place
 from pipelines.plan import plan_inputs
@@ -25,7 +27,7 @@ from pipelines.prepare_job import INDEX, PrepareJob
 from pipelines.read.parked import parking
 from pipelines.recipe import Recipe
 from pipelines.report import write_report
-from pipelines.run import phases
+from pipelines.run import index_work, phases
 from pipelines.shard import Plan
 from pipelines.store import OutageError
 from pipelines.summary import summarize
@@ -39,6 +41,7 @@ KEPT = (
     "removed",
     "removed-images",
     "removed-paragraphs",
+    "removed-spans",
     "thumbnails",
     "overlaps",
     "pieces",
@@ -79,6 +82,8 @@ def prepare(
 def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     """Hold `out` for this recipe; what cannot be written there is told in one line.
 
+    Its benchmarks are read before anything is written.
+
     Raises:
         ConfigError: see `prepare`.
     """
@@ -86,7 +91,11 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     check_other(recipe, Path(out))
     run = recipe.run
     with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
+        step = decontamination(recipe.steps)
+        built = BenchmarkIndex.build(step) if step and read_manifest(folder) is None else None
         job = open_job(folder, recipe, plan)
+        if step is not None and built is not None:
+            do(job, index_work(job, step, built))
         with parking(job.identity):
             yield job
 

@@ -14,8 +14,14 @@ OUT/15-found/…         of the documents in 10-filtered that have n-grams of be
 OUT/16-ignored/…       n-grams that count for nothing, what of the benchmarks is in the corpus
 OUT/17-images/…        bytes of the images of 10-filtered, one behind the other
 OUT/18-units/…         sidecars with a row for each image, or paragraph: its keys
+OUT/18-unit-table/…    the shards of the corpus in order, and how many of these each has
+OUT/18-unit-keys/…     the keys again, by range: a file for each group of shards
+OUT/18-unit-counts/…   those that are too frequent, a file for each bucket and range of keys
 OUT/19-repeated/…      of those the ones that the corpus has too often
+OUT/18-spans/…         minimizers and n-grams of words by range, those that stand twice
+OUT/19-spans/…         runs of these in each shard
 OUT/90-tokens/…        ids by input shard
+OUT/91-mix/…           the same, of groups of shards, each copy in the bucket of its place
 OUT/dataset/           what training reads
 OUT/removed/…          a row for every document that left
 OUT/overlaps/…         a row for every span that repeats a benchmark item
@@ -24,6 +30,7 @@ OUT/index/…            keys of the documents in the dataset, for later runs to
 OUT/webdataset/…       what is left, as tars of samples
 OUT/removed-images/…   a row for every image that left a document
 OUT/removed-paragraphs/…  a row for every paragraph that the corpus has too often
+OUT/removed-spans/…    a row for every stretch of words that was taken out of a document
 OUT/thumbnails/…       some of the images kept and removed, small
 OUT/receipts/…         proof of each piece of work
 """
@@ -100,6 +107,15 @@ class PrepareJob(Job):
     def tokens(self, split: str, key: str) -> Path:
         return self.out / "90-tokens" / split / f"part-{key}.arrow"
 
+    def bucket_counts(self, split: str, group: int) -> Path:
+        return self.out / "91-mix" / split / f"counts-{group:05d}.arrow"
+
+    def buckets(self, split: str, group: int, block: int) -> Path:
+        return self.out / "91-mix" / split / f"group-{group:05d}-{block:05d}.arrow"
+
+    def sampled_out(self, key: str) -> Path:
+        return self.out / "removed" / f"part-{key}.mix.parquet"
+
     @property
     def index(self) -> Path:
         return self.out / "05-index"
@@ -119,8 +135,24 @@ class PrepareJob(Job):
     def repeated(self, pass_index: int, key: str) -> Path:
         return self.out / f"{pass_index + 1}9-repeated" / f"part-{key}.arrow"
 
+    def unit_table(self, pass_index: int) -> Path:
+        return self.out / f"{pass_index + 1}8-unit-table" / "shards.arrow"
+
+    def unit_keys(self, pass_index: int, group: int) -> Path:
+        return self.out / f"{pass_index + 1}8-unit-keys" / f"group-{group:05d}.arrow"
+
+    def unit_counts(self, pass_index: int, bucket: int, number: int) -> Path:
+        folder = self.out / f"{pass_index + 1}8-unit-counts"
+        return folder / f"bucket-{bucket:05d}-{number:05d}.arrow"
+
     def runs(self, pass_index: int) -> Path:
         return self.out / f"{pass_index + 1}9-repeated" / "runs.arrow"
+
+    def spans(self, pass_index: int, what: str, number: int) -> Path:
+        return self.out / f"{pass_index + 1}8-spans" / f"{what}-{number:05d}.arrow"
+
+    def span_runs(self, pass_index: int, key: str) -> Path:
+        return self.out / f"{pass_index + 1}9-spans" / f"part-{key}.arrow"
 
     def removed(self, pass_index: int, key: str) -> Path:
         return self.out / "removed" / f"part-{key}.{pass_index}.parquet"
@@ -130,6 +162,9 @@ class PrepareJob(Job):
 
     def removed_paragraphs(self, pass_index: int, key: str) -> Path:
         return self.out / "removed-paragraphs" / f"part-{key}.{pass_index}.parquet"
+
+    def removed_spans(self, pass_index: int, key: str) -> Path:
+        return self.out / "removed-spans" / f"part-{key}.{pass_index}.parquet"
 
     def thumbnails(self, pass_index: int, key: str) -> Path:
         return self.out / "thumbnails" / f"part-{key}.{pass_index}.parquet"

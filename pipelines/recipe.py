@@ -12,9 +12,11 @@ import pyarrow as pa
 import yaml
 from pydantic import (
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -22,12 +24,16 @@ from pipelines.config import Bytes, Config, FilePath, explain
 from pipelines.decontaminate import Decontaminate
 from pipelines.errors import ConfigError
 from pipelines.filters.c4 import C4
+from pipelines.filters.language import Language
 from pipelines.images.options import Images, Patches
 from pipelines.measure import TOTAL
+from pipelines.mix.options import Mix
+from pipelines.override import overridden
 from pipelines.read.limits import Limits
 from pipelines.run_options import RunOptions, Slurm
 from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from pipelines.shard import Input
+from pipelines.spans.steps import RepeatedSpans
 from pipelines.steps import Step, step_name
 from pipelines.tokenize import Engine, Tokenizer, load_engine
 from pipelines.web.options import Html
@@ -44,20 +50,33 @@ class Output(Config):
     seq_len: pack the documents into sequences of this many tokens; None keeps one row a document.
     shard_bytes: size of a dataset file, about.
     validation_frac: share of documents, chosen by their id, that becomes the validation split.
-    seed: of that choice.
+        It has each of them once, whatever the weights and epochs.
+    epochs: passes over the inputs that the dataset holds one behind the other, each in an order of
+        its own. Which documents of a source of fractional weight stand in it differs by epoch.
+    shuffle: put documents in an order by chance over the whole split; packed are they in it.
+    seed: of all that is left to chance.
     """
 
     dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
     seq_len: Annotated[int, Field(ge=1, le=2**30)] | None = None
     shard_bytes: Bytes = 512_000_000
     validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 1
+    shuffle: bool = False
     seed: int = 0
+
+    @model_serializer(mode="wrap")
+    def _as_before_there_were_mixtures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs without keep the identity they had."""
+        unsaid = {"epochs": 1, "shuffle": False}
+        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
 
 class Recipe(Config):
     """The whole job. What each step takes is said in its own class.
 
     html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
+    mix: shares of the training tokens by source, in place of weights of the inputs.
     against: run directories of finished runs, oldest first, that kept an index. What their datasets
         hold counts as standing before the inputs: it is found again in them, and not read again.
     """
@@ -70,6 +89,7 @@ class Recipe(Config):
     tokenizer: Tokenizer
     images: Images | None = None
     html: Html | None = None
+    mix: Mix | None = None
     output: Output = Output()
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
@@ -89,8 +109,11 @@ class Recipe(Config):
             cuts = isinstance(step, C4) or (
                 isinstance(step, Decontaminate) and step.action == "cut"
             )
+            cuts |= isinstance(step, RepeatedSpans) and step.action == "cut"
+            cuts |= isinstance(step, Language) and step.cuts_text
             if cuts:
-                way = "; take action: document" if isinstance(step, Decontaminate) else ""
+                other = isinstance(step, Decontaminate | RepeatedSpans)
+                way = "; take action: document" if other else ""
                 raise ValueError(
                     f"step {step_name(step)!r} cuts text, and images would lose their places in it;"
                     f" it cannot stand in a recipe with images{way}"
@@ -104,6 +127,16 @@ class Recipe(Config):
                 raise ValueError(
                     f"step {step_name(step)!r} is about images, and the recipe has no section"
                     " 'images'; add one, 'images: {}' will do"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_have_the_dates_they_need(self) -> "Recipe":
+        for step in self.steps if self.html is None else ():
+            if getattr(step, "needs_dates", False):
+                raise ValueError(
+                    f"step {step_name(step)!r} keeps the newest, and only documents of web archives"
+                    " have a date; add 'html: {}' where the inputs are such, or keep: last"
                 )
         return self
 
@@ -150,6 +183,28 @@ class Recipe(Config):
             )
         return output
 
+    @model_validator(mode="after")
+    def _what_is_mixed_is_shuffled(self) -> "Recipe":
+        weighed = [i for i, one in enumerate(self.inputs) if one.weight != 1.0]
+        if self.mix is not None:
+            self.mix.check(one.source_name for one in self.inputs)
+            if weighed:
+                raise ValueError(
+                    f"inputs.{weighed[0]}.weight and mix.shares both say how much of it; leave one"
+                    " of them out"
+                )
+        names = [f"inputs.{i}.weight" for i in weighed] + ["mix"] * (self.mix is not None)
+        names += ["output.epochs"] * (self.output.epochs > 1)
+        if names and not self.output.shuffle:
+            raise ValueError(
+                f"{names[0]}: a mixture has no order of its own; add output.shuffle: true"
+            )
+        if self.output.shuffle and self.images is not None:
+            raise ValueError(
+                "documents with images are not shuffled yet; leave out output.shuffle or 'images'"
+            )
+        return self
+
     @property
     def documents(self) -> pa.Schema:
         """What documents are, from reader to tokenizer."""
@@ -172,12 +227,14 @@ class Recipe(Config):
         Nor does where earlier runs lie: what they hold does, which is in the plan.
         """
         without = {"run", "against"}
-        without |= {name for name in ("images", "html") if getattr(self, name) is None}
+        without |= {name for name in ("images", "html", "mix") if getattr(self, name) is None}
         return self.model_dump(mode="json", exclude=without)
 
 
 def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:
     """Read a recipe file; `settings` ("output.seq_len": 2048) override what it says.
+
+    settings: see `overridden`.
 
     Raises:
         ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
@@ -194,7 +251,7 @@ def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a recipe is a mapping of settings, got {type(data).__name__}")
     for key, value in (settings or {}).items():
-        data = _with(data, key.split("."), value, path)
+        data = overridden(data, key, value, where=str(path))
     return make_recipe(data, where=str(path))
 
 
@@ -228,6 +285,7 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
 def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
     known["html"] = list(Html.model_fields)
+    known["mix"] = list(Mix.model_fields)
     known["images.tokens"] = list(Patches.model_fields)
     known["run.slurm"] = list(Slurm.model_fields)
     for part in ("tokenizer", "output", "limits", "run"):
@@ -237,13 +295,3 @@ def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     for i in range(len(inputs) if isinstance(inputs, list | tuple) else 0):
         known[f"inputs.{i}"] = list(Input.model_fields)
     return known
-
-
-def _with(data: dict[str, Any], keys: list[str], value: Any, path: Path) -> dict[str, Any]:
-    head, *rest = keys
-    if not rest:
-        return {**data, head: value}
-    inner = data.get(head) or {}
-    if not isinstance(inner, dict):
-        raise ConfigError(f"{path}: --set cannot reach into {head!r}: it is not a mapping")
-    return {**data, head: _with(inner, rest, value, path)}

@@ -15,6 +15,7 @@ from pipelines.atomic import write_json, write_text
 from pipelines.contamination.counted import warnings
 from pipelines.contamination.report_found import found_sections
 from pipelines.images.contact_sheet import contact_sheet
+from pipelines.mix.report import mixed_in_short, mixture_sections
 from pipelines.ratios import fixed, with_error
 from pipelines.report_against import against_blocks
 from pipelines.report_failures import failed_in_short, failure_blocks
@@ -38,7 +39,8 @@ LEFT = (
 )
 CORPUS_WIDE = (
     *("exact", "near", "same_url", "same_images"),
-    *("repeated_images", "near_images", "repeated_paragraphs", "decontaminate"),
+    *("repeated_images", "near_images", "repeated_paragraphs", "repeated_spans"),
+    "decontaminate",
 )
 
 
@@ -62,6 +64,7 @@ def sections(report: Report) -> list[Section]:
         _section("ledger", "Where documents and bytes went", _ledger(report)),
         _section("plots", "Plots", []),
         _section("measurement", "Measurement", _measurement(report)),
+        *mixture_sections(report),
         _section("images", "Images", image_blocks(report)),
         _section("duplicates", "Duplicates", _duplicates(report)),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
@@ -80,12 +83,13 @@ def _section(key: str, title: str, blocks: Iterable[str | Table]) -> Section:
 def headline(report: Report) -> str:
     """The run in one paragraph: in, out, tokens, bytes per token, dataset, failures."""
     inputs, rows, total = report["inputs"], report["ledger"], report["measurement"]["total"]
-    docs_in, docs_out = rows[0]["docs_in"], rows[-1]["docs_out"]
+    last = [row for row in rows if row["stage"] not in ("mix", "pack") or "mixture" not in report]
+    docs_in, docs_out = rows[0]["docs_in"], last[-1]["docs_out"]
     kept = f" ({100 * docs_out / docs_in:.1f} %)" if docs_in else ""
     sentences = [
         f"Of {count(docs_in, 'document')} in {count(inputs['files'], 'input file')}"
         f" ({format_bytes(inputs['bytes'])}, {count(inputs['shards'], 'shard')}),"
-        f" {docs_out:,} came out{kept}: {format_bytes(rows[-1]['bytes_out'])} of text,"
+        f" {docs_out:,} came out{kept}: {format_bytes(last[-1]['bytes_out'])} of text,"
         f" {count(total['tokens'], 'token')}."
     ]
     if total["text_bytes_per_token"] is None:
@@ -98,6 +102,8 @@ def headline(report: Report) -> str:
             f" dataset (± one standard error over {count(total['shards'], 'shard')})."
         )
     dataset = report["dataset"]
+    if "mixture" in report:
+        sentences.append(mixed_in_short(report))
     sentences.append(f"The dataset takes {format_bytes(dataset['bytes'])} in {dataset['path']}.")
     failed = sum(sum(row["failed"].values()) for row in rows)
     return " ".join([*sentences, failed_in_short(report, failed)])

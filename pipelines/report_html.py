@@ -96,7 +96,7 @@ def _documents_plot(report: Report) -> str:
 def _text_plot(report: Report) -> str:
     series = (Series("passed on", "main"), Series("removed or edited away", "gone"))
     stacks = [
-        Stack(row["stage"], (row["bytes_out"], row["bytes_removed"] + row["bytes_edited"]))
+        Stack(row["stage"], (row["bytes_out"], max(row["bytes_removed"] + row["bytes_edited"], 0)))
         for row in report["ledger"]
     ]
     drawn = charts.stacked("text", "Bytes of text by stage", TEXT, series, stacks)

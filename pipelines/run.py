@@ -1,8 +1,8 @@
 """The phases of preparing a corpus.
 
-index? ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ dataset files ─ dataset state
+index? ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ mix? ─ dataset files ─ dataset state
 
-What is corpus-wide: see `pipelines.spill_phases`.
+What is corpus-wide: see `pipelines.spill_phases`. Mixing: `pipelines.mix.phases`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ from pipelines.decontaminate import Decontaminate
 from pipelines.drive import Finished, Phases, do_phase
 from pipelines.job import Done, Phase, Work
 from pipelines.kept_keys import index_phase
+from pipelines.mix.phases import mix
 from pipelines.passes import Pass, decontamination, passes
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of, valid_receipt
@@ -67,23 +68,36 @@ def _index(job: PrepareJob, finished: Finished) -> Phases[str]:
     Before all else: what is wrong with a benchmark is told before hours of reading.
     """
     step = decontamination(job.recipe.steps)
-    work = Work(step="index", key="all", inputs=job.identity, call=index_benchmarks, args=(step,))
-    phase = Phase(name="index", works=(work,) if step else (), whole=True)
+    works = (index_work(job, step),) if step else ()
+    phase = Phase(name="index", works=works, whole=True)
     made = yield from do_phase(phase, finished)
     return digest_of(receipt.digest for receipt in made.values())
 
 
-def index_benchmarks(job: PrepareJob, step: Decontaminate) -> Done:
+def index_work(job: PrepareJob, step: Decontaminate, built: BenchmarkIndex | None = None) -> Work:
+    """The work of making the benchmarks ready.
+
+    built: their index, if there is one already, which is then only saved.
+    """
+    args = (step, built)
+    return Work(step="index", key="all", inputs=job.identity, call=index_benchmarks, args=args)
+
+
+def index_benchmarks(job: PrepareJob, step: Decontaminate, built: BenchmarkIndex | None) -> Done:
     """Read the benchmarks and index their n-grams."""
-    index = BenchmarkIndex.build(step)
+    index = built or BenchmarkIndex.build(step)
     return Done(files=index.save(job.index), facts={"benchmarks": list(index.benchmarks)})
 
 
 def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
     width = job.recipe.engine().dtype.itemsize
-    plans = tuple(layout(job, split, _token_shards(made, split), width) for split in splits(job))
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
+    if job.recipe.output.shuffle:
+        mixed = yield from mix(job, made, finished)
+        plans = tuple(layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
+    else:
+        plans = tuple(layout(job, s, _token_shards(made, s), width) for s in splits(job))
     works = tuple(
         Work(
             step="dataset",

@@ -26,6 +26,7 @@ from pipelines.store import InputFile
 
 ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
 Captions = Literal["join", "first", "longest"]
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
 OF_IMAGES = frozenset(
     {"images", "captions", "prefix", "sidecar"}
 )  # fields that no shard of text has
@@ -47,7 +48,8 @@ class Input(Config):
     images: name of the column with images: their bytes, structs of bytes and path as `datasets`
         has them, or URLs; or lists of those. None reads text alone.
     captions: what becomes of several captions of one image: joined as lines, or one of them.
-    weight: how often to repeat the source; only 1.0 so far.
+    weight: how often a document stands in an epoch of the dataset, on average: 0.25 keeps one in
+        four, chosen by id and `output.seed`; 2.5 has each twice, and every other one again.
     """
 
     path: FilePath
@@ -72,9 +74,11 @@ class Input(Config):
 
     @field_validator("weight")
     @classmethod
-    def _only_once(cls, weight: float) -> float:
-        if weight != 1.0:
-            raise ValueError("repeating or thinning a source is not supported yet; leave it at 1.0")
+    def _some_of_it(cls, weight: float) -> float:
+        if weight == 0:
+            raise ValueError("a weight of 0 takes nothing; leave the input out")
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
         return weight
 
     @model_serializer(mode="wrap")

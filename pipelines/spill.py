@@ -21,7 +21,7 @@ from pipelines.config import Config
 from pipelines.corpus import Corpus
 from pipelines.dedup_steps import NearDedup
 from pipelines.job import Done
-from pipelines.keys import band_column
+from pipelines.keys import DATE, band_column, is_dated
 from pipelines.parts import words
 from pipelines.prepare_job import PrepareJob
 from pipelines.repeats.steps import SAME
@@ -32,6 +32,7 @@ ROW_BYTES = 13  # of a group: row number 4, partition 4, a range of it 4 at most
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 AT_ONCE = 1 << 15  # rows at a time: what is made of them on the way then stays in the cache
 WORD_BITS = 64
+KEY_WORDS = 2  # of a digest, a URL, a set of images
 
 Bools = npt.NDArray[np.bool_]
 
@@ -41,6 +42,11 @@ def key_columns(step: Config) -> tuple[str, ...]:
     if isinstance(step, NearDedup):
         return tuple(band_column(band) for band in range(step.lsh().bands))
     return (step.name,) if isinstance(step, SAME) else ("digest",)
+
+
+def n_words_of(step: Config) -> int:
+    """64-bit words that are set down of a document: of its key, and its date if that decides."""
+    return 1 if isinstance(step, NearDedup) else KEY_WORDS + is_dated(step)
 
 
 def spill_keys(
@@ -53,7 +59,7 @@ def spill_keys(
     corpus = Corpus(job, pass_index, steps)
     step, rows, bits = corpus.step(name), corpus.rows(), range_bits(corpus.n)
     shards, of_group = corpus.group(group)
-    n_words = 1 if isinstance(step, NearDedup) else 2
+    n_words = n_words_of(step)
     per_row, at_once = ROW_BYTES + 8 * n_words, corpus.at_once(corpus.shards.n_groups)
     corpus.memory_left(name, len(of_group), per_row, least=LEAST_BYTES, at_once=at_once)
     there = ~corpus.gone_before(name, group)
@@ -61,8 +67,8 @@ def spill_keys(
     with arrow_file(path, schema) as writer:
         for column in key_columns(step):
             batches = rows.walk(shards.start, shards.stop)
-            keyed = _keyed(batches, column, there, n_words)
-            for of_range in _by_range(keyed, bits):
+            keyed = _keyed(batches, column, there, step)
+            for of_range in by_range(keyed, bits):
                 writer.write_batch(spilled_batch(of_range))
     return Done(files=[path])
 
@@ -93,10 +99,20 @@ class Spilled:
         if isinstance(corpus.step(name), NearDedup):
             self.shape = ()
 
+    def dates(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
+        """(n,) the dates of rows of this range, which ascend; of a step that sets them down."""
+        found = np.empty(len(rows), np.uint64)
+        for batch in self._batches():
+            here = values(batch, "row")
+            lo, hi = np.searchsorted(rows, here[:1]), np.searchsorted(rows, here[-1:], "right")
+            for at in (slice(*edges) for edges in zip(lo.tolist(), hi.tolist(), strict=True)):
+                found[at] = values(batch, "key")[np.searchsorted(here, rows[at]), KEY_WORDS]
+        return found
+
     def batches(self) -> Iterator[Keyed]:
         """Rows and keys in order, some at a time."""
         for batch in self._batches():
-            rows, keys = values(batch, "row"), words(values(batch, "key"))
+            rows, keys = values(batch, "row"), words(values(batch, "key"))[:, :KEY_WORDS]
             for at in range(0, len(rows), AT_ONCE):
                 yield Keyed(rows[at : at + AT_ONCE], keys[at : at + AT_ONCE])
 
@@ -107,21 +123,24 @@ class Spilled:
             yield open_batch(path, self._batch)
 
 
-def _keyed(batches: Iterable[Batch], column: str, there: Bools, n_words: int) -> Keyed:
+def _keyed(batches: Iterable[Batch], column: str, there: Bools, step: Config) -> Keyed:
     """The documents of a group that are there and have a key; only a digest may be of zeros."""
-    rows, keys = np.empty(len(there), np.uint32), np.empty((len(there), n_words), np.uint64)
+    rows = np.empty(len(there), np.uint32)
+    keys = np.empty((len(there), n_words_of(step)), np.uint64)
     at = n = 0
     for batch in batches:
         found = words(batch.values(column))
         keep = there[at : at + len(found)]
         here = np.flatnonzero(keep if column == "digest" else keep & found.any(axis=1))
         rows[n : n + len(here)] = here + batch.start
-        keys[n : n + len(here)] = found[here]
+        keys[n : n + len(here), : found.shape[1]] = found[here]
+        if is_dated(step):
+            keys[n : n + len(here), KEY_WORDS] = batch.values(DATE)[here]
         at, n = at + len(found), n + len(here)
     return Keyed(rows[:n], keys[:n])
 
 
-def _by_range(keyed: Keyed, bits: int) -> Iterator[Keyed]:
+def by_range(keyed: Keyed, bits: int) -> Iterator[Keyed]:
     """Cut into ranges, the bits that tell them turned to the end of the keys."""
     rows, keys = keyed
     if not bits:

@@ -2,7 +2,9 @@
 
     rows ─┬─ exact:  keys, a group a work ── equal, a range a work ─────────── kept, a group a work
           ├─ near:   keys ── bands, a range of a band a work ── forests ── … ── near ── kept
-          └─ counting images or paragraphs, n-grams that count for nothing: one work
+          ├─ counting images or paragraphs:  units ── keys, a group a work ── counts, a range of a
+          │                                  bucket a work ── found, a group a work
+          └─ near images, n-grams that count for nothing: one work
 
 No work is told of all shards: `rows` sets them down for the others. How many groups and ranges
 there are follows from the documents alone, so that every runner does the same works.
@@ -23,9 +25,13 @@ from pipelines.job import Done, Phase, Work
 from pipelines.passes import DEDUP, Pass
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt, digest_of
-from pipelines.repeats.count import find_repeats
+from pipelines.repeats.count import count_units, write_repeated
 from pipelines.repeats.near import find_near_images
-from pipelines.repeats.steps import NearImages, RepeatedImages, RepeatedParagraphs
+from pipelines.repeats.spilled_units import spill_units
+from pipelines.repeats.steps import Counted, NearImages
+from pipelines.repeats.unit_table import write_units
+from pipelines.spans.steps import RepeatedSpans
+from pipelines.spans.works import span_phases
 from pipelines.spill import spill_keys
 from pipelines.spill_rows import Size, write_rows
 from pipelines.steps import step_name
@@ -33,8 +39,6 @@ from pipelines.steps import step_name
 Args: TypeAlias = tuple[Any, ...]
 
 FINDERS: dict[type[Config], Callable[..., Done]] = {
-    RepeatedImages: find_repeats,
-    RepeatedParagraphs: find_repeats,
     NearImages: find_near_images,
     Decontaminate: find_ignored,
 }
@@ -59,6 +63,11 @@ def corpus_wide(
             yield from _near(chain, step, size)
         elif isinstance(step, DEDUP):
             yield from _equal(chain, name, size)
+        elif isinstance(step, RepeatedSpans):
+            for phase in span_phases([receipt.stats[-1][1].bytes_out for receipt in made]):
+                yield from chain.phase(*phase)
+        elif isinstance(step, Counted):
+            yield from _counted(chain, name)
         else:
             yield from chain.phase(name, name, FINDERS[type(step)], {"all": ()})
     return chain.inputs
@@ -122,6 +131,22 @@ def _near(chain: _Chain, step: NearDedup, size: Size) -> Phases[None]:
         yield from chain.phase("forests", "forests", join_forests, forests)
     yield from chain.phase("near", "near", join_forests, {"all": (len(counts) - 1, 0)})
     yield from chain.phase("near kept", "kept-near", write_duplicates, _groups("near", size.new))
+
+
+def _counted(chain: _Chain, name: str) -> Phases[None]:
+    """Images or paragraphs that stand too often."""
+    told = yield from chain.phase(f"{name} units", f"units-{name}", write_units, {"all": ()})
+    facts = told["all"].facts
+    groups = {f"group-{n:05d}": (n,) for n in range(facts["groups"])}
+    yield from chain.phase(f"{name} keys", f"keys-{name}", spill_units, groups)
+    counts = {
+        f"bucket-{bucket:05d}-{n:05d}": (bucket, n)
+        for bucket, ranges in enumerate(facts["ranges"])
+        for n in range(ranges)
+    }
+    yield from chain.phase(name, name, count_units, counts)
+    groups = {f"group-{n:05d}": (n,) for n in range(facts["shard_groups"])}
+    yield from chain.phase(f"{name} found", f"found-{name}", write_repeated, groups)
 
 
 def _groups(name: str, groups: Iterable[int]) -> dict[str, Args]:

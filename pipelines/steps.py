@@ -9,6 +9,7 @@ from pipelines.config import Config, explain
 from pipelines.decontaminate import Decontaminate
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.repeats.steps import REPEATS, SAME
+from pipelines.spans.steps import RepeatedSpans
 from pipelines.stages import STAGES
 
 STEPS: dict[str, type[Config]] = {
@@ -16,6 +17,7 @@ STEPS: dict[str, type[Config]] = {
     "exact": ExactDedup,
     "near": NearDedup,
     **{step.name: step for step in (*SAME, *REPEATS)},
+    "repeated_spans": RepeatedSpans,
     "decontaminate": Decontaminate,
 }
 

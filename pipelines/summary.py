@@ -22,6 +22,7 @@ from pipelines.image_summary import image_facts, image_summary, notes_of
 from pipelines.images.decode import decode_cost
 from pipelines.ledger import StageStats, check_chain
 from pipelines.measure import TOTAL, measure
+from pipelines.mix.summary import mixed_stats, mixture, tokens_once
 from pipelines.passes import decontamination, passes, stage_names
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
@@ -57,7 +58,9 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
-    measured = measure(_shard_facts(job, finished), stored)
+    mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
+    # what is measured are documents once: of what copies take as well, their part
+    measured = measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts)))
     report = {
         "report": REPORT_VERSION,
         "name": job.recipe.name,
@@ -66,6 +69,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
         **failures(plan, finished, "pass-0"),
         "measurement": {name: m.to_json() for name, m in measured.items()},
+        **mixed,
         "length_bins": _length_bins(finished),
         "duplicates": _duplicates(finished),
         "contamination": _contamination(job),
@@ -160,7 +164,7 @@ def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[
         if failed.docs:
             totals["read"] += StageStats(docs_in=failed.docs, failed={failed.cause: failed.docs})
     packed = [stats for r in finished.of("state") for stats in r.stats]
-    return [*totals.items(), *packed]
+    return [*totals.items(), *mixed_stats(finished), *packed]
 
 
 def _lost(before: StageStats) -> StageStats:

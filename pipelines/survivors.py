@@ -10,13 +10,15 @@ from pipelines.contamination.benchmark_index import BenchmarkIndex
 from pipelines.decontaminate import NAME
 from pipelines.duplicates import read_duplicates
 from pipelines.ignored import read_ignored
-from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
+from pipelines.passes import Pass, decontamination, duplicate_finders, repeated_spans, repeats
 from pipelines.prepare_job import PrepareJob
 from pipelines.repeats.apply import without_repeats
 from pipelines.repeats.found import read_found
 from pipelines.schema import REMOVED
 from pipelines.shard import SourceShard
 from pipelines.sidecar import open_arrow
+from pipelines.spans.apply import without_spans
+from pipelines.spans.found import read_found_runs
 from pipelines.stage import KEEP, StageResult, keep_where
 from pipelines.steps import step_name
 from pipelines.tally import Tally
@@ -65,7 +67,7 @@ def _cutting(
     """What cuts something out of one batch after the other, if a step before wants that."""
     step = repeats(part.before)
     if step is None:
-        return _cleaning(job, part, shard, tally)
+        return _cutting_spans(job, part, shard, tally)
     found = read_found(job.repeated(part.index - 1, shard.key))
 
     def take_out(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -73,6 +75,24 @@ def _cutting(
         tally.add(step.name, batch, made.result)
         tally.paragraphs(made.paragraphs)
         return made.result.kept
+
+    return take_out
+
+
+def _cutting_spans(
+    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
+) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """What takes repeated spans out of one batch after the other, if a step before wants that."""
+    step = repeated_spans(part.before)
+    if step is None:
+        return _cleaning(job, part, shard, tally)
+    found = read_found_runs(job.span_runs(part.index - 1, shard.key))
+
+    def take_out(batch: pa.RecordBatch) -> pa.RecordBatch:
+        taken = without_spans(step, batch, next(found))
+        tally.add(step.name, batch, taken.result)
+        tally.spans(taken.spans)
+        return taken.result.kept
 
     return take_out
 

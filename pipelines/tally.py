@@ -16,13 +16,14 @@ from pipelines.images.blobs import Blobs
 from pipelines.images.thumbnails import thumbnail_file
 from pipelines.job import Done
 from pipelines.ledger import ImageStats, StageStats
-from pipelines.passes import Pass, decontamination, repeats, stage_names
+from pipelines.passes import Pass, decontamination, repeated_spans, repeats, stage_names
 from pipelines.pieces import PIECE
 from pipelines.prepare_job import PrepareJob
 from pipelines.repeats.apply import PARAGRAPH
-from pipelines.repeats.steps import RepeatedParagraphs
+from pipelines.repeats.paragraphs import RepeatedParagraphs
 from pipelines.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from pipelines.shard import SourceShard
+from pipelines.spans.apply import SPAN
 from pipelines.stage import StageResult
 from pipelines.token_shards import TokenShards
 
@@ -64,6 +65,10 @@ class Tally:
             self.paths.append(job.removed_paragraphs(part.index, shard.key))
             self._paragraphs = files.enter_context(parquet_file(self.paths[-1], PARAGRAPH))
             self.facts["paragraphs"] = {"removed": 0, "bytes": 0}
+
+        if repeated_spans(part.before):
+            self.paths.append(job.removed_spans(part.index, shard.key))
+            self._spans = files.enter_context(parquet_file(self.paths[-1], SPAN))
 
     def add(self, name: str, before: pa.RecordBatch, result: StageResult) -> None:
         """What a stage did to the batch `before`."""
@@ -123,6 +128,11 @@ class Tally:
             self._paragraphs.write_batch(removed)
             self.facts["paragraphs"]["removed"] += removed.num_rows
             self.facts["paragraphs"]["bytes"] += pc.sum(removed["text_bytes"]).as_py()
+
+    def spans(self, removed: pa.RecordBatch) -> None:
+        """Write rows of schema SPAN."""
+        if removed.num_rows:
+            self._spans.write_batch(removed)
 
     def done(self) -> Done:
         if self.tokens is not None:

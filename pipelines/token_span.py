@@ -1,8 +1,9 @@
 """A span of a split's token stream: the mapped token shards that hold it, cut into rows."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,40 @@ class TokenShard(NamedTuple):
     size: int
 
 
+class Documents(Protocol):
+    """The documents of a token shard, in order, wherever they lie."""
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """(n_docs,) how much of the stream each document is."""
+
+    def rows(self, lo: int, hi: int) -> pa.Table:
+        """Documents [lo, hi), as the token shard has them."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """Those of a file, mapped for as long as a table of them lives."""
+
+    path: Path
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """See `Documents`; the column of that name where there is one, else tokens."""
+        batches, schema = open_arrow(self.path)
+        if "size" in schema.names:
+            found = [np.asarray(b["size"]) for b in batches]
+        else:
+            found = [np.asarray(b["input_ids"].value_lengths()) for b in batches]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def rows(self, lo: int, hi: int) -> pa.Table:
+        """See `Documents`."""
+        return pa.Table.from_batches(*open_arrow(self.path)).slice(lo, hi - lo)
+
+
 class Part(NamedTuple):
     """A token shard that touches a span, and the rows of the span's `firsts` that are its own."""
 
-    path: Path
+    documents: Documents
     key: str
     first: int
     end: int
@@ -45,7 +76,7 @@ class Part(NamedTuple):
 class TokenSpan(NamedTuple):
     """What of a split's stream lies in [start, stop), which counts as `TokenShard.size` does.
 
-    parts: the token shards that touch the span. They are mapped again for each batch, so that no
+    parts: the token shards that touch the span. Files are mapped again for each batch, so that no
         more of them stays in memory.
     firsts: (n_docs + 1,) int64, where in the split each document begins, and the last one ends.
     last: the span ends the split, and so owns empty documents at its end.
@@ -107,12 +138,12 @@ class TokenSpan(NamedTuple):
             ]
 
     def _rows(self, lo: int, hi: int) -> pa.Table:
-        """Documents [lo, hi) of the parts, mapped for as long as the table lives."""
-        pieces = []
-        for path, _, first, end in self.parts:
-            if first < hi and end > lo:
-                table = pa.Table.from_batches(*open_arrow(path))
-                pieces.append(table.slice(max(lo - first, 0), min(hi, end) - max(lo, first)))
+        """Documents [lo, hi) of the parts."""
+        pieces = [
+            documents.rows(max(lo - first, 0), min(hi, end) - first)
+            for documents, _, first, end in self.parts
+            if first < hi and end > lo
+        ]
         return pa.concat_tables(pieces) if pieces else NO_ROWS
 
     def _begun_rows(self) -> tuple[int, int]:
@@ -123,9 +154,9 @@ class TokenSpan(NamedTuple):
 
 
 def token_span(
-    shards: Sequence[tuple[Path, TokenShard]], start: int, stop: int, *, last: bool
+    shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int, *, last: bool
 ) -> TokenSpan:
-    """Map the token shards that hold [start, stop) of their split's stream.
+    """Find the token shards that hold [start, stop) of their split's stream.
 
     Args:
         shards: all token shards of the split, in order.
@@ -134,23 +165,15 @@ def token_span(
     parts: list[Part] = []
     firsts: list[npt.NDArray[np.int64]] = []
     at = rows = 0
-    for path, shard in shards:
+    for documents, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >
         if shard.docs and at <= stop and at + shard.size >= start:
-            ends = at + np.cumsum(np.concatenate(_sizes(path)), dtype=np.int64)
+            ends = at + np.cumsum(documents.sizes(), dtype=np.int64)
             firsts += [np.array([at]), ends[:-1]]
-            parts.append(Part(path, shard.key, rows, rows + shard.docs))
+            parts.append(Part(documents, shard.key, rows, rows + shard.docs))
             rows += shard.docs
             end = int(ends[-1])
         at += shard.size
     if not parts:
         return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
     return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)
-
-
-def _sizes(path: Path) -> list[npt.NDArray[np.integer]]:
-    """Of each batch, how much of the stream its documents are."""
-    batches, schema = open_arrow(path)
-    if "size" in schema.names:
-        return [np.asarray(b["size"]) for b in batches]
-    return [np.asarray(b["input_ids"].value_lengths()) for b in batches]

@@ -244,7 +244,8 @@ def read_corpus(data: Any, *, where: str) -> CorpusMeasurement:
 def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
     """The measurement of a run, put together from the parts of its report."""
     try:
-        total = report["measurement"]["total"]
+        # where documents were mixed, what they are with their copies: that is what is trained on
+        total = report["measurement"]["total"] | report.get("mixture", {}).get("total", {})
         if not total["tokens"]:  # then there is no ratio either, which is no mistake of the report
             raise PlanError(f"{where}: the run produced no tokens; nothing to size")
         data = {

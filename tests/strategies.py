@@ -24,14 +24,14 @@ def text_columns(draw, docs=documents, max_docs=8):
     return column.slice(start, draw(st.integers(0, len(made) - start)))
 
 
-def document_batch(texts, ordinal=0):
+def document_batch(texts, ordinal=0, urls=None):
     """A batch of schema DOCUMENT; ids "0", "1", …"""
     n = len(texts)
     return pa.record_batch(
         [
             pa.array(doc_ids(ordinal, 0, n)),
             pa.array([str(i) for i in range(n)]),
-            pa.nulls(n, pa.string()),
+            pa.nulls(n, pa.string()) if urls is None else pa.array(urls, pa.string()),
             pa.array(list(texts), pa.large_string()),
         ],
         schema=DOCUMENT,

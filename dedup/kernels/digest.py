@@ -1,4 +1,4 @@
-"""The first row of each digest, by open addressing."""
+"""The first row of each digest, by open addressing; and the newest."""
 
 import numpy as np
 
@@ -42,3 +42,14 @@ def first_occurrence(
                     out[rows[start + j]] = rows[start + other]
                     break
                 slot = (slot + ONE) & mask
+
+
+@kernel
+def newest(first: I64, dates: U64, out: I64) -> None:
+    """Set `out[first[i]]` to the row of the greatest date that has this first; of equals the last.
+
+    first: (n,) as above.  dates: (n,).  out: (n,), filled with the rows' numbers by the caller.
+    """
+    for i in range(first.shape[0]):
+        if dates[i] >= dates[out[first[i]]]:
+            out[first[i]] = i

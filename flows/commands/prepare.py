@@ -9,6 +9,7 @@ from flows.cli import OK
 from flows.contamination_tables import benchmarks_table
 from flows.image_tables import image_tables
 from flows.measure_tables import show_compared
+from flows.mixture_table import mixture_tables
 from flows.progress import watching
 from flows.server import embedded_server
 from flows.settings import run_settings, setting
@@ -20,6 +21,7 @@ from pipelines.estimating.compare import compare, find_estimate, load_estimate
 from pipelines.estimating.run import n_cores
 from pipelines.manifest import read_manifest
 from pipelines.mirrored import viewed
+from pipelines.mix.report import mixed_in_short
 from pipelines.object_store_settings import is_remote
 from pipelines.place import Place, below, place
 from pipelines.recipe import Recipe, find_recipe
@@ -98,6 +100,7 @@ def show_report(report: dict[str, Any], out: Place) -> None:
     """Print what a run did, in the order a reader asks."""
     show = console()
     cut = any(row["docs_created"] for row in report["ledger"])
+    how = "by cutting" if "mixture" not in report else "by cutting or repeating"
     rows = [
         (
             row["stage"],
@@ -110,16 +113,16 @@ def show_report(report: dict[str, Any], out: Place) -> None:
         )
         for row in report["ledger"]
     ]
-    created = [">made by cutting"] if cut else []
+    created = [f">made {how}"] if cut else []
     columns = ("stage", ">docs in", *created, ">removed", ">failed", ">docs out", ">text out")
     show.print(table(f"{report['name']}: where the documents went", columns, rows))
     reasons = removed_by_reason(report["ledger"])
     if reasons:
         show.print()
         show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
-    for images in image_tables(report):
+    for further in (*mixture_tables(report), *image_tables(report)):
         show.print()
-        show.print(images)
+        show.print(further)
     show.print()
     for line in headline(report):
         show.print(line)
@@ -152,6 +155,8 @@ def headline(report: dict[str, Any]) -> list[str]:
     """The figures that matter first, in sentences."""
     total = report["measurement"]["total"]
     lines = [f"{total['docs']:,} documents, {total['tokens']:,} tokens"]
+    if "mixture" in report:
+        lines.append(mixed_in_short(report))
     if total["text_bytes_per_token"] is not None:
         lines.append(f"text bytes per token    {_with_error(total, 'text_bytes_per_token')}")
         lines.append(f"stored bytes per token  {_with_error(total, 'stored_bytes_per_token')}")
@@ -188,6 +193,8 @@ def show_plan(planned: dict[str, Any]) -> None:
     show.print(f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all")
     show.print(f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}")
     show.print(f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}")
+    for line in planned.get("mixture", ()):
+        show.print(printable(f"mixture  {line}"))
     for earlier in planned.get("against", {}).get("runs", ()):
         index = format_bytes(earlier["index_bytes"])
         show.print(f"against  {earlier['path']}, {earlier['docs']:,} documents, index {index}")

@@ -24,6 +24,7 @@ ROUNDING = 1e-9  # of a figure that is exact
 # Of 3 MB in seven files they were 0.25 %, of files of 512 MB they are nothing.
 FILES_FRAC = 0.005
 FILES = ("stored ", "disk ")  # how figures of such bytes begin
+NOT_MIXED = ("stored in dataset", "files in dataset", "disk after")  # of documents once
 LEAST_WALL_S = 60.0  # what is over sooner is mostly starting up
 
 
@@ -91,6 +92,8 @@ def compare(
         where the estimate is for as many cores, and the run took a minute.
     """
     actual = {name: float(value) for name, value in _actual(report) if value is not None}
+    if "mixture" in report:
+        actual = {n: v for n, v in actual.items() if not n.startswith(NOT_MIXED)}
     if workers is not None and workers == estimate.cores:
         seconds = report.get("seconds") or 0.0
         actual |= {"wall hours": seconds / HOUR_S} if seconds >= LEAST_WALL_S else {}

@@ -252,7 +252,8 @@ def _equal(rows: Rows, drawn: I64, step: Config, units: I64) -> dict[str, I64]:
     made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "alike", "units")}
     made["first"] = drawn.copy()
     known = has_key(rows.take(step.name, drawn)) if len(drawn) else np.zeros(0, np.bool_)
-    told = equal_keys(rows, drawn[known], units, column=step.name, keep=step.keep)
+    keep = "first" if step.keep == "first" else "last"  # what is newest is not looked for
+    told = equal_keys(rows, drawn[known], units, column=step.name, keep=keep)
     for name, values in zip(("copies", "first", "units"), told, strict=True):
         made[name][known] = values
     return {**made, "alike": made["copies"]}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pipelines.estimating.copies import Probed
 from pipelines.estimating.job import MeasureJob
-from pipelines.repeats.steps import SAME
+from pipelines.repeats.steps import SAME, SameUrl
 from pipelines.steps import step_name
 
 
@@ -16,6 +16,11 @@ def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> 
         yield (
             f"{names} are counted each by itself, over documents as they come to the first: of two"
             " that find copies of a document, the one that finds more is believed"
+        )
+    if any(isinstance(step, SameUrl) and step.needs_dates for step in job.dedup):
+        yield (
+            f"{SameUrl.name} keeps the newest of equal documents, whose place among them was taken"
+            " for that of the last in input order"
         )
     step = job.repeated_images
     if step is None or probed is None:

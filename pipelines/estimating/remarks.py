@@ -10,7 +10,9 @@ from pipelines.estimating.image_remarks import image_remarks
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.left import Left
 from pipelines.estimating.sample import Sample, bytes_of
-from pipelines.repeats.steps import NearImages, RepeatedParagraphs
+from pipelines.repeats.paragraphs import RepeatedParagraphs
+from pipelines.repeats.steps import NearImages
+from pipelines.spans.steps import RepeatedSpans
 from pipelines.steps import step_name
 from sizing.corpus import UniqueBy
 from sizing.units import format_bytes, format_quantity
@@ -57,8 +59,14 @@ def remarks(
             " tokenmill contamination says how many hold benchmark items"
         )
     for step in job.recipe.steps:
-        if isinstance(step, NearImages | RepeatedParagraphs):
+        if isinstance(step, NearImages | RepeatedParagraphs | RepeatedSpans):
             yield f"{step.name} is not predicted: documents are taken to leave it as they came"
+    if job.recipe.output.shuffle:
+        yield (
+            "the mixture is not predicted: tokens, documents and bytes are those of each document"
+            " once, without what weights, shares and epochs leave out or repeat, and without"
+            " 91-mix; the dry run tells what they ask for"
+        )
     yield from image_remarks(job, probed, is_whole=bool(sample.read.all()))
     n_open = int((~probed.last.whole).sum()) if probed and not job.repeated_images else 0
     if n_open:

@@ -19,7 +19,7 @@ from pipelines.estimate.drawn import Drawn, exact
 from pipelines.estimating.blocks import between, blocks_of
 from pipelines.estimating.job import MeasureJob
 from pipelines.estimating.spilled import of_step
-from pipelines.keys import key_schema
+from pipelines.keys import is_dated, key_schema
 from pipelines.passes import Pass, duplicate_finders, passes
 from pipelines.shard import Plan
 from pipelines.steps import step_name
@@ -134,7 +134,7 @@ def key_bytes(finders: Sequence[Config]) -> float:
         if isinstance(step, NearDedup):
             made += step.num_perm * SIGNED_BYTES + step.lsh().bands * HASH_BYTES
         else:
-            made += DIGEST_BYTES
+            made += DIGEST_BYTES + is_dated(step) * HASH_BYTES
     return made
 
 

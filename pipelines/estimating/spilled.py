@@ -18,7 +18,7 @@ from pipelines.estimating.blocks import between
 from pipelines.estimating.job import MeasureJob
 from pipelines.forest import FAN_IN, FOREST, PAIRS_AT_ONCE, TOUCHED_BYTES
 from pipelines.spill import ROW_BYTES as SPILL_BYTES
-from pipelines.spill import Keyed, key_columns, spilled_batch
+from pipelines.spill import Keyed, key_columns, n_words_of, spilled_batch
 from pipelines.spill_rows import GROUP_ROWS, RANGE_ROWS
 
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 8
@@ -32,7 +32,7 @@ def of_step(step: Config, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
 
     docs, left: before and behind the step.
     """
-    columns, n_words = len(key_columns(step)), _words(step)
+    columns, n_words = len(key_columns(step)), n_words_of(step)
     keys = np.zeros((UNPADDED_ROWS, n_words), np.uint64)
     head, batch = _head_bytes(spilled_batch(Keyed(keys[:, 0].astype(np.uint32), keys)))
     row = NUMBER_BYTES + WORD_BYTES * n_words
@@ -70,7 +70,7 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
 
 def _needed(step: Config, n: Counts, cores: int) -> Counts:
     groups, ranges = _groups(n), _ranges(n)
-    per_row = SPILL_BYTES + WORD_BYTES * _words(step)
+    per_row = SPILL_BYTES + WORD_BYTES * n_words_of(step)
     spill = np.minimum(cores, groups) * np.minimum(n, GROUP_ROWS) * per_row
     if isinstance(step, NearDedup):
         works = np.minimum(cores, step.lsh().bands * ranges)
@@ -98,10 +98,6 @@ def _forests(n_edges: Counts) -> Counts:
         files = np.where(files > 1, np.ceil(files / FAN_IN), 0.0)
         total = total + files
     return total
-
-
-def _words(step: Config) -> int:
-    return 1 if isinstance(step, NearDedup) else 2
 
 
 def _head_bytes(example: pa.RecordBatch) -> tuple[int, int]:

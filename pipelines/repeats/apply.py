@@ -15,8 +15,9 @@ from dedup.arrow_text import text_buffers
 from pipelines.filters.rules import Rule
 from pipelines.images.edit import counts_of, drop_images, owners_of, removed_images
 from pipelines.images.result import edited_where
-from pipelines.repeats.keys import BREAK, split_paragraphs
-from pipelines.repeats.steps import NearImages, RepeatedImages, RepeatedParagraphs, Repeats
+from pipelines.repeats.paragraph_keys import split_units
+from pipelines.repeats.paragraphs import RepeatedParagraphs
+from pipelines.repeats.steps import NearImages, RepeatedImages, Repeats
 from pipelines.schema import SCHEMA_VERSION
 from pipelines.stage import StageResult
 
@@ -27,12 +28,13 @@ PARAGRAPH = pa.schema(
     [
         pa.field("doc_id", pa.uint64(), nullable=False),
         pa.field("id", pa.string(), nullable=False),  # of the document
-        # place among the paragraphs of the text as it came to the step, from 0
+        # place among the paragraphs, or lines, of the text as it came to the step, from 0
         pa.field("number", pa.int32(), nullable=False),
         pa.field("text_bytes", pa.int64(), nullable=False),
-        # times that its domain, or the corpus, has it
+        # times that its domain, the corpus, … has it, or documents that do; of a later copy that
+        # leaves its document by `count: documents`: times that this has it
         pa.field("count", pa.uint32(), nullable=False),
-        # the first of them, which stays by `keep: first`
+        # the first of them, which stays by `keep: first`, and in its document
         pa.field("of_doc_id", pa.uint64(), nullable=False),
         pa.field("of_number", pa.int32(), nullable=False),
     ],
@@ -86,13 +88,13 @@ def without_images(
 def without_paragraphs(
     step: RepeatedParagraphs, documents: pa.RecordBatch, found: pa.RecordBatch
 ) -> Cut:
-    """Take out the paragraphs found; the value of a document that goes is how many it lost.
+    """Take out the paragraphs, or lines, found; a document that goes has as value how many.
 
     found: schema FOUND, of these documents alone.
     """
     of = _rows(documents, found)
     touched, which = np.unique(of, return_inverse=True)
-    paragraphs = split_paragraphs(documents["text"].take(pa.array(touched)))
+    paragraphs = split_units(documents["text"].take(pa.array(touched)), step)
     starts = np.cumsum(np.append(0, np.asarray(paragraphs.value_lengths()))).astype(np.int64)
     places = starts[which] + _numbers(found)
     flat = paragraphs.flatten()
@@ -100,11 +102,13 @@ def without_paragraphs(
     keep[places] = False
     kept_before = np.concatenate(([0], np.cumsum(keep)))[starts]
     kept = pa.ListArray.from_arrays(pa.array(kept_before, pa.int32()), flat.filter(pa.array(keep)))
-    left = pc.binary_join(kept, pa.scalar(BREAK, flat.type))
+    left = pc.binary_join(kept, pa.scalar(step.separator, flat.type))
     edited = _with_text(documents, touched, left) if len(touched) else documents
     lost = np.bincount(of, minlength=documents.num_rows)
     rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
     result = edited_where(step.name, documents, edited, [rule], None)
+    if len(places):
+        result = result._replace(notes={f"{step.unit}s_taken_out": len(places)})
     sizes = text_buffers(flat).lengths[places]
     return Cut(result, _receipts(documents, found, pa.array(of), pa.array(sizes)))
 

@@ -13,12 +13,11 @@ import xxhash
 
 from dedup.digest import digests, span_digests
 from pipelines.images.edit import counts_of, owners_of
-from pipelines.repeats.steps import ImageKey
-from pipelines.schema import PLACEHOLDER
+from pipelines.repeats.steps import ImageKey, SameUrl
+from pipelines.urls import normalized
 
 Keys = npt.NDArray[np.uint64]  # (n, 2)
 KEY_BYTES = 16
-BREAK = "\n\n"
 
 
 def has_key(keys: Keys) -> npt.NDArray[np.bool_]:
@@ -32,6 +31,11 @@ def text_keys(texts: pa.Array) -> Keys:
     keys = digests(filled, "xxh3").copy()
     keys[np.asarray(pc.equal(filled, ""))] = 0
     return keys
+
+
+def url_keys(urls: pa.Array, step: SameUrl) -> Keys:
+    """(n, 2) xxh3 of URLs as the step compares them; no key for null and the empty one."""
+    return text_keys(urls if step.url == "exact" else normalized(urls, step.drop_parameters))
 
 
 def image_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
@@ -63,26 +67,6 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     made[counts_of(documents) == 0] = 0
     made[owners[~has_key(keys)]] = 0
     return made
-
-
-def split_paragraphs(text: pa.Array) -> pa.Array:
-    """(n_docs,) lists of what stands between blank lines, as `str.split` has it."""
-    return pc.split_pattern(text, pattern=BREAK)
-
-
-def paragraph_keys(documents: pa.RecordBatch, paragraphs: pa.Array, *, of_domain: bool) -> Keys:
-    """(n_paragraphs, 2) of `split_paragraphs`' lists.
-
-    No key for empty paragraphs and those in which images stand; `of_domain`, for those of
-    documents without a host neither, and equal paragraphs of two hosts have two keys.
-    """
-    flat = paragraphs.flatten()
-    keys = text_keys(flat)
-    keys[np.asarray(pc.match_substring(flat, PLACEHOLDER))] = 0
-    if not of_domain:
-        return keys
-    salts = np.repeat(host_keys(documents["url"]), np.asarray(paragraphs.value_lengths()), axis=0)
-    return np.where((has_key(keys) & has_key(salts))[:, None], keys ^ salts, np.uint64(0))
 
 
 def host_keys(urls: pa.Array) -> Keys:

@@ -9,7 +9,7 @@ from pipelines.config import Config
 from pipelines.corpus import Corpus
 from pipelines.job import Done
 from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.found import RUN, Runs, run_of, write_found
+from pipelines.repeats.found import RUN, Runs, run_of, write_shard
 from pipelines.repeats.keys import has_key
 from pipelines.repeats.steps import NearImages
 from pipelines.repeats.units import gone_before, unit_name, unit_rows
@@ -36,7 +36,13 @@ def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]
             at = leaving[start : start + AT_ONCE]
             bits = np.bitwise_count(hashes[at] ^ hashes[first[at]])
             writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
-    files = write_found(corpus, rows, Runs(path))
+    files, runs = [], Runs([path])
+    for shard, key in enumerate(corpus.shard_keys()):
+        first, end = rows.starts[shard : shard + 2].tolist()
+        found = runs.between(first, end)
+        files.append(job.repeated(pass_index, key))
+        local = found._replace(rows=found.rows - np.uint32(first))
+        write_shard(files[-1], rows.shard(shard), local)
     path.unlink()
     n = rows.n - (0 if gone is None else int(gone.sum()))
     facts = {"images": n, "without_hash": n - len(hashes), "near": len(leaving)}

@@ -1,39 +1,90 @@
 """The steps that count images and paragraphs over the whole corpus, or compare by them: settings.
 
 same_url, same_images                  of equal documents one is kept, as `exact` does
-repeated_images, repeated_paragraphs   parts of documents are taken out, documents stay
+repeated_images, repeated_paragraphs   parts of documents are taken out, documents stay; the
+                                       latter is in `pipelines.repeats.paragraphs`
 """
 
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from dedup.images import MOST_DISTANCE
 from pipelines.config import Config
+from pipelines.repeats.paragraphs import RepeatedParagraphs
+from pipelines.urls import LIBRARY, TRACKING
 
 ImageKey = Literal["url", "md5"]
 MostTimes = Annotated[int, Field(ge=1)]
 
 
 class SameUrl(Config):
-    """Keep one of all documents with the same URL, letter by letter.
+    """Keep one of all documents with the same URL.
 
-    keep: the last in input order, or the first. The last is the newest where the inputs, and the
-        files of each in order of their paths, are listed oldest first, as crawls are named.
+    keep: the last in input order, or the first, or the newest by date of the crawl, whatever the
+        order of the inputs: of equal dates the last, and any that has a date before those without.
+        The last is the newest where the inputs, and the files of each in order of their paths, are
+        listed oldest first, as crawls are named.
+    url: "exact" are URLs equal letter by letter; "normalized", in the form that `pipelines.urls`
+        has for them, by w3lib (`pip install tokenmill[web]`).
+    drop_parameters: of normalized URLs, those that count for nothing: names, whatever their case;
+        "*" at the end of one is any end.
 
     A document without a URL equals no other.
 
-    Source: OBELICS, arXiv:2306.16527, which keeps the greatest `warc_filename` (08_01).
+    Source: OBELICS, arXiv:2306.16527, which keeps the greatest `warc_filename` (08_01), letter by
+    letter.
     """
 
     name: ClassVar[str] = "same_url"
 
-    keep: Literal["first", "last"] = "last"
+    keep: Literal["first", "last", "newest"] = "last"
+    url: Literal["exact", "normalized"] = "exact"
+    drop_parameters: tuple[str, ...] = TRACKING
+
+    @model_validator(mode="after")
+    def _library_is_there(self) -> "SameUrl":
+        if self.url == "normalized" and find_spec(LIBRARY) is None:
+            raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[web]'")
+        return self
+
+    @model_validator(mode="after")
+    def _parameters_of_normalized_urls(self) -> "SameUrl":
+        if self.url == "exact" and "drop_parameters" in self.model_fields_set:
+            raise ValueError("drop_parameters are those of url: normalized; add it")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before_urls_were_normalized(
+        self, dump: SerializerFunctionWrapHandler
+    ) -> dict[str, Any]:
+        """Leave out what says nothing: runs keep the identity they had."""
+        unsaid = {"url", "drop_parameters"} if self.url == "exact" else set()
+        return {name: value for name, value in dump(self).items() if name not in unsaid}
+
+    @property
+    def needs_dates(self) -> bool:
+        """Whether documents must have a column `date`."""
+        return self.keep == "newest"
 
     def parameters(self) -> dict[str, Any]:
         """What decides the content of its column of keys."""
-        return {}
+        if self.url == "exact":
+            return {}
+        dropped = sorted(set(map(str.lower, self.drop_parameters)))
+        return {"url": self.url, "drop_parameters": dropped, **self.versions()}
+
+    def versions(self) -> dict[str, str]:
+        """Of the library that decides how URLs are compared."""
+        return {} if self.url == "exact" else {LIBRARY: version(LIBRARY)}
 
 
 class SameImages(Config):
@@ -139,35 +190,6 @@ class NearImages(Config):
     def parameters(self) -> dict[str, Any]:
         """What decides the content of its sidecar."""
         return {"hash": self.hash}
-
-
-class RepeatedParagraphs(Config):
-    r"""Take out paragraphs that a site, or the corpus, has too often.
-
-    A paragraph is what stands between "\n\n"; empty ones, and those in which images stand, never
-    count. Documents left without text and images are removed ("no_text_left").
-
-    within: counted for each host of the documents' URLs, port included, or over the whole corpus.
-        A document without a host keeps its paragraphs, and they count for none.
-    more_than, keep: as in `RepeatedImages`.
-
-    Source: OBELICS (09_04 to 09_06), which counts empty paragraphs too.
-    """
-
-    name: ClassVar[str] = "repeated_paragraphs"
-
-    within: Literal["domain", "corpus"] = "domain"
-    more_than: MostTimes = 2
-    keep: Literal["none", "first"] = "none"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Key columns of its sidecar."""
-        return ("paragraph",)
-
-    def parameters(self) -> dict[str, Any]:
-        """What decides the content of its sidecar."""
-        return {"within": self.within}
 
 
 Counted = RepeatedImages | RepeatedParagraphs

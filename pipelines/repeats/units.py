@@ -17,9 +17,11 @@ from pipelines.errors import ConfigError
 from pipelines.images.blobs import Blobs
 from pipelines.images.edit import counts_of
 from pipelines.images.options import Images
-from pipelines.repeats.keys import Keys, image_keys, paragraph_keys, split_paragraphs
+from pipelines.repeats.keys import Keys, image_keys
 from pipelines.repeats.looks import looks
-from pipelines.repeats.steps import RepeatedImages, RepeatedParagraphs, Repeats
+from pipelines.repeats.paragraph_keys import keyed_paragraphs
+from pipelines.repeats.paragraphs import RepeatedParagraphs
+from pipelines.repeats.steps import RepeatedImages, Repeats
 from pipelines.sidecar import Rows, counted_rows, open_arrow, values, with_parameters
 from pipelines.steps import step_name
 
@@ -27,10 +29,20 @@ KEY = pa.list_(pa.uint64(), 2)
 
 
 def unit_schema(step: Repeats) -> pa.Schema:
-    """Columns of a sidecar: doc_id, number, and the keys, zeros for none."""
-    keys = [pa.field(name, KEY) for name in step.columns]
-    fields = [pa.field("doc_id", pa.uint64()), pa.field("number", pa.int32()), *keys]
-    return with_parameters(pa.schema(fields), _parameters(step))
+    """Columns of a sidecar: doc_id, number, and the keys, zeros for none.
+
+    first: number of the first copy in the document, where later ones leave it (and have no key).
+    """
+    fields = [pa.field("doc_id", pa.uint64()), pa.field("number", pa.int32())]
+    fields += [pa.field(name, KEY) for name in step.columns]
+    if has_copies(step):
+        fields.append(pa.field("first", pa.int32()))
+    return with_parameters(pa.schema(fields), unit_parameters(step))
+
+
+def has_copies(step: Repeats) -> bool:
+    """Whether later copies of a unit in one document leave it."""
+    return isinstance(step, RepeatedParagraphs) and step.count == "documents"
 
 
 def units_maker(
@@ -41,15 +53,14 @@ def units_maker(
 
     def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
         if isinstance(step, RepeatedParagraphs):
-            doc_ids, numbers, keys = _paragraphs(documents, step)
+            return _paragraphs(documents, step, schema)
+        if isinstance(step, RepeatedImages):
+            keys = [image_keys(documents, by) for by in step.by]
         else:
-            doc_ids, numbers = _images(documents)
-            if isinstance(step, RepeatedImages):
-                keys = [image_keys(documents, by) for by in step.by]
-            else:
-                keys = [looks(documents, blobs, max_pixels=images.max_pixels if images else 0)]
-        lists = [pa.FixedSizeListArray.from_arrays(pa.array(k.reshape(-1)), 2) for k in keys]
-        return pa.record_batch([pa.array(doc_ids), pa.array(numbers), *lists], schema=schema)
+            keys = [looks(documents, blobs, max_pixels=images.max_pixels if images else 0)]
+        doc_ids = np.repeat(np.asarray(documents["doc_id"]), counts_of(documents))
+        numbers = documents["images"].flatten().field("number")
+        return pa.record_batch([pa.array(doc_ids), numbers, *map(_listed, keys)], schema=schema)
 
     return made
 
@@ -61,7 +72,7 @@ def unit_rows(corpus: Corpus, step: Repeats) -> Rows:
         ConfigError: there are too many units to number.
     """
     paths = [corpus.job.units(corpus.pass_index, key) for key in corpus.shard_keys()]
-    rows = counted_rows(paths, _parameters(step))
+    rows = counted_rows(paths, unit_parameters(step))
     if rows.n >= MAX_ROWS:
         raise ConfigError(
             f"{step.name}: {rows.n:,} {unit_name(step)} are more than can be counted at once,"
@@ -89,24 +100,26 @@ def gone_before(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_] | None:
 
 
 def unit_name(step: Repeats) -> str:
-    return "paragraphs" if isinstance(step, RepeatedParagraphs) else "images"
+    return f"{step.unit}s" if isinstance(step, RepeatedParagraphs) else "images"
 
 
-def _parameters(step: Repeats) -> dict[str, object]:
+def unit_parameters(step: Repeats) -> dict[str, object]:
+    """What a sidecar of the step is made with."""
     return {step.name: step.parameters()}
 
 
-def _images(documents: pa.RecordBatch) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
-    doc_ids = np.repeat(np.asarray(documents["doc_id"]), counts_of(documents))
-    return doc_ids, np.asarray(documents["images"].flatten().field("number"))
-
-
 def _paragraphs(
-    documents: pa.RecordBatch, step: RepeatedParagraphs
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32], list[Keys]]:
-    paragraphs = split_paragraphs(documents["text"])
-    n_each = np.asarray(paragraphs.value_lengths()).astype(np.int64)
-    numbers = np.arange(n_each.sum()) - np.repeat(np.cumsum(n_each) - n_each, n_each)
-    keys = paragraph_keys(documents, paragraphs, of_domain=step.within == "domain")
-    doc_ids = np.repeat(np.asarray(documents["doc_id"]), n_each)
-    return doc_ids, numbers.astype(np.int32), [keys]
+    documents: pa.RecordBatch, step: RepeatedParagraphs, schema: pa.Schema
+) -> pa.RecordBatch:
+    found = keyed_paragraphs(documents, step)
+    columns = [
+        documents["doc_id"].take(pa.array(found.rows)),
+        pa.array(found.numbers.astype(np.int32)),
+        _listed(found.keys),
+        pa.array(found.firsts.astype(np.int32)),
+    ]
+    return pa.record_batch(columns[: len(schema)], schema=schema)
+
+
+def _listed(keys: Keys) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(keys.reshape(-1)), 2)

@@ -34,12 +34,10 @@ from pipelines.passes import Pass
 from pipelines.prepare_job import PrepareJob
 from pipelines.receipt import Receipt
 from pipelines.recipe import Recipe, make_recipe
-from pipelines.repeats.count import find_repeats
 from pipelines.repeats.steps import RepeatedImages
 from pipelines.repeats.units import unit_schema
 from pipelines.schema import doc_ids
 from pipelines.spill_phases import corpus_wide
-from pipelines.spill_rows import write_rows
 from pipelines.steps import step_name
 
 SHARD_DOCS = 100_000
@@ -213,15 +211,7 @@ def make_images(options: argparse.Namespace):
 
 
 def repeated_images(options: argparse.Namespace):
-    step, keys = RepeatedImages(), keys_of(options.images)
-    job = job_of(options, step)
-
-    def work():
-        write_rows(job, 0, (step,), keys, (0,) * len(keys))  # only their keys are looked at
-        facts = find_repeats(job, 0, (step,)).facts
-        return {k: v["units"] if k in step.columns else v for k, v in facts.items()}
-
-    return work
+    return deduplicated(options, RepeatedImages(), options.images)
 
 
 STEPS = {

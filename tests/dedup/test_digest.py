@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup import partition
-from dedup.digest import digests, first_occurrence, last_occurrence
+from dedup.digest import digests, first_occurrence, last_occurrence, sha1_prefixes
 from tests.strategies import text_columns
 
 METHODS = {
@@ -27,6 +27,18 @@ def test_digests_are_the_librarys(method, text):
     assert got.shape == (len(text), 2)
     expected = [METHODS[method](document.encode()) for document in text.to_pylist()]
     assert [row.tobytes().hex() for row in got] == expected
+
+
+@given(text=text_columns())
+def test_sha1_prefixes_are_hashlibs(text):
+    expected = [hashlib.sha1(document.encode()).digest()[:8] for document in text.to_pylist()]
+    assert [row.tobytes() for row in sha1_prefixes(text)] == expected
+
+
+def test_sha1_of_every_length_about_three_blocks():
+    texts = ["é" * (n // 2) + "x" * (n % 2) for n in range(200)]
+    expected = [hashlib.sha1(text.encode()).digest()[:8] for text in texts]
+    assert [row.tobytes() for row in sha1_prefixes(pa.array(texts))] == expected
 
 
 def test_an_unknown_method_is_refused():

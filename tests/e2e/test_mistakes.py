@@ -44,6 +44,22 @@ def test_a_run_inside_its_own_input_is_refused(recipe_path):
     assert not (folder / "run").exists()
 
 
+def test_a_benchmark_that_cannot_be_read_is_told_before_anything_is_written(recipe_path, tmp_path):
+    (tmp_path / "quiz.jsonl").write_text('{"n": 1}\n')
+
+    def freed():
+        benchmark = {"name": "quiz", "path": str(tmp_path / "quiz.jsonl")}
+        step = {"decontaminate": {"benchmarks": [benchmark]}}
+        return changed(recipe_path, tmp_path, steps=["exact", step])
+
+    with pytest.raises(ConfigError, match="quiz"):
+        prepare(freed(), tmp_path / "run", one_by_one)
+    assert not [p for p in (tmp_path / "run").glob("*") if p.name != ".lock"]
+    (tmp_path / "quiz.jsonl").write_text('{"q": "who asked whom what, and when and where?"}\n')
+    report = prepare(freed(), tmp_path / "run", one_by_one)
+    assert [b["name"] for b in report["contamination"]["benchmarks"]] == ["quiz"]
+
+
 def test_a_failed_shard_is_tried_again_alone_and_nothing_stale_stays(recipe_path, tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "run"
     recipe = load_recipe(recipe_path)

@@ -12,13 +12,13 @@ import pytest
 from pipelines.stages import STAGES
 from tests.strategies import document_batch
 
-# those for images, and by scores of images and documents, are in test_images.py; quality, which
-# needs a model, is in test_quality.py
+# those for images, and by scores of images and documents, are in test_images.py; quality and
+# perplexity, which need models, are in test_quality.py and test_perplexity.py
 FILTERS = [
     name
     for name, stage in STAGES.items()
     if not hasattr(stage, "needs_images")
-    and name not in ("normalize", "document_scores", "quality")
+    and name not in ("normalize", "document_scores", "quality", "perplexity")
 ]
 
 
@@ -31,7 +31,7 @@ def cases(name):
 def test_verdicts(name):
     for case in cases(name):
         stage = STAGES[name].model_validate(case["settings"])
-        kept, removed, *_ = stage(document_batch([case["text"]]))
+        kept, removed, *_ = stage(document_batch([case["text"]], urls=[case.get("url")]))
         reason = removed["reason"][0].as_py() if removed.num_rows else None
         assert reason == case["reason"], case
         if reason is None:
@@ -45,6 +45,17 @@ def test_every_reason_of_a_filter_has_a_case(name):
 
 
 REASONS = {
+    "length": {"too_short", "too_long"},
+    "pii": set(),
+    "url_filter": {
+        "blocked_domain",
+        "blocked_url",
+        "blocked_word",
+        "blocked_soft_words",
+        "blocked_subword",
+        "no_url",
+    },
+    "bad_words": {"bad_word"},
     "language": {"other_language", "uncertain_language"},
     "c4": {"lorem_ipsum", "curly_bracket", "too_few_sentences"},
     "gopher_quality": {

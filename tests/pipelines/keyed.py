@@ -11,7 +11,7 @@ from pipelines.arrow_files import arrow_file
 from pipelines.dedup_steps import ExactDedup, NearDedup
 from pipelines.drive import Finished, drive, one_by_one
 from pipelines.duplicates import read_duplicates
-from pipelines.keys import band_column, key_schema
+from pipelines.keys import DATE, band_column, key_schema
 from pipelines.ledger import StageStats
 from pipelines.passes import Pass
 from pipelines.prepare_job import PrepareJob
@@ -31,7 +31,9 @@ class Job(PrepareJob):
 
 
 def job_of(out, steps, budget="4GiB", workers=1):
+    dated = any(getattr(step, "needs_dates", False) for step in steps)
     recipe = {
+        **({"html": {}} if dated else {}),
         "inputs": [{"path": "docs.jsonl"}],
         "steps": list(steps),
         "tokenizer": {"path": "tokenizer.json"},
@@ -40,7 +42,7 @@ def job_of(out, steps, budget="4GiB", workers=1):
     return Job(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
 
 
-def write_keys(path, steps, ids, signed, digests, batch=1_000):
+def write_keys(path, steps, ids, signed, digests, batch=1_000, dates=None):
     """A key sidecar of documents. signed: (n, num_perm).  digests: (n, 2), for all steps but near.
 
     Only the first two words of keys of the other steps than near are looked at.
@@ -55,13 +57,15 @@ def write_keys(path, steps, ids, signed, digests, batch=1_000):
         else:
             name = "digest" if isinstance(step, ExactDedup) else step.name
             columns[name] = listed(digests)
+            if dates is not None:
+                columns[DATE] = pa.array(dates, pa.uint64())
     whole = pa.record_batch([columns[name] for name in schema.names], schema=schema)
     with arrow_file(path, schema) as writer:
         for start in range(0, len(ids), batch):
             writer.write_batch(whole.slice(start, batch))
 
 
-def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000):
+def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000, dates=None):
     """Sidecars of shards of such sizes, the first `earlier` of them of earlier runs; all ids."""
     ids = [doc_ids(shard, 0, n) for shard, n in enumerate(sizes)]
     for shard, (start, stop) in enumerate(pairwise(np.cumsum([0, *sizes]).tolist())):
@@ -69,7 +73,8 @@ def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000):
         if shard < earlier:
             path = job.out / f"earlier-{shard:05d}.arrow"
         at = slice(start, stop)
-        write_keys(path, steps, ids[shard], signed[at], digests[at], batch)
+        of_shard = None if dates is None else dates[at]
+        write_keys(path, steps, ids[shard], signed[at], digests[at], batch, of_shard)
     return np.concatenate([np.empty(0, np.uint64), *ids])
 
 

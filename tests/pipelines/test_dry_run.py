@@ -55,3 +55,15 @@ def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):
         "token shards": 400,
         "dataset": 400,
     }
+
+
+@pytest.mark.parametrize(("settings", "n_units"), [({}, 12), ({"unit": "line"}, 30)])
+def test_paragraphs_that_are_counted_take_disk(tokenizer_path, tmp_path, settings, n_units):
+    (tmp_path / "b.txt").write_text("words " * 200)
+    recipe = {
+        "inputs": [{"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+        "steps": [{"repeated_paragraphs": settings}],
+    }
+    planned = dry_run(make_recipe(recipe, where="test"), tmp_path / "run")
+    assert planned["disk_needed_bytes"]["intermediates"] == 1200 + n_units * 64

@@ -16,13 +16,20 @@ from tests.pipelines.filters.texts import texts
 from tests.strategies import document_batch, text_columns
 
 # those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores; that
-# by a model in filters/test_quality.py
+# by models in filters/test_quality.py and filters/test_perplexity.py
 OF_TEXT = [
     name
     for name, stage in STAGES.items()
-    if not hasattr(stage, "needs_images") and name not in ("document_scores", "quality")
+    if not hasattr(stage, "needs_images")
+    and name not in ("document_scores", "quality", "perplexity")
 ]
+NEEDED = {"bad_words": {"words": ["the", "cat"]}, "url_filter": {"words": ["cat"]}}
 every_stage = pytest.mark.parametrize("name", OF_TEXT)
+
+
+def made(name):
+    """A stage with no more settings than it needs."""
+    return STAGES[name](**NEEDED.get(name, {}))
 
 
 def text_bytes(batch):
@@ -33,7 +40,7 @@ def text_bytes(batch):
 @given(docs=st.lists(texts, max_size=8), first=st.integers(0, 8), n=st.integers(0, 8))
 def test_every_document_is_kept_or_counted(name, docs, first, n):
     batch = document_batch(docs).slice(first, n)
-    kept, removed, stats, *_ = STAGES[name]()(batch)
+    kept, removed, stats, *_ = made(name)(batch)
     assert (kept.schema, removed.schema) == (DOCUMENT, REMOVED)
     assert (stats.docs_in, stats.bytes_in) == (batch.num_rows, text_bytes(batch))
     assert (stats.docs_out, stats.bytes_out) == (kept.num_rows, text_bytes(kept))
@@ -46,7 +53,7 @@ def test_every_document_is_kept_or_counted(name, docs, first, n):
 @every_stage
 @given(text=text_columns())
 def test_a_verdict_does_not_depend_on_the_batch(name, text):
-    stage = STAGES[name]()
+    stage = made(name)
     docs = text.to_pylist()
     alone = [stage(document_batch([t], ordinal=0)) for t in docs]
     together = stage(document_batch(docs))
@@ -61,14 +68,14 @@ def test_a_verdict_does_not_depend_on_the_batch(name, text):
 
 @every_stage
 def test_an_empty_batch_stays_one(name):
-    kept, removed, stats, *_ = STAGES[name]()(document_batch([]))
+    kept, removed, stats, *_ = made(name)(document_batch([]))
     assert (kept.num_rows, removed.num_rows) == (0, 0)
     assert stats == StageStats()
 
 
 @every_stage
 def test_a_stage_is_named_as_in_a_recipe_and_can_be_sent_to_a_worker(name):
-    stage = STAGES[name]()
+    stage = made(name)
     assert stage.name == name
     assert pickle.loads(pickle.dumps(stage)) == stage
     assert STAGES[name].model_validate_json(stage.model_dump_json()) == stage
@@ -78,7 +85,7 @@ def test_a_stage_is_named_as_in_a_recipe_and_can_be_sent_to_a_worker(name):
 def test_a_stage_does_not_write_to_its_input(name):
     docs = ["a\r\nb [1] e\u0301.", "the cat of the cat. " * 40]
     batch = document_batch(docs)
-    STAGES[name]()(batch)
+    made(name)(batch)
     assert batch["text"].to_pylist() == docs
 
 

@@ -12,7 +12,7 @@ import pipelines.token_span as token_span_module
 from pipelines.arrow_files import arrow_file
 from pipelines.images.options import Images
 from pipelines.token_shards import token_schema
-from pipelines.token_span import TokenShard, token_span
+from pipelines.token_span import TokenFile, TokenShard, token_span
 
 documents = st.lists(st.lists(st.integers(0, 65535), max_size=7), max_size=6)
 corpora = st.lists(st.lists(documents, max_size=3), min_size=1, max_size=4)  # shards of batches
@@ -39,7 +39,10 @@ def write(folder, corpus):
                     ]
                     writer.write_batch(pa.record_batch(columns, schema=schema))
         shards.append(
-            (path, TokenShard(str(i), sum(map(len, held)), len(held), 0, sum(map(len, held))))
+            (
+                TokenFile(path),
+                TokenShard(str(i), sum(map(len, held)), len(held), 0, sum(map(len, held))),
+            )
         )
     return shards, docs
 
@@ -100,7 +103,7 @@ def write_sized(folder, corpus):
                 ]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
         n, size = (sum(column) for column in zip(*docs, strict=True)) if docs else (0, 0)
-        shards.append((path, TokenShard(str(i), n, len(docs), 0, size)))
+        shards.append((TokenFile(path), TokenShard(str(i), n, len(docs), 0, size)))
     return shards
 
 

@@ -6,7 +6,8 @@ import pytest
 from pipelines.images.account import image_stats
 from pipelines.repeats.apply import without_images, without_paragraphs
 from pipelines.repeats.found import FOUND
-from pipelines.repeats.steps import RepeatedImages, RepeatedParagraphs
+from pipelines.repeats.paragraphs import RepeatedParagraphs
+from pipelines.repeats.steps import RepeatedImages
 from pipelines.schema import DOCUMENT, PLACEHOLDER
 from tests.pipelines.repeats.corpora import batch_of, corpus
 from tests.reference import repeats as reference
@@ -169,7 +170,7 @@ def test_paragraphs_leave_and_documents_of_which_nothing_is_left():
 @pytest.mark.parametrize("illustrated", [False, True])
 def test_paragraphs_that_dictionaries_find_leave_every_document(illustrated):
     docs = [doc for docs in corpus(6) for doc in docs]
-    found = reference.repeated_paragraphs(docs)
+    found, _ = reference.repeated_paragraphs([docs])
     batch = batch_of(docs)
     if not illustrated:
         batch = pa.record_batch([batch[f.name] for f in DOCUMENT], schema=DOCUMENT)

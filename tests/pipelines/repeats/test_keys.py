@@ -13,12 +13,9 @@ from pipelines.repeats.keys import (
     host_of,
     image_keys,
     image_set_keys,
-    paragraph_keys,
-    split_paragraphs,
     text_keys,
 )
 from tests.pipelines.repeats.corpora import batch_of
-from tests.reference import repeats as reference
 
 urls = st.sampled_from([None, "", "https://a.org/1", "https://b.org:8/1", "//a.org", "x", "a.org"])
 md5s = st.one_of(st.none(), st.sampled_from([b"a" * 16, b"b" * 16, b"ab" * 8]))
@@ -78,21 +75,6 @@ def test_sets_of_images_are_the_same_whatever_their_order(docs, by):
     found = [[image[by] for image in doc["images"]] for doc in docs]
     sets = [frozenset(images) if images and all(images) else None for images in found]
     same(image_set_keys(sliced(docs), by), sets)
-
-
-@given(documents(), st.booleans())
-@example([{"doc_id": 0, "url": "//a.org", "text": "a.org", "images": []}], True)
-def test_paragraphs_are_the_same_within_their_host(docs, of_domain):
-    batch = sliced(docs)
-    paragraphs = split_paragraphs(batch["text"])
-    assert paragraphs.to_pylist() == [doc["text"].split("\n\n") for doc in docs]
-    names = []
-    for doc in docs:
-        group = reference.domain(doc["url"]) if of_domain else "all"
-        counted = dict(reference.paragraphs(doc["text"])) if group else {}
-        every = range(len(doc["text"].split("\n\n")))
-        names += [(group, counted[i]) if i in counted else None for i in every]
-    same(paragraph_keys(batch, paragraphs, of_domain=of_domain), names)
 
 
 @given(st.text(st.sampled_from("ahtps:/?#@[]. \n\u2100é")))

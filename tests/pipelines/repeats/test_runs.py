@@ -40,6 +40,22 @@ STEPS = {
         {"repeated_images": {"keep": "first", "no_images_left": False}},
         {"repeated_paragraphs": {"within": "corpus", "keep": "first"}},
     ],
+    "ccnet": [
+        {
+            "repeated_paragraphs": {
+                "unit": "line",
+                "normalize": "ccnet",
+                "digest": "sha1",
+                "within": "corpus",
+                "count": "documents",
+                "more_than": 1,
+            }
+        }
+    ],
+    "llama": [
+        {"repeated_paragraphs": {"unit": "line", "within": {"docs": 30}, "more_than": 3}},
+        "same_url",
+    ],
     "one pass": [{"same_images": {"by": "md5"}}, {"same_url": {"keep": "first"}}],
 }
 
@@ -105,8 +121,9 @@ def twin(docs, steps):
             kept = zip(docs, left, strict=True)
             docs = [b for a, b in kept if not leave or b["images"] or not a["images"]]
         else:
-            found = reference.repeated_paragraphs(docs, **options)
-            left = [without_paragraphs(doc, found) for doc in docs]
+            said = {k: v for k, v in options.items() if k != "digest"}
+            found, copies = reference.repeated_paragraphs([docs], **said)
+            left = [without_paragraphs(doc, found | copies, options) for doc in docs]
             kept = zip(docs, left, strict=True)
             docs = [
                 b for a, b in kept if b["text"].strip() or b["images"] or a["text"] == b["text"]
@@ -125,9 +142,10 @@ def without_images(doc, found):
     return {**doc, "text": "\n\n".join(nodes), "images": images}
 
 
-def without_paragraphs(doc, found):
+def without_paragraphs(doc, found, options):
     numbers = {number for doc_id, number in found if doc_id == doc["doc_id"]}
-    return {**doc, "text": reference.without_paragraphs(doc["text"], numbers)}
+    separator = "\n" if options.get("unit") == "line" else "\n\n"
+    return {**doc, "text": reference.without_paragraphs(doc["text"], numbers, separator)}
 
 
 def recipe_of(folder, tokenizer, steps, **settings):
@@ -137,7 +155,7 @@ def recipe_of(folder, tokenizer, steps, **settings):
         "shard_bytes": "12kB",
         "steps": steps,
         "tokenizer": {"path": str(tokenizer)},
-        "run": {"memory_budget": "300KiB"},
+        "run": {"memory_budget": "700KiB"},
         **settings,
     }
     return make_recipe(recipe, where="test")
@@ -215,16 +233,19 @@ def every_file(out):
 def test_workers_memory_and_a_stop_in_the_middle_change_no_byte(tmp_path, tokenizer_path):
     _, lines = documents(0)
     (tmp_path / "docs.jsonl").write_text("\n".join(lines))
-    steps = ["same_url", "repeated_images", "repeated_paragraphs", "same_images", "near"]
+    lines = {"unit": "line", "normalize": "ccnet", "digest": "sha1", "within": {"docs": 40}}
+    paragraphs = {"repeated_paragraphs": {**lines, "count": "documents"}}
+    steps = ["same_url", "repeated_images", paragraphs, "same_images", "near"]
     made = {}
     for name, execute, budget in (
-        ("one", one_by_one, "1100KiB"),
+        ("one", one_by_one, "1400KiB"),
         ("four", four_at_once, "4GiB"),
         ("stopped", one_by_one, "4GiB"),
     ):
         run = {"memory_budget": budget, "keep_intermediates": True, "workers": 4}
         recipe = recipe_of(tmp_path, tokenizer_path, steps, run=run)
-        for step in ("repeated_images", "repeated_paragraphs") if name == "stopped" else ():
+        phases = ("repeated_images", "repeated_paragraphs keys", "repeated_paragraphs")
+        for step in phases if name == "stopped" else ():
             with pytest.raises(StoppedError):
                 prepare(recipe, tmp_path / name, stopped_behind(step))
         prepare(recipe, tmp_path / name, execute)

@@ -8,9 +8,11 @@ from datasets import load_from_disk
 
 from pipelines.drive import one_by_one
 from pipelines.dry_run import dry_run
-from pipelines.estimating.run import estimate
+from pipelines.errors import ConfigError
+from pipelines.estimating.compare import compare
+from pipelines.estimating.job import Measuring
+from pipelines.estimating.run import measure_corpus
 from pipelines.inspect import removals
-from pipelines.place import Place
 from pipelines.prepare import prepare
 from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
@@ -81,9 +83,9 @@ def test_the_newest_of_each_page_is_kept_whatever_the_order_of_inputs(tmp_path, 
     assert told == {
         "<2>": ("blocked_domain", "bad.org", None),
         "<7>": ("blocked_word", "xxx", None),
-        "<1>": ("duplicate", None, rows["<5>"]),
-        "<4>": ("duplicate", None, rows["<0>"]),
-        "<6>": ("duplicate", None, rows["<0>"]),
+        "<1>": ("same_url", None, rows["<5>"]),
+        "<4>": ("same_url", None, rows["<0>"]),
+        "<6>": ("same_url", None, rows["<0>"]),
     }
     notes = {name: n for name, n in report["notes"].items() if name.startswith("pii")}
     assert notes == {"pii_emails": 1, "pii_ipv4": 1}
@@ -92,7 +94,31 @@ def test_the_newest_of_each_page_is_kept_whatever_the_order_of_inputs(tmp_path, 
     assert json.loads((out / "manifest.json").read_text())["identity"]["versions"]["w3lib"]
 
 
-def test_a_run_of_these_steps_is_measured_and_planned(tmp_path, tokenizer):
+def test_a_run_of_these_steps_is_planned_and_measured(tmp_path, tokenizer):
     recipe = recipe_of(tmp_path, tokenizer, "ab")
-    assert dry_run(recipe, Place(str(tmp_path / "out")))
-    assert estimate
+    assert dry_run(recipe, tmp_path / "out")["shards"]
+    measuring = Measuring(recipe=recipe, sample=1.0)
+    found = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one)
+    rows = compare(found.estimate, prepare(recipe, tmp_path / "out", one_by_one))
+    kept = {row.name: (row.predicted.value, row.actual) for row in rows if "kept by" in row.name}
+    assert kept == {
+        "kept by read": (1, 1),
+        "kept by url_filter": (0.75, 0.75),
+        "kept by same_url": (0.5, 0.5),
+        "kept by pii": (1, 1),
+    }
+    remarks = "\n".join(found.predicted.remarks)
+    assert "same_url keeps the newest of equal documents, whose place among them" in remarks
+
+
+def test_a_later_crawl_stands_against_the_newest_of_an_earlier_one(tmp_path, tokenizer):
+    keep_index = {"keep_index": True}
+    prepare(recipe_of(tmp_path, tokenizer, "a", run=keep_index), tmp_path / "first", one_by_one)
+    against = {"against": [str(tmp_path / "first")]}
+    with pytest.raises(ConfigError, match="same_url keeps the newest of equal documents, and what"):
+        prepare(recipe_of(tmp_path, tokenizer, "b", **against), tmp_path / "second", one_by_one)
+    steps = [STEPS[0], {"same_url": {"keep": "first", "url": "normalized"}}, "pii"]
+    later = recipe_of(tmp_path, tokenizer, "b", steps=steps, **against)
+    prepare(later, tmp_path / "second", one_by_one)
+    gone = removals(tmp_path / "second").to_pylist()
+    assert {row["id"] for row in gone} == {"<4>", "<5>", "<6>", "<7>"}

@@ -1,0 +1,186 @@
+"""N-grams of words that stand more than once in a corpus, found without a key for each of them.
+
+    units of text --words--> windows of n words --minimizers--> those that may repeat --> hashes
+
+A window is n words in a row of one unit: a document, or a line of one. Words are lower-cased, as
+those of shingles. A substring of n words or more repeats if and only if all of its windows do: so
+windows that repeat, put together, are what a suffix array finds (Lee et al. 2022,
+arXiv:2107.06499), and the share of a paragraph's windows that stood before is what a Bloom filter
+is asked for (BFF). Of the two, a suffix array takes 10 times the text in the memory of one
+machine; what a filter says depends on who came to it first, is wrong in 1 % of all cases, and it
+lies in the memory of every machine. Hashes that are parted by range do neither. They have 64 bits:
+of 6 billion candidates one equals another by chance.
+
+Of each window the run of half as many words with the least hash is its minimizer (Schleimer et
+al. 2003). Equal windows have equal minimizers at places of their own; so a window whose minimizer
+stands at one place in the corpus is unique, and no hash of it has to be kept. Neighbours share
+theirs: there is one for each (n + 4) / 4 windows or so. In web text 0.3 % of windows of 50 words
+are candidates where 0.1 % repeat, of 13 words 2.4 % where 1.3 % do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dedup.arrays import power_of_two, read_only, shift_of
+from dedup.arrow_text import TextBuffers
+from dedup.kernels import ngrams as kernels
+from dedup.kernels import words as word_kernels
+from dedup.shingle import BLOCK_BYTES, CUTS, LARGE_BYTES, Words, split_words
+
+KEYS_PER_BUCKET = 2  # at most, on the average
+LINE_FEED = 10
+HASH_BITS = 64
+
+Keys = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
+
+
+class Units(NamedTuple):
+    """Texts whose windows are looked at, each by itself.
+
+    text: unit `u` at `data[offsets[u]:offsets[u + 1]]`.
+    docs: (n_docs + 1,) int64; units of document `d` are `docs[d]:docs[d + 1]`.
+    """
+
+    text: TextBuffers
+    docs: Ints
+
+
+def whole_documents(text: TextBuffers) -> Units:
+    """Each document as one unit."""
+    return Units(text, np.arange(len(text.offsets)))
+
+
+def lines(text: TextBuffers) -> Units:
+    """The lines of each document, as `str.split("\\n")` has them, with the line feed behind."""
+    data, offsets = text
+    feeds = np.flatnonzero(data[offsets[0] : offsets[-1]] == LINE_FEED) + offsets[0] + 1
+    places = np.concatenate((feeds, offsets))  # a line that ends a document before the next one
+    order = np.argsort(places, kind="stable")
+    docs = np.flatnonzero(order >= len(feeds))
+    return Units(TextBuffers(data, places[order]), docs)
+
+
+class Known(NamedTuple):
+    """Minimizers that stand at more than one place.
+
+    keys: (n,) uint64, distinct, ascending.
+    starts: (n_buckets + 1,) int32, where in `keys` those of the same first bits begin.
+    """
+
+    keys: Keys
+    starts: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, keys: Keys) -> "Known":
+        """keys: (n,), in any order, perhaps more than once."""
+        distinct = np.unique(keys)
+        n_buckets = power_of_two(-(-len(distinct) // KEYS_PER_BUCKET))
+        of_bucket = distinct >> np.uint64(HASH_BITS + 1 - n_buckets.bit_length())
+        counts = np.bincount(of_bucket.astype(np.int64), minlength=n_buckets)
+        return cls(distinct, np.append(0, np.cumsum(counts)).astype(np.int32))
+
+
+class Candidates(NamedTuple):
+    """Windows that may repeat: (n,) hashes, the document of each, and its first word in that."""
+
+    hashes: Keys
+    docs: Ints
+    words: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ngrams:
+    """What a window is: `ngram` words, 2 at least, of such `words`."""
+
+    ngram: int
+    words: Words
+
+    @property
+    def run(self) -> int:
+        """Words of the runs of which the least is a window's minimizer."""
+        return (self.ngram + 1) // 2
+
+    def minimizers(self, units: Units) -> Keys:
+        """(n,) a hash for each place that is a minimizer, in order."""
+        words, ends = word_hashes(units.text, self.words)
+        keys, out = (np.empty(len(words), np.uint64) for _ in range(2))
+        n = kernels.minimizers(
+            read_only(words), read_only(ends), self.ngram, self.run, _weight(self.run), keys, out
+        )
+        return out[:n]
+
+    def candidates(self, units: Units, known: Known) -> Candidates:
+        """The windows whose minimizer is known, in order."""
+        words, ends = word_hashes(units.text, self.words)
+        keys, out = (np.empty(len(words), np.uint64) for _ in range(2))
+        places = np.empty(len(words), np.int64)
+        n = kernels.candidates(
+            read_only(words),
+            read_only(ends),
+            self.ngram,
+            self.run,
+            _weight(self.ngram),
+            _weight(self.run),
+            read_only(known.keys),
+            read_only(known.starts),
+            shift_of(known.starts[:-1]),
+            keys,
+            out,
+            places,
+        )
+        begins = ends[units.docs]
+        docs = np.repeat(np.arange(len(begins) - 1), np.diff(np.searchsorted(places[:n], begins)))
+        return Candidates(out[:n].copy(), docs, places[:n] - begins[docs])
+
+
+def _weight(words: int) -> np.uint64:
+    """Of the word that leaves a window of so many."""
+    return np.uint64(pow(int(kernels.NGRAM_BASE), words - 1, 1 << HASH_BITS))
+
+
+def word_hashes(text: TextBuffers, words: Words) -> tuple[Keys, Ints]:
+    """(n_words,) hashes of all words, and (n_units + 1,) where in them each unit's begin.
+
+    Taken apart in blocks that stay in the cache; a unit larger than LARGE_BYTES is cut behind
+    a space or a newline.
+    """
+    made, counts = [np.empty(0, np.uint64)], np.zeros(len(text.offsets) - 1, np.int64)
+    for unit, part in _blocks(text):
+        letters, ends, doc_words = split_words(part, words)
+        hashes = np.empty(len(ends), np.uint64)
+        word_kernels.hash_words(letters.view("<u8"), ends, hashes)
+        made.append(hashes)
+        counts[unit : unit + len(doc_words) - 1] += np.diff(doc_words)
+    return np.concatenate(made), np.append(0, np.cumsum(counts))
+
+
+def _blocks(text: TextBuffers) -> Iterator[tuple[int, TextBuffers]]:
+    """Units of about BLOCK_BYTES together, or parts of a large one; and the first unit of each."""
+    data, offsets = text
+    unit, n_units = 0, len(offsets) - 1
+    while unit < n_units:
+        last = int(np.searchsorted(offsets, offsets[unit] + BLOCK_BYTES, "right")) - 1
+        last = min(max(last, unit + 1), n_units)
+        if offsets[last] - offsets[unit] <= LARGE_BYTES:
+            yield unit, TextBuffers(data, offsets[unit : last + 1])
+        else:
+            at, end = offsets[unit : unit + 2].tolist()
+            while at < end:
+                stop = _cut(data, at + LARGE_BYTES, end)
+                yield unit, TextBuffers(data, np.array([at, stop]))
+                at = stop
+        unit = last
+
+
+def _cut(data: npt.NDArray[np.uint8], wanted: int, end: int) -> int:
+    """Where to cut text before `end`: behind the first space or newline from `wanted` on."""
+    for at in range(wanted, end, LARGE_BYTES):
+        found = np.flatnonzero(np.isin(data[at : min(at + LARGE_BYTES, end)], CUTS))
+        if len(found):
+            return at + int(found[0]) + 1
+    return end

@@ -1,0 +1,1 @@
+"""Sampling and mixing: which documents stand in the dataset, how often, and in which order."""
