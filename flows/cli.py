@@ -15,8 +15,10 @@ import traceback
 from collections.abc import Sequence
 
 from flows.contamination_arguments import add_contamination_arguments
+from flows.export_arguments import add_export_arguments
 from flows.probe_arguments import add_probe_arguments
 from flows.serve_arguments import add_serve_arguments
+from flows.train_lm_arguments import add_train_lm_arguments
 from flows.train_quality_arguments import add_train_quality_arguments
 
 OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
@@ -68,11 +70,13 @@ def parser() -> argparse.ArgumentParser:
     _measure(commands)
     _contamination(commands)
     _inspect(commands)
+    _export(commands)
     _size(commands)
     _claims(commands)
     _probe(commands)
     _serve(commands)
     _train_quality(commands)
+    _train_lm(commands)
     return top
 
 
@@ -210,6 +214,10 @@ def _doc_id(text: str) -> int:
     return value
 
 
+def _export(commands) -> None:
+    add_export_arguments(_command(commands, "export", "a run's tokens for Megatron, Parquet, MDS"))
+
+
 def _size(commands) -> None:
     size = _command(commands, "size", "what storage a corpus and a cluster ask for")
     size.add_argument(
@@ -248,6 +256,12 @@ def _probe(commands) -> None:
 def _train_quality(commands) -> None:
     add_train_quality_arguments(
         _command(commands, "train-quality", "a classifier of good and bad text, for step quality")
+    )
+
+
+def _train_lm(commands) -> None:
+    add_train_lm_arguments(
+        _command(commands, "train-lm", "a language model of good text, for step perplexity")
     )
 
 

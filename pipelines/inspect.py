@@ -55,8 +55,7 @@ def open_run(out: Path) -> dict[str, Any]:
         )
     if "check" in found["identity"]:
         raise ConfigError(
-            f"{out}: made by contamination; inspect shows runs of prepare; see"
-            f" {out / 'contamination.html'}"
+            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
         )
     if "recipe" not in found["identity"] or "measuring" in found["identity"]:
         raise ConfigError(f"{out}: not made by prepare; name a directory that is")

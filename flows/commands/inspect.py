@@ -1,18 +1,15 @@
 """`tokenmill inspect`: documents, images, removals and their reasons, duplicates side by side."""
 
 import argparse
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.columns import Columns
-from rich.panel import Panel
 from rich.table import Table
-from rich.text import Text
 
 from flows.cli import OK
 from flows.cut_document import show_cut, show_pieces
+from flows.duplicate_beside import show_beside
 from flows.image_tables import (
     documents_and_images,
     fates_table,
@@ -269,31 +266,6 @@ def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
         return
     if len(pair.chain) > 2:
         show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")
-    left, right = _marked(_text(pair.removed), _text(pair.kept))
-    panels = [
-        Panel(text, title=Text(printable(f"{fate}: {document['id']}")), width=show.width // 2 - 1)
-        for text, fate, document in (
-            (left, "removed", pair.removed),
-            (right, "kept", pair.kept),
-        )
-    ]
-    show.print(Columns(panels, padding=(0, 1)))
+    show_beside(show, pair.removed, pair.kept)
     for document in (pair.removed, pair.kept):
         _show_images(document)
-
-
-def _marked(removed: str, kept: str) -> tuple[Text, Text]:
-    """Both texts with the lines that differ marked: - and +, red and green where colours show."""
-    left, right = Text(), Text()
-    old, new = removed.split("\n"), kept.split("\n")
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
-        for side, lines, sign, style in (
-            (left, old[i1:i2], "- ", "red"),
-            (right, new[j1:j2], "+ ", "green"),
-        ):
-            for line in lines:
-                same = tag == "equal"
-                side.append(("  " if same else sign) + line + "\n", None if same else style)
-    return left, right

@@ -130,8 +130,8 @@ def test_a_run_of_contamination_is_not_looked_into(tmp_path, capsys):
     (tmp_path / "manifest.json").write_text('{"status": "complete", "identity": {"check": {}}}')
     assert main(["inspect", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        f"tokenmill inspect: {tmp_path}: made by contamination; inspect shows runs of prepare;"
-        f" see {tmp_path}/contamination.html\n"
+        f"tokenmill inspect: {tmp_path}: made by contamination, not by prepare; see"
+        f" {tmp_path}/contamination.html\n"
     )
 
 

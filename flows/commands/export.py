@@ -1,0 +1,74 @@
+"""`tokenmill export`: a finished run in, files of another loader out."""
+
+import argparse
+from typing import Any
+
+from flows.cli import OK, PARTIAL
+from flows.progress import watcher, watching
+from flows.show import as_json, console, printable, table
+from pipelines.errors import ConfigError
+from pipelines.export.exported import asked
+from pipelines.export.run import export
+from pipelines.place import folder_here, place
+from pipelines.roots import within_roots
+from sizing.units import UnitError, format_bytes, parse_bytes
+
+PHASE = "export"  # works are files of the dataset
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export, and show what was written."""
+    what = asked(
+        args.format,
+        shard_bytes=_size(args.shard_bytes),
+        by_source=args.by_source,
+        tokens_only=args.tokens_only,
+    )
+    out = folder_here(within_roots(args.out)).expanduser().absolute()
+    with watching(quiet=args.json):
+        report = export(place(within_roots(args.run)), out, what, _tell)
+    as_json(report) if args.json else show(report)
+    return PARTIAL if report["failed_shards"] else OK
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print what an export has."""
+    rows = [
+        (name, split["rows"], split["tokens"], split["files"], *_bytes(split))
+        for name, split in report["splits"].items()
+    ]
+    columns = ("split", ">rows", ">tokens", ">files", ">bytes", ">for a byte of ids")
+    to = console()
+    to.print(table(f"tokens for {report['format']}", columns, rows))
+    for name in report["without_tokens"]:
+        to.print(printable(f"split {name} has no tokens"))
+    if report["failed_shards"]:
+        to.print(
+            f"{report['failed_shards']:,} shards of the run failed, their documents are missing;"
+            " run prepare again to try them"
+        )
+    to.print(printable(f"folder  {report['path']}"))
+
+
+def _bytes(split: dict[str, Any]) -> tuple[str, str | None]:
+    times = split["bytes_per_id_byte"]
+    return format_bytes(split["bytes"]), None if times is None else f"{times:.3f}"
+
+
+def _tell(done: int, total: int) -> None:
+    """Have the progress shown."""
+    if done == 0:
+        watcher.get().start(PHASE, total)
+        return
+    watcher.get().advance(PHASE)
+    if done == total:
+        watcher.get().end(PHASE)
+
+
+def _size(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_bytes(text)
+    except UnitError as e:
+        raise ConfigError(f"--shard-bytes: {e}") from e

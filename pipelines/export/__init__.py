@@ -1,0 +1,1 @@
+"""A finished run's dataset in the formats of other loaders."""
