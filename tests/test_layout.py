@@ -10,6 +10,8 @@ from pipelines.stages import STAGES
 from pipelines.steps import STEPS
 from sizing.plan.load import parse_plan
 from sizing.requirements import requirement_sheet
+from tests.pipelines.perplexity import models as perplexity
+from tests.pipelines.quality import models as quality
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")
@@ -34,11 +36,16 @@ def test_every_filter_has_golden_verdicts(stage):
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "pipelines" / "recipes").glob("*.yaml")), ids=str)
-def test_every_shipped_recipe_is_valid_once_it_has_inputs(path):
+def test_every_shipped_recipe_is_valid_once_it_has_what_it_takes(path, tmp_path):
+    """Inputs, benchmarks, and models that are trained for it."""
+    models = {"quality": quality.saved(tmp_path), "perplexity": perplexity.saved(tmp_path)}
     data = {**yaml.safe_load(path.read_text()), "inputs": [{"path": "docs.jsonl"}]}
     for step in data["steps"]:
-        if "decontaminate" in step:
-            step["decontaminate"]["benchmarks"] = [{"name": "gsm8k", "path": "gsm8k.jsonl"}]
+        ((name, settings),) = step.items()
+        if name == "decontaminate":
+            settings["benchmarks"] = [{"name": "gsm8k", "path": "gsm8k.jsonl"}]
+        if name in models:
+            settings["model"] = str(models[name])
     assert make_recipe(data, where=path.name).steps
 
 
@@ -50,8 +57,12 @@ def yaml_block(name):
 
 
 def test_the_recipe_and_the_plan_of_the_readme_are_valid():
+    given = {"tokenizer": {"path": "gpt2.json"}}
     assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="README").steps
     assert make_recipe(yaml.safe_load(yaml_block("pictures.yaml")), where="README").images
+    assert make_recipe({**yaml.safe_load(yaml_block("web.yaml")), **given}, where="README").html
+    mixed = make_recipe({**yaml.safe_load(yaml_block("mixed.yaml")), **given}, where="README")
+    assert [i.weight for i in mixed.inputs] == [0.25, 2.5]
     plan = parse_plan(yaml_block("plan.yaml"), where="README")
     assert plan.stated("model.params")
     own = parse_plan(yaml_block("own.yaml"), where="README")

@@ -66,9 +66,10 @@ def tokenizing(label: str, step: str, mb: float, unfair: str = "") -> Entry:
     return peer("tokenize", "tokenizers_", label, step, mb, unfair)
 
 
-def both_words(step: str, mb: float) -> tuple[Entry, Entry]:
-    """datatrove as it comes, with spaCy's words, and with whitespace words as ours."""
+def both_words(step: str, mb: float) -> tuple[Entry, ...]:
+    """Ours with spaCy's words, the same as datatrove as it comes; that with whitespace words."""
     return (
+        ours(f"{step} (spacy)", 20, "tokenmill, spaCy's words"),
         datatrove(f"{step} (spacy)", mb / 2, "datatrove", "splits words with spaCy, its default"),
         datatrove(f"{step} (whitespace)", mb, "datatrove, whitespace words"),
     )
@@ -171,12 +172,39 @@ CASES = (
         entries=(ours("word filters", 50), *both_words("word filters", 4)),
     ),
     Case(
+        name="language",
+        title="filter: language",
+        entries=(
+            Entry(label=OURS, tool="languages", step="language", mb=20),
+            Entry(label="py3langid", tool="languages", step="language: py3langid", mb=4),
+        ),
+    ),
+    Case(
         name="quality",
         title="filter: quality, a linear classifier over 2^20 hashed words",
         entries=(
             Entry(label=OURS, tool="quality", step="quality", mb=50),
             Entry(label="scikit-learn", tool="quality", step="quality: scikit-learn", mb=10),
         ),
+    ),
+    Case(
+        name="perplexity",
+        title="filter: perplexity, by a 4-gram model of words",
+        entries=(
+            Entry(label=OURS, tool="perplexity", step="perplexity", mb=50),
+            Entry(
+                label="kenlm",
+                tool="perplexity",
+                step="perplexity: kenlm",
+                mb=10,
+                unfair="its words end at spaces, and so are fewer",
+            ),
+        ),
+    ),
+    Case(
+        name="pii",
+        title="mask e-mail and public IP addresses",
+        entries=(ours("pii", 50), datatrove("pii", 10)),
     ),
     Case(
         name="digest md5",

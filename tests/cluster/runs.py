@@ -14,7 +14,8 @@ from tests.cluster.processes import ROOT, Program, environment
 from tests.cluster.slurm import Slurm
 
 TOKENMILL = Path(sys.executable).with_name("tokenmill")
-MADE = ("dataset", "removed")  # the folders of a run that must be the same, byte for byte
+# the folders of a run that must be the same, byte for byte
+MADE = ("dataset", "removed", "removed-paragraphs", "removed-spans")
 SMALL = {"shard_bytes": "25kB", "run": {"task_seconds": 0.5}}  # few bytes, many works and tasks
 RUN_S = 600  # of a machine that does much else
 

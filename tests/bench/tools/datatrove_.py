@@ -21,6 +21,7 @@ from datatrove.pipeline.filters import (
     GopherQualityFilter,
     GopherRepetitionFilter,
 )
+from datatrove.pipeline.formatters.pii import PIIFormatter
 from datatrove.pipeline.readers import JsonlReader, ParquetReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 from datatrove.utils.hashing import create_hash_func
@@ -98,6 +99,15 @@ def filtered(words, *names):
         return work
 
     return make
+
+
+def masked(part, scratch):
+    found = documents(part)
+
+    def work():
+        return {"docs": sum(1 for _ in PIIFormatter().run(iter(found)))}
+
+    return work
 
 
 def signed(documents, folder, words):
@@ -233,6 +243,7 @@ def for_words(words):
 STEPS = {
     "read jsonl.gz": read_jsonl,
     "read parquet": read_parquet,
+    "pii": masked,
     "group": group,
     "tokenize": tokenize,
     **for_words("spacy"),

@@ -68,12 +68,12 @@ def reading(name):
     return make
 
 
-def staged(*names):
+def staged(*names, **settings):
     """Stages one behind the other, over the batches that a reader makes."""
 
     def make(part, scratch):
         batches = list(batches_of(part / "docs.parquet"))
-        stages = [STAGES[name]() for name in names]
+        stages = [STAGES[name](**settings) for name in names]
 
         def work():
             kept = 0
@@ -348,6 +348,9 @@ STEPS = {
     "read parquet": reading("docs.parquet"),
     **{name: staged(name) for name in STAGES},
     "word filters": staged(*WORD_FILTERS),
+    **{f"{name} (spacy)": staged(name, words="spacy") for name in WORD_FILTERS},
+    "word filters (spacy)": staged(*WORD_FILTERS, words="spacy"),
+    "c4 (spacy)": staged("c4", sentences="spacy"),
     "digest md5": digest("md5"),
     "digest xxh3": digest("xxh3"),
     "sign": sign,

@@ -1,0 +1,96 @@
+"""The published recipes, each over the same small crawl: what leaves, where, and why."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.drive import one_by_one
+from pipelines.prepare import prepare
+from pipelines.recipe import find_recipe, load_recipe
+from tests.e2e.crawled import BANNER, pages, write_crawl
+from tests.pipelines.conftest import train
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("published")
+    write_crawl(folder / "crawl")
+    (folder / "quiz.jsonl").write_text(json.dumps({"q": " ".join(f"word{i}" for i in range(30))}))
+    return folder
+
+
+def run(recipe, crawl, out, **steps):
+    """The stages of a run of the recipe, why each page that left did, and notes by name."""
+    settings = {
+        "inputs": [{"path": str(crawl / "crawl"), "source": "crawl"}],
+        "tokenizer.path": str(train(out.parent)),
+        **{f"steps.{name}": value for name, value in steps.items()},
+    }
+    report = prepare(load_recipe(find_recipe(recipe), settings), out, one_by_one)
+    names = [*pages(), "good-2, later"]
+    by_id = {f"<urn:uuid:{number:04}>": name for number, name in enumerate(names)}
+    lost = {}
+    for row in pq.read_table(out / "removed").to_pylist():
+        lost.setdefault(row["stage"], {})[by_id[row["id"]]] = row["reason"]
+    return {row["stage"]: row for row in report["ledger"]}, lost, report["notes"]
+
+
+def test_c4(crawl, tmp_path):
+    stages, lost, _ = run("c4", crawl, tmp_path / "out")
+    steps = ["length", "same_url", "c4", "repeated_paragraphs", "language"]
+    assert list(stages) == ["read", *steps, "tokenize"]
+    assert lost == {
+        "same_url": {"good-2, later": "same_url"},
+        "c4": {
+            "short": "too_few_sentences",
+            "menu": "too_few_sentences",
+            "lorem": "lorem_ipsum",
+        },
+        "repeated_paragraphs": {"copy": "no_text_left", "again and again": "no_text_left"},
+        "language": {"spanish": "other_language"},
+    }
+    paragraphs = pq.read_table(tmp_path / "out" / "removed-paragraphs")
+    assert sum(paragraphs["text_bytes"].to_pylist()) > len(BANNER)
+
+
+def test_gopher(crawl, tmp_path):
+    steps = {"decontaminate.benchmarks": [f"quiz={crawl / 'quiz.jsonl'}"]}
+    stages, lost, _ = run("gopher", crawl, tmp_path / "out", **steps)
+    steps = ["gopher_quality", "gopher_repetition", "exact", "near", "decontaminate"]
+    assert list(stages) == ["read", *steps, "tokenize", "pack"]
+    lost.pop("pack", None)
+    assert lost == {
+        "gopher_quality": {
+            "spanish": "too_few_stop_words",
+            "short": "too_few_words",
+            "menu": "words_too_short",
+        },
+        "gopher_repetition": {"again and again": "duplicate_paragraphs"},
+        "exact": {"copy": "exact_duplicate", "good-2, later": "exact_duplicate"},
+        "near": {"nearly": "near_duplicate", "lorem": "near_duplicate"},
+    }
+
+
+def test_refinedweb(crawl, tmp_path):
+    pytest.importorskip("trafilatura")
+    stages, lost, notes = run("refinedweb", crawl, tmp_path / "out")
+    steps = ["language", "gopher_repetition", "gopher_quality", "near", "repeated_spans"]
+    assert list(stages) == ["read", *steps, "same_url", "tokenize", "pack"]
+    assert lost["language"] == {"spanish": "other_language", "menu": "uncertain_language"}
+    assert lost["gopher_repetition"] == {"short": "top_2_gram"}
+    assert {"copy", "nearly", "lorem", "good-2, later"} <= lost["near"].keys()
+    assert notes["repeated_spans_cut"] >= 1  # the passage that two pages have
+
+
+def test_fineweb(crawl, tmp_path):
+    pytest.importorskip("trafilatura")
+    pytest.importorskip("spacy")
+    stages, lost, notes = run("fineweb", crawl, tmp_path / "out")
+    rules = ["language", "gopher_repetition", "gopher_quality", "c4", "fineweb"]
+    assert list(stages) == ["read", *rules, "near", "pii", "tokenize"]
+    assert lost["language"] == {"spanish": "other_language", "menu": "uncertain_language"}
+    assert lost["gopher_repetition"] == {"short": "top_2_gram"}
+    assert lost["c4"] == {"lorem": "lorem_ipsum"}
+    assert {"copy", "nearly", "good-2, later"} <= lost["near"].keys()
+    assert (notes["pii_emails"], notes["pii_ipv4"]) == (1, 1)
