@@ -8,8 +8,10 @@ import pytest
 from pipelines.drive import one_by_one
 from pipelines.prepare import prepare
 from pipelines.recipe import find_recipe, load_recipe
-from tests.e2e.crawled import BANNER, pages, write_crawl
+from tests.e2e.crawled import BANNER, PASSAGE, pages, write_crawl
 from tests.pipelines.conftest import train
+from tests.pipelines.perplexity import models as perplexity
+from tests.pipelines.quality import models as quality
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def run(recipe, crawl, out, **steps):
     by_id = {f"<urn:uuid:{number:04}>": name for number, name in enumerate(names)}
     lost = {}
     for row in pq.read_table(out / "removed").to_pylist():
-        lost.setdefault(row["stage"], {})[by_id[row["id"]]] = row["reason"]
+        lost.setdefault(row["stage"], {})[by_id[row["id"].partition("#")[0]]] = row["reason"]
     return {row["stage"]: row for row in report["ledger"]}, lost, report["notes"]
 
 
@@ -94,3 +96,46 @@ def test_fineweb(crawl, tmp_path):
     assert lost["c4"] == {"lorem": "lorem_ipsum"}
     assert {"copy", "nearly", "good-2, later"} <= lost["near"].keys()
     assert (notes["pii_emails"], notes["pii_ipv4"]) == (1, 1)
+
+
+def test_ccnet(crawl, tmp_path):
+    """A model of three lines tells nothing: all buckets stay, and are counted."""
+    model = {"model": str(perplexity.saved(tmp_path)), "keep": ["head", "middle", "tail"]}
+    stages, lost, notes = run("ccnet", crawl, tmp_path / "out", perplexity=model)
+    steps = ["length", "repeated_paragraphs", "language", "perplexity"]
+    assert list(stages) == ["read", *steps, "tokenize"]
+    assert lost == {
+        "length": {"short": "too_short"},
+        # of the last nothing else was left, for its other lines stand in another page
+        "language": {
+            "spanish": "other_language",
+            "menu": "uncertain_language",
+            "lorem": "other_language",
+        },
+        # what two pages have leaves both
+        "repeated_paragraphs": dict.fromkeys(
+            ("copy", "good-0", "good-2", "good-2, later", "good-8", "again and again"),
+            "no_text_left",
+        ),
+    }
+    assert notes["lines_taken_out"] > 19  # of the page that says one thing again and again
+    counted = sum(notes.get(f"perplexity_{name}", 0) for name in ("head", "middle", "tail"))
+    assert counted == stages["perplexity"]["docs_in"] == stages["perplexity"]["docs_out"]
+
+
+def test_gpt3_without_a_word_for_the_classifier(crawl, tmp_path):
+    """The classifier itself is trained in test_gpt3; here all documents pass."""
+    quiz = tmp_path / "quiz.jsonl"
+    quiz.write_text(json.dumps({"q": " ".join(PASSAGE.split()[:30])}) + "\n")
+    model = {"model": str(quality.saved(tmp_path)), "rule": "threshold", "threshold": 0.0}
+    stages, lost, _ = run(
+        "gpt3",
+        crawl,
+        tmp_path / "out",
+        **{"quality": model, "decontaminate.benchmarks": [f"quiz={quiz}"]},
+    )
+    assert list(stages) == ["read", "quality", "near", "decontaminate", "tokenize", "pack"]
+    assert {"copy", "nearly", "lorem", "good-2, later"} <= lost["near"].keys()
+    cut = pq.read_table(tmp_path / "out" / "pieces").to_pylist()
+    assert {row["parent_id"] for row in cut} == {"<urn:uuid:0005>", "<urn:uuid:0006>"}
+    assert stages["decontaminate"]["bytes_edited"] > 2 * len(PASSAGE)
