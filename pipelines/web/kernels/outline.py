@@ -207,7 +207,7 @@ def outline(
     n, i, depth, foreign, n_waiting, base = len(data), 0, 0, 0, 0, 0
     while i < n:
         text = data[i] != LT
-        if text and n_waiting == base:
+        if text and (n_waiting == base or foreign):  # nothing is opened anew in foreign content
             i += 1
             continue
         closing, at, end, h, kind, count, alone, begin = False, i, i, HEADINGS, 0, 0, False, i

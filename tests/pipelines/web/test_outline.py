@@ -53,6 +53,7 @@ def told(page):
 @example("<h2><span><h1></h2>" * 20)
 @example("<svg><title></svg>" * 20)
 @example("<svg><a>" * 20)
+@example("<svg><svg><b id=1><svg><svg><b id=1></svg>x" * 16)  # text where formatting waits
 @example("<table><td><svg><td>" * 20)
 @example("<td><div>" * 20)
 @example("<caption><b id=1></caption><b id=2>" * 20)
