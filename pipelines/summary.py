@@ -182,7 +182,9 @@ def _last_pass(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
 
 def _requirements(report: dict[str, Any]) -> dict[str, Any]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
-    if not sum(split["tokens"] for split in report["dataset"]["splits"].values()):
+    total, splits = report["measurement"]["total"], report["dataset"]["splits"].values()
+    has_content = total["text_bytes"] or "images" in total  # not end-of-text tokens alone
+    if not has_content or not sum(split["tokens"] for split in splits):
         return {"requirements": [], "sizing_assumptions": []}
     corpus = read_corpus(report, where="report")
     return summary_json(requirement_sheet(Plan(), {"corpus": corpus}))

@@ -81,7 +81,7 @@ def write_crawl(folder: Path) -> Path:
             {"path": str(folder / "newer"), "source": "newer", "weight": 1.5},
         ],
         "html": {},
-        "shard_bytes": "25kB",
+        "shard_bytes": "40kB",
         "steps": STEPS,
         "tokenizer": {"path": str(train(folder)), "eos": True},
         "output": {

@@ -172,10 +172,11 @@ def test_a_folder_that_is_no_saved_dataset_is_refused(tmp_path):
         read_all(tmp_path, format="dataset")
 
 
-def test_only_a_weight_of_one_is_taken():
+@pytest.mark.parametrize("weight", [0, -1.0, 1001])
+def test_a_source_is_repeated_some_times(weight):
     assert Input(path="x").weight == 1.0
-    with pytest.raises(ValidationError, match="not supported yet; leave it"):
-        Input(path="x", weight=2.0)
+    with pytest.raises(ValidationError, match="weight"):
+        Input(path="x", weight=weight)
 
 
 @pytest.mark.parametrize(

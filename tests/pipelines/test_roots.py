@@ -20,8 +20,10 @@ from pipelines.store import expand
 
 # fields of text that name no file: columns, words, tokens, names, addresses
 NO_PATHS = {
+    "BadWords": {"words"},
     "Benchmark": {"name", "fields"},
     "DocumentScores": {"sha256", "least", "most"},
+    "DomainFile": {"sha256"},
     "GopherQuality": {"stop_words"},
     "Html": {"types"},
     "ImageRules": {"url_parts", "formats"},
@@ -30,12 +32,20 @@ NO_PATHS = {
     "Input": {"source", "split", "text", "id", "url", "images"},
     "InterleavedText": {"stop_words", "flagged_words", "common_words", "spam_words"},
     "Language": {"keep"},
+    "LanguageFile": {"sha256"},
+    "ListFile": {"sha256"},
+    "LmFile": {"sha256"},
+    "Mix": {"shares"},
     "ModelFile": {"sha256"},
+    "PiecesFile": {"sha256"},
+    "Pii": {"email_replacements", "ipv4_replacements", "ipv6_replacements", "phone_replacements"},
     "Quality": {"label"},
     "Recipe": {"name"},
     "RunOptions": {"address"},  # see `allowed_address`
+    "SameUrl": {"drop_parameters"},
     "Slurm": {"walltime", "queue", "account", "directives", "interface"},
     "Tokenizer": {"eos", "bos"},
+    "UrlFilter": {"domains", "urls", "words", "soft_words", "subwords"},
     "WordFile": {"sha256"},
 }
 PATHS = {"Tokenizer": {"path"}}  # or an id on the hub: checked where it is a file
@@ -120,6 +130,17 @@ def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
             {"images": {}, "steps": [{"image_scores": {"file": "/etc/passwd", "most": {"a": 1}}}]},
             "steps.0: image_scores",
         ),
+        (
+            {"steps": [{"bad_words": {"words": {"file": "/etc/passwd"}}}]},
+            "steps.0: bad_words: words: a file of words",
+        ),
+        (
+            {"steps": [{"url_filter": {"domains": [{"file": "/etc/passwd"}]}}]},
+            "steps.0: url_filter: domains: a file of a list",
+        ),
+        ({"steps": [{"quality": {"model": "/etc/passwd"}}]}, "steps.0: quality: model"),
+        ({"steps": [{"perplexity": {"model": "/etc/passwd"}}]}, "steps.0: perplexity: model"),
+        ({"steps": [{"language": {"model": "/etc/passwd"}}]}, "steps.0: language: model"),
     ],
 )
 def test_each_path_of_a_recipe_is_held_against_them(data, changes, place):

@@ -181,3 +181,22 @@ def test_a_step_behind_one_that_cuts_documents_sees_what_is_left(recipe_path):
         (["exact", "decontaminate"], [], ["near"]),
         (["near"], ["gopher_quality"], []),
     ]
+
+
+def test_a_corpus_of_empty_documents_is_no_mistake(recipe_path, tmp_path):
+    """Of an end-of-text token each: there are tokens, and no text for them to stand for."""
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n".join(json.dumps({"id": str(i), "text": ""}) for i in range(9)))
+    report = run(recipe_path, tmp_path, inputs=str(empty), steps=[])
+    assert report["dataset"]["splits"]["train"]["tokens"] == 9
+    assert report["requirements"] == []
+    assert len(rows(tmp_path)) == 9
+
+
+def test_corpus_wide_steps_that_nothing_reaches_do_nothing(recipe_path, tmp_path):
+    lines = {"repeated_paragraphs": {"unit": "line", "within": {"docs": 2}}}
+    steps = [{"length": {"min_chars": 10**9}}, "exact", lines, "near", "repeated_spans"]
+    output = {"shuffle": True, "seq_len": 64, "validation_frac": 0.1}
+    report = run(recipe_path, tmp_path, steps=steps, output=output)
+    assert [row["docs_out"] for row in report["ledger"][1:]] == [0] * 8
+    assert rows(tmp_path) == []
