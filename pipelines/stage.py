@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dedup.arrow_text import text_buffers
 from pipelines.ledger import StageStats
@@ -107,6 +108,17 @@ def with_text(result: StageResult, text: pa.Array) -> StageResult:
         bytes_edited=result.stats.bytes_edited + result.stats.bytes_out - bytes_out,
     )
     return result._replace(kept=kept, stats=stats)
+
+
+def with_texts(
+    documents: pa.RecordBatch, rows: npt.NDArray[np.int64], texts: pa.Array
+) -> pa.RecordBatch:
+    """The documents, those of some rows, ascending, with another text each."""
+    is_other = np.zeros(documents.num_rows, np.bool_)
+    is_other[rows] = True
+    column = documents.schema.get_field_index("text")
+    made = pc.replace_with_mask(documents["text"], pa.array(is_other), texts)
+    return documents.set_column(column, documents.schema.field(column), made)
 
 
 def removed_rows(

@@ -19,7 +19,7 @@ from pipelines.repeats.paragraph_keys import split_units
 from pipelines.repeats.paragraphs import RepeatedParagraphs
 from pipelines.repeats.steps import NearImages, RepeatedImages, Repeats
 from pipelines.schema import SCHEMA_VERSION
-from pipelines.stage import StageResult
+from pipelines.stage import StageResult, with_texts
 
 NO_IMAGES, NO_TEXT = "no_images_left", "no_text_left"  # reasons
 NUMBER_BITS = 32
@@ -103,7 +103,7 @@ def without_paragraphs(
     kept_before = np.concatenate(([0], np.cumsum(keep)))[starts]
     kept = pa.ListArray.from_arrays(pa.array(kept_before, pa.int32()), flat.filter(pa.array(keep)))
     left = pc.binary_join(kept, pa.scalar(step.separator, flat.type))
-    edited = _with_text(documents, touched, left) if len(touched) else documents
+    edited = with_texts(documents, touched, left) if len(touched) else documents
     lost = np.bincount(of, minlength=documents.num_rows)
     rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
     result = edited_where(step.name, documents, edited, [rule], None)
@@ -120,17 +120,6 @@ def _rows(documents: pa.RecordBatch, found: pa.RecordBatch) -> npt.NDArray[np.in
 
 def _numbers(found: pa.RecordBatch) -> npt.NDArray[np.int64]:
     return np.asarray(found["number"]).astype(np.int64)
-
-
-def _with_text(
-    documents: pa.RecordBatch, rows: npt.NDArray[np.int64], text: pa.Array
-) -> pa.RecordBatch:
-    """The documents, those of some rows with another text."""
-    is_touched = np.zeros(documents.num_rows, np.bool_)
-    is_touched[rows] = True
-    column = documents.schema.get_field_index("text")
-    made = pc.replace_with_mask(documents["text"], pa.array(is_touched), text)
-    return documents.set_column(column, documents.schema.field(column), made)
 
 
 def _is_empty(documents: pa.RecordBatch) -> npt.NDArray[np.bool_]:

@@ -18,11 +18,10 @@ from pipelines.images.edit import counts_of
 from pipelines.images.result import edited_where
 from pipelines.schema import PLACEHOLDER, SCHEMA_VERSION
 from pipelines.spans.steps import RepeatedSpans
-from pipelines.stage import StageResult
+from pipelines.stage import StageResult, with_texts
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32
-NO_RUN = -1
 
 SPAN = pa.schema(
     [
@@ -102,7 +101,7 @@ def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.Reco
         left, spans, share, runs = _dropped(step, documents, text, runs)
     runs = runs._replace(docs=touched[runs.docs])
     spans = spans._replace(docs=touched[spans.docs])
-    edited = _with_text(documents, touched, left) if len(spans.docs) else documents
+    edited = with_texts(documents, touched, left) if len(spans.docs) else documents
     rules = [
         _share_rule(step, documents.num_rows, touched, share),
         _rest_rule(step, edited, spans.docs),
@@ -212,15 +211,6 @@ def _named(documents: pa.RecordBatch, result: StageResult, runs: Runs) -> StageR
     of = pa.array(runs.of[longest], mask=runs.is_own[longest])
     at = removed.schema.get_field_index("duplicate_of")
     return result._replace(removed=removed.set_column(at, removed.schema.field(at), of))
-
-
-def _with_text(documents: pa.RecordBatch, rows: Ints, text: pa.Array) -> pa.RecordBatch:
-    """The documents, those of some rows with another text."""
-    is_touched = np.zeros(documents.num_rows, np.bool_)
-    is_touched[rows] = True
-    column = documents.schema.get_field_index("text")
-    made = pc.replace_with_mask(documents["text"], pa.array(is_touched), text)
-    return documents.set_column(column, documents.schema.field(column), made)
 
 
 def _receipts(documents: pa.RecordBatch, spans: Spans, runs: Runs) -> pa.RecordBatch:

@@ -30,7 +30,8 @@ class RepeatedSpans(Config):
     least_chars: documents that lose something here and have fewer characters left, white space at
         their ends not counted, are removed.
 
-    "Before" is by input order, whatever is removed there by this same step.
+    "Before" is by input order, whatever is removed there by this same step. A document takes some
+    13 times its bytes of memory at one moment (see `limits.max_document_bytes`).
 
     Sources: ngram 50, action cut: ExactSubstr of Lee et al. 2022, arXiv:2107.06499, with 50 tokens
     of BPE; the paper removes a substring "from one" of two documents, as `keep: first`, the code

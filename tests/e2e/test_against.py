@@ -271,7 +271,7 @@ class TestInspect:
         shown = capsys.readouterr().out
         assert f"kept: {doc_ids(a)[1]}, in the earlier run" in shown
         assert "removed: b-0" in shown
-        assert "kept: a-1" in shown
+        assert "kept:    a-1" in shown
 
     def test_without_its_dataset_it_is_named(self, chain, capsys):
         a, b = chain

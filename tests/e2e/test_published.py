@@ -82,7 +82,7 @@ def test_refinedweb(crawl, tmp_path):
     assert lost["language"] == {"spanish": "other_language", "menu": "uncertain_language"}
     assert lost["gopher_repetition"] == {"short": "top_2_gram"}
     assert {"copy", "nearly", "lorem", "good-2, later"} <= lost["near"].keys()
-    assert notes["repeated_spans_cut"] >= 1  # the passage that two pages have
+    assert notes["spans_taken_out"] >= 1  # the passage that two pages have
 
 
 def test_fineweb(crawl, tmp_path):
