@@ -3,7 +3,7 @@
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -19,6 +19,8 @@ class PinnedFile(Config):
     sha256: found when the recipe is read, unless it stands there; checked before the file is used.
     """
 
+    way: ClassVar[str] = "check the path"  # out, where it cannot be read
+
     file: FilePath
     sha256: str = ""
 
@@ -28,7 +30,10 @@ class PinnedFile(Config):
         if not isinstance(data, dict) or "sha256" in data or not isinstance(data.get("file"), str):
             return data
         path = Path(within_roots(data["file"])).expanduser()
-        found = {**data, "sha256": sha256_of(path)}
+        try:
+            found = {**data, "sha256": sha256_of(path)}
+        except ConfigError as e:
+            raise ConfigError(f"{e}; {cls.way}") from e
         cls.look(path, found)
         return found
 

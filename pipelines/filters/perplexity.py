@@ -39,6 +39,10 @@ class LmFile(PinnedFile):
         said is not known. Cutoffs are the perplexities where head ends and tail begins.
     """
 
+    way: ClassVar[str] = (
+        "make it by tokenmill train-lm, or name it: --set steps.perplexity.model=FILE"
+    )
+
     kind: Literal["train-lm", "kenlm"] | None = None
     cutoffs: tuple[float, float] | None = None
 

@@ -27,6 +27,10 @@ class Scorer(Protocol):
 class ModelFile(PinnedFile):
     """What `tokenmill train-quality` made, or a supervised model of fastText."""
 
+    way: ClassVar[str] = (
+        "make it by tokenmill train-quality, or name it: --set steps.quality.model=FILE"
+    )
+
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
         if is_fasttext(path):

@@ -179,7 +179,10 @@ def test_a_model_that_changes_while_a_run_goes_on_is_refused(tmp_path):
         ({"normalize": "ccnet"}, "normalize is of a KenLM model; that of train-lm needs none"),
         ({"normalize": "nfc"}, "Input should be 'ccnet' or 'none', got 'nfc'"),
         ({"sentencepiece": "/nowhere/sp.model"}, "/nowhere/sp.model: cannot be read (No such fil"),
-        ({"model": "/nowhere/lm.npz"}, "/nowhere/lm.npz: cannot be read (No such file"),
+        (
+            {"model": "/nowhere/lm.npz"},
+            "(No such file or directory); make it by tokenmill train-lm",
+        ),
         ({"model": 3}, "model"),
     ],
     ids=str,

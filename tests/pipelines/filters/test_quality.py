@@ -158,7 +158,10 @@ def test_a_model_that_changes_while_a_run_goes_on_is_refused(tmp_path):
         ({"label": "hq"}, "label 'hq' is of a fastText model, and this is none"),
         ({"alpha": 0}, "alpha: Input should be greater than 0, got 0"),
         ({"rule": "threshold", "threshold": 1.5}, "Input should be less than or equal to 1, got"),
-        ({"model": "/nowhere/quality.npz"}, "/nowhere/quality.npz: cannot be read (No such file"),
+        (
+            {"model": "/nowhere/quality.npz"},
+            "(No such file or directory); make it by tokenmill train",
+        ),
         ({"model": 3}, "model"),
     ],
     ids=str,
