@@ -77,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     _serve(commands)
     _train_quality(commands)
     _train_lm(commands)
+    _steps(commands)
     return top
 
 
@@ -208,7 +209,7 @@ def _inspect(commands) -> None:
 
 
 def _doc_id(text: str) -> int:
-    value = int(text)
+    value = int(text) if text.isdecimal() else -1
     if not 0 <= value < 2**64:
         raise argparse.ArgumentTypeError(f"{text} is no document id: 0 to 2**64 - 1")
     return value
@@ -216,6 +217,11 @@ def _doc_id(text: str) -> int:
 
 def _export(commands) -> None:
     add_export_arguments(_command(commands, "export", "a run's tokens for Megatron, Parquet, MDS"))
+
+
+def _steps(commands) -> None:
+    steps = _command(commands, "steps", "the steps a recipe can name, and what they take")
+    steps.add_argument("name", nargs="?", help="of one step, whose settings are shown")
 
 
 def _size(commands) -> None:

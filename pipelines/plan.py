@@ -188,8 +188,8 @@ def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
 
 
 def _no_html(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    way = "add html: {} to the recipe"
-    return ConfigError(f"{source.where}: web archives in {_names(files)}; {way}")
+    named = _names([f for f in files if format_of(f.name) == "warc"] or files)
+    return ConfigError(f"{source.where}: web archives in {named}; add html: {{}} to the recipe")
 
 
 def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]:

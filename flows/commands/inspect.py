@@ -251,7 +251,9 @@ def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
     show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
     for name in ("value", "similarity", "detail"):
         if receipt[name] is not None:
-            show.print(printable(f"  {name}: {receipt[name]}"))
+            told = receipt[name]
+            told = f"{told:.4g}" if isinstance(told, float) else told
+            show.print(printable(f"  {name}: {told}"))
     _show_links(links)
     if pair.held_by is not None:
         gone = "" if pair.kept else ", whose dataset cannot tell its text any more"

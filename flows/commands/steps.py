@@ -1,0 +1,77 @@
+"""`tokenmill steps`: the steps a recipe can name, and what each of them takes."""
+
+import argparse
+import inspect
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from flows.cli import OK
+from flows.show import as_json, console, table
+from pipelines.config import Config
+from pipelines.errors import ConfigError
+from pipelines.steps import STEPS
+from sizing.nearest import nearest
+
+
+def run(args: argparse.Namespace) -> int:
+    """List all steps, or show the settings of one."""
+    if args.name is None:
+        _show_all(as_data=args.json)
+    else:
+        _show_one(args.name, _step(args.name), as_data=args.json)
+    return OK
+
+
+def _step(name: str) -> type[Config]:
+    """The step of a name.
+
+    Raises:
+        ConfigError: there is none; near ones are named.
+    """
+    if name in STEPS:
+        return STEPS[name]
+    near = nearest(name, STEPS, most=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names: tokenmill steps"
+    raise ConfigError(f"no step {name!r}; {hint}")
+
+
+def _show_all(*, as_data: bool) -> None:
+    summaries = {
+        name: _doc(step).split("\n\n")[0].replace("\n", " ") for name, step in STEPS.items()
+    }
+    if as_data:
+        as_json(summaries)
+        return
+    show = console()
+    show.print(table("steps of a recipe", ("step", "does"), summaries.items()))
+    show.print("\ntokenmill steps NAME shows what one takes")
+
+
+def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
+    defaults = {key: _default(field) for key, field in step.model_fields.items()}
+    if as_data:
+        as_json({"step": name, "text": _doc(step), "defaults": defaults})
+        return
+    show = console()
+    show.print(f"{name}\n\n{_doc(step)}\n")
+    needed = {key for key, field in step.model_fields.items() if field.is_required()}
+    rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]
+    show.print(table("settings", ("setting", "default"), rows))
+
+
+def _doc(step: type[Config]) -> str:
+    return inspect.cleandoc(step.__doc__ or "")
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _default(field: FieldInfo) -> Any:
+    """The value that is taken if none is given, as JSON; None of a setting that must be given."""
+    value = field.get_default(call_default_factory=True)
+    return None if value is PydanticUndefined else TypeAdapter(Any).dump_python(value, mode="json")

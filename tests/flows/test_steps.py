@@ -1,0 +1,48 @@
+"""`tokenmill steps`: what every step takes, without a look into the code."""
+
+import json
+
+import pytest
+
+from flows.cli import main
+from pipelines.steps import STEPS
+
+
+def test_all_steps_are_listed(capsys):
+    assert main(["steps", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == list(STEPS)
+    assert all(len(text) > 20 for text in told.values())
+    assert main(["steps"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"\n{name} " in shown for name in STEPS)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_each_shows_all_of_its_settings(name, capsys):
+    assert main(["steps", name]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"\n{key} " in shown for key in STEPS[name].model_fields)
+    assert main(["steps", name, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["defaults"].keys() == STEPS[name].model_fields.keys()
+
+
+def test_defaults_and_what_must_be_given(capsys):
+    assert main(["steps", "quality"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "model needed rule" in shown
+    assert "alpha 9.0" in shown
+
+
+def test_a_name_that_is_nearly_right(capsys):
+    assert main(["steps", "gopher_qualty"]) == 2
+    assert "no step 'gopher_qualty'; did you mean 'gopher_quality'" in capsys.readouterr().err
+    assert main(["steps", "xyz"]) == 2
+    assert "names: tokenmill steps" in capsys.readouterr().err
+
+
+def test_what_is_no_document_id(capsys):
+    with pytest.raises(SystemExit):
+        main(["inspect", "run", "--doc", "abc"])
+    assert "abc is no document id: 0 to 2**64 - 1" in capsys.readouterr().err
