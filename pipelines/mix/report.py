@@ -26,12 +26,12 @@ def mixture_sections(report: Mapping[str, Any]) -> list[Section]:
 
 
 def mixed_in_short(report: Mapping[str, Any]) -> str:
-    """What the dataset holds, in a sentence."""
+    """What goes into the dataset, in a sentence; packing leaves the end of a split out of it."""
     found = report["mixture"]
     total = found["total"]
     return (
-        f"Shuffled and mixed, the dataset holds {count(total['docs'], 'document')} and"
-        f" {count(total['tokens'], 'token')}, copies included, in"
+        f"Shuffled and mixed, {count(total['docs'], 'document')} and"
+        f" {count(total['tokens'], 'token')} go into the dataset, copies included, in"
         f" {count(found['epochs'], 'epoch')}."
     )
 
