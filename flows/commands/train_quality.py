@@ -2,13 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
-from rich.text import Text
 
 from flows.cli import OK, PARTIAL
-from flows.show import as_json, console, table
+from flows.show import as_json
+from flows.trained import failed, show_model
 from pipelines.apart import check_apart
 from pipelines.atomic import write_text
 from pipelines.config import explain
@@ -19,7 +18,6 @@ from pipelines.quality.train import check_library, train
 from pipelines.quality.training import SIDES, Training
 from pipelines.roots import within_roots
 from pipelines.shard import Input
-from sizing.document.section import Table
 
 SUFFIX = ".npz"
 OPTIONS = {"n_features": "features"}  # named otherwise than the setting
@@ -35,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         as_json(model.about)
     else:
-        show(model.about, out)
+        show_model(blocks(model.about), model.about, out)
     return PARTIAL if any(failed(model.about).values()) else OK
 
 
@@ -81,28 +79,3 @@ def write(model: LinearModel, out: Path) -> None:
         write_text(out.with_suffix(".md"), quality_markdown(model.about))
     except OSError as e:
         raise ConfigError(f"--out {out}: cannot write there ({e.strerror}); choose another") from e
-
-
-def failed(about: dict[str, Any]) -> dict[str, int]:
-    """How many documents could not be read, by cause."""
-    found: dict[str, int] = {}
-    for side in SIDES:
-        for cause, n in about["inputs"][side]["failed"].items():
-            found[cause] = found.get(cause, 0) + max(n, 1)
-    return found
-
-
-def show(about: dict[str, Any], out: Path) -> None:
-    """Print what is said of the model."""
-    to = console()
-    for block in blocks(about):
-        to.print(_drawn(block) if isinstance(block, Table) else Text(str(block)))
-        to.print()
-    for cause, n in failed(about).items():
-        to.print(Text(f"could not be read: {n:,} {cause}"))
-    to.print(Text(f"model   {out}\nreport  {out.with_suffix('.md')}"))
-
-
-def _drawn(of: Table) -> Any:
-    names = [f">{c.name}" if c.kind == "number" else c.name for c in of.columns]
-    return table(of.caption, names, of.rows)
