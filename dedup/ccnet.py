@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.kernels import ccnet as kernels
-from dedup.unicode import N_CODE_POINTS, lower_of, tables
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.kernels import ccnet as kernels
+from tokenmill.dedup.unicode import N_CODE_POINTS, lower_of, tables
 
 # In CCNet's order: full width and ideographic marks, quotes, dashes, an ellipsis, a triangle.
 # "1" of full width is one of them, but is a digit first.

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import read_only
-from dedup.kernels import cluster as kernels
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import cluster as kernels
 
 WORD_BITS = 64
 

@@ -39,14 +39,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.containment_index import ContainmentIndex
-from dedup.gram_words import Block, chars
-from dedup.kernels.containment import find_stretches
-from dedup.kernels.containment_args import Room, Thresholds
-from dedup.kernels.gram_words import locate
-from dedup.seeds import LONG_GRAMS, whole_blocks
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.gram_words import Block, chars
+from tokenmill.dedup.kernels.containment import find_stretches
+from tokenmill.dedup.kernels.containment_args import Room, Thresholds
+from tokenmill.dedup.kernels.gram_words import locate
+from tokenmill.dedup.seeds import LONG_GRAMS, whole_blocks
 
 THRESHOLD = 0.6
 SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.array_file import load_arrays, save_arrays
-from dedup.arrays import read_only, shift_of
-from dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
-from dedup.gram_words import count_words
-from dedup.kernels.containment_args import Probe, Seeds, Texts
-from dedup.seeds import (
+from tokenmill.dedup.array_file import load_arrays, save_arrays
+from tokenmill.dedup.arrays import read_only, shift_of
+from tokenmill.dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.kernels.containment_args import Probe, Seeds, Texts
+from tokenmill.dedup.seeds import (
     FAMILIES,
     GRAM_WORDS,
     LONG_GRAMS,
@@ -32,7 +32,7 @@ from dedup.seeds import (
     seed_lengths,
     slots_of,
 )
-from dedup.unicode import UNICODE_VERSION
+from tokenmill.dedup.unicode import UNICODE_VERSION
 
 FORMAT = "1"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "containment index"

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.kernels.cut import copy_ranges, cut_documents
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
 
 
 @dataclass(frozen=True, kw_only=True)

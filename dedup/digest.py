@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.kernels import digest as kernels
-from dedup.kernels import sha1 as sha1_kernels
-from dedup.partition import partition
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.kernels import digest as kernels
+from tokenmill.dedup.kernels import sha1 as sha1_kernels
+from tokenmill.dedup.partition import partition
 
 Method = Literal["md5", "xxh3"]
 

@@ -37,14 +37,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.fold_tables import invisible, lookalikes, signs, tables
-from dedup.kernels import fold as kernels
-from dedup.kernels.fold_edits import Edits, Found, splice, unsplice
-from dedup.kernels.fold_entities import Entities, find_entities, mark_documents
-from dedup.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
-from dedup.unicode import tables as unicode_tables
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.fold_tables import invisible, lookalikes, signs, tables
+from tokenmill.dedup.kernels import fold as kernels
+from tokenmill.dedup.kernels.fold_edits import Edits, Found, splice, unsplice
+from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
+from tokenmill.dedup.unicode import ALPHA, N_CODE_POINTS, PAGE, WORD
+from tokenmill.dedup.unicode import tables as unicode_tables
 
 HYPHENS = "-\u2010\u00ad"
 

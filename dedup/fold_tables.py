@@ -1,8 +1,9 @@
 """What becomes of each character when a text is folded: frozen, from Unicode 14.
 
 Interpreters carry different versions of Unicode; what counts as contaminated must not differ
-with them. `python -m dedup.fold_tables` makes the tables again from the running interpreter,
-which must be Python 3.11. Named HTML characters are the standard's list, which is closed.
+with them. `python -m tokenmill.dedup.fold_tables` makes the tables again from the running
+interpreter, which must be Python 3.11. Named HTML characters are the standard's list, which is
+closed.
 
 The lookalikes are of confusables.txt 13.0.0, Unicode Technical Standard 39 (Copyright (c)
 2020 Unicode, Inc.; Unicode License, https://www.unicode.org/license.txt), restricted to
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dedup.unicode import N_CODE_POINTS, PUNCT, SPACE, UNICODE_VERSION, flags_of, lower_of
+from tokenmill.dedup.unicode import N_CODE_POINTS, PUNCT, SPACE, UNICODE_VERSION, flags_of, lower_of
 
 FOLD_VERSION = "2"  # of runs; raise it with any change of what a text is folded to
 FILE = Path(__file__).with_name("fold_tables.npz")

@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.gram_words import chars
-from dedup.kernels.gram_words import letterless_runs
-from dedup.kernels.spans import merge_spans
-from dedup.ngram_index import MAX_NGRAM, NgramIndex
-from dedup.overlap import Hits, find
-from dedup.unicode import ALPHA, tables
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.gram_words import chars
+from tokenmill.dedup.kernels.gram_words import letterless_runs
+from tokenmill.dedup.kernels.spans import merge_spans
+from tokenmill.dedup.ngram_index import MAX_NGRAM, NgramIndex
+from tokenmill.dedup.overlap import Hits, find
+from tokenmill.dedup.unicode import ALPHA, tables
 
 MOST_DOCS = 10  # GPT-3's
 # An n-gram of more items than this is a prompt or a licence rather than a question. The share

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import power_of_two, read_only, shift_of
-from dedup.gram_words import blocks
-from dedup.kernels import overlap as kernels
+from tokenmill.dedup.arrays import power_of_two, read_only, shift_of
+from tokenmill.dedup.gram_words import blocks
+from tokenmill.dedup.kernels import overlap as kernels
 
 MAX_WORDS = 256  # of a window
 GRAMS_PER_BUCKET = 2  # at most, on the average

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.kernels import gram_words as kernels
-from dedup.kernels.words import hash_words
-from dedup.unicode import PUNCT, SPACE, tables
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.kernels import gram_words as kernels
+from tokenmill.dedup.kernels.words import hash_words
+from tokenmill.dedup.unicode import PUNCT, SPACE, tables
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 

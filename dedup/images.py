@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import read_only
-from dedup.kernels import hamming as kernels
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import hamming as kernels
 
 HASH_BITS = 64
 MOST_DISTANCE = 15  # more bands have less than 4 bits, and nearly all pairs meet in one

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import read_only
-from dedup.kernels import lsh as kernels
-from dedup.partition import partition
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import lsh as kernels
+from tokenmill.dedup.partition import partition
 
 NO_KEY = kernels.NO_KEY  # every band's key of a document without shingles: never a candidate
 MAX_BUCKET = 128  # rows of a bucket of which all pairs are made

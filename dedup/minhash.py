@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.kernels import minhash as kernels
-from dedup.shingle import (
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.kernels import minhash as kernels
+from tokenmill.dedup.shingle import (
     BLOCK_BYTES,
     LARGE_BYTES,
     Shingles,

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.array_file import load_arrays, save_arrays
-from dedup.arrays import read_only, shift_of
-from dedup.gram_windows import (
+from tokenmill.dedup.array_file import load_arrays, save_arrays
+from tokenmill.dedup.arrays import read_only, shift_of
+from tokenmill.dedup.gram_windows import (
     FAMILIES,
     MAX_WORDS,
     bitmap_of,
@@ -24,9 +24,9 @@ from dedup.gram_windows import (
     starts_of,
     windows_of,
 )
-from dedup.gram_words import count_words
-from dedup.kernels import overlap as kernels
-from dedup.unicode import UNICODE_VERSION
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.kernels import overlap as kernels
+from tokenmill.dedup.unicode import UNICODE_VERSION
 
 FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "n-gram index"

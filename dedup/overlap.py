@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import parts, read_only
-from dedup.arrow_text import text_buffers
-from dedup.gram_windows import scratch
-from dedup.gram_words import Block, blocks, chars
-from dedup.kernels.gram_words import locate
-from dedup.kernels.overlap import Probe, Scratch, Table, add_up, find_grams
-from dedup.kernels.spans import merge_spans
-from dedup.ngram_index import NgramIndex
+from tokenmill.dedup.arrays import parts, read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.gram_windows import scratch
+from tokenmill.dedup.gram_words import Block, blocks, chars
+from tokenmill.dedup.kernels.gram_words import locate
+from tokenmill.dedup.kernels.overlap import Probe, Scratch, Table, add_up, find_grams
+from tokenmill.dedup.kernels.spans import merge_spans
+from tokenmill.dedup.ngram_index import NgramIndex
 
 FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
 MOST_PAIRS = 1 << 20  # of spans and items that have them, joined at once

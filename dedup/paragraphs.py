@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.cut import copy_spans
-from dedup.fold import Folding, fold
-from dedup.gram_words import chars, count_words
-from dedup.kernels.gram_words import LINE_FEED, blank_lines
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import find
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.cut import copy_spans
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.gram_words import chars, count_words
+from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import find
 
 
 @dataclass(frozen=True, kw_only=True)

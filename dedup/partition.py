@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import read_only
-from dedup.kernels import partition as kernels
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import partition as kernels
 
 PARTITION_ROWS = 1 << 15  # a partition's hash table then fits the L2 cache
 MIN_BITS = 8

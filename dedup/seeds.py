@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import power_of_two, read_only, shift_of
-from dedup.arrow_text import text_buffers
-from dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
-from dedup.gram_words import Block, blocks, chars
-from dedup.kernels import containment as kernels
-from dedup.kernels import seeds as windows
-from dedup.kernels.containment_args import Seeds
-from dedup.kernels.gram_words import mark_letters
-from dedup.unicode import ALPHA, tables
+from tokenmill.dedup.arrays import power_of_two, read_only, shift_of
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.gram_counts import MOST_ITEMS, MOST_ITEMS_FRAC
+from tokenmill.dedup.gram_words import Block, blocks, chars
+from tokenmill.dedup.kernels import containment as kernels
+from tokenmill.dedup.kernels import seeds as windows
+from tokenmill.dedup.kernels.containment_args import Seeds
+from tokenmill.dedup.kernels.gram_words import mark_letters
+from tokenmill.dedup.unicode import ALPHA, tables
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
 # Words of a seed, of a text of so many words or more. In 8 words one of which is replaced, 4 in a

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup import unicode
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.kernels import shingles as shingle_kernels
-from dedup.kernels import words as word_kernels
+from tokenmill.dedup import unicode
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.kernels import shingles as shingle_kernels
+from tokenmill.dedup.kernels import words as word_kernels
 
 # unicode: runs of `\w` in the lower-cased text; whitespace: pieces of its str.split()
 Words = Literal["unicode", "whitespace"]
@@ -226,7 +226,7 @@ def shingle_hash(shingle: bytes) -> int:
     This is the `hashfunc` with which a datasketch.MinHash equals our signatures:
 
     >>> import datasketch
-    >>> from dedup.shingle import shingle_hash
+    >>> from tokenmill.dedup.shingle import shingle_hash
     >>> m = datasketch.MinHash(num_perm=112, scheme="affine32", hashfunc=shingle_hash)
     >>> m.update(b"five words make one shingle")
     """

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup import unicode
-from dedup.arrays import read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.cut import copy_spans
-from dedup.kernels import word_places as kernels
-from dedup.shingle import Words
-from dedup.spans import Units
+from tokenmill.dedup import unicode
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.cut import copy_spans
+from tokenmill.dedup.kernels import word_places as kernels
+from tokenmill.dedup.shingle import Words
+from tokenmill.dedup.spans import Units
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]

@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import power_of_two, read_only, shift_of
-from dedup.arrow_text import TextBuffers
-from dedup.kernels import ngrams as kernels
-from dedup.kernels import words as word_kernels
-from dedup.shingle import BLOCK_BYTES, CUTS, LARGE_BYTES, Words, split_words
+from tokenmill.dedup.arrays import power_of_two, read_only, shift_of
+from tokenmill.dedup.arrow_text import TextBuffers
+from tokenmill.dedup.kernels import ngrams as kernels
+from tokenmill.dedup.kernels import words as word_kernels
+from tokenmill.dedup.shingle import BLOCK_BYTES, CUTS, LARGE_BYTES, Words, split_words
 
 KEYS_PER_BUCKET = 2  # at most, on the average
 LINE_FEED = 10

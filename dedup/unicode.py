@@ -5,7 +5,7 @@ differ with them. So the tables are data of this package, made once from Python 
 
     code point --> pages[cp >> 8] --> page * 256 + (cp & 255) --> flags, lower_delta
 
-`python -m dedup.unicode` makes them again from the running interpreter. New tables change
+`python -m tokenmill.dedup.unicode` makes them again from the running interpreter. New tables change
 signatures: that is a new version of the shingles, not an update.
 """
 

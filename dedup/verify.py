@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dedup.arrays import read_only
-from dedup.kernels import verify as kernels
-from dedup.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import verify as kernels
+from tokenmill.dedup.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets
 
 ALL_PAIRS = 32  # rows of a bucket of which every verified pair is an edge
 FIRST_ROWS = MAX_BUCKET // 2

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flows.pools.choose import check_pool
-from pipelines.contamination import run as contamination
-from pipelines.contamination.job import Check, ContaminationJob
-from pipelines.errors import ConfigError
-from pipelines.estimating import run as estimating
-from pipelines.estimating.job import Measuring
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place, folder_here, place
-from pipelines.prepare import finished_report, opened, plan_run
-from pipelines.recipe import SHIPPED, Recipe, find_recipe, load_recipe, make_recipe
-from pipelines.roots import within_roots
-from pipelines.run_options import RunOptions
-from pipelines.shard import Plan
+from tokenmill.flows.pools.choose import check_pool
+from tokenmill.pipelines.contamination import run as contamination
+from tokenmill.pipelines.contamination.job import Check, ContaminationJob
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating import run as estimating
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place, folder_here, place
+from tokenmill.pipelines.prepare import finished_report, opened, plan_run
+from tokenmill.pipelines.recipe import SHIPPED, Recipe, find_recipe, load_recipe, make_recipe
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.shard import Plan
 
 
 class AskedRun(NamedTuple):

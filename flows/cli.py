@@ -14,12 +14,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from flows.contamination_arguments import add_contamination_arguments
-from flows.export_arguments import add_export_arguments
-from flows.probe_arguments import add_probe_arguments
-from flows.serve_arguments import add_serve_arguments
-from flows.train_lm_arguments import add_train_lm_arguments
-from flows.train_quality_arguments import add_train_quality_arguments
+from tokenmill.flows.contamination_arguments import add_contamination_arguments
+from tokenmill.flows.export_arguments import add_export_arguments
+from tokenmill.flows.probe_arguments import add_probe_arguments
+from tokenmill.flows.serve_arguments import add_serve_arguments
+from tokenmill.flows.train_lm_arguments import add_train_lm_arguments
+from tokenmill.flows.train_quality_arguments import add_train_quality_arguments
 
 OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 
@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the console script exits with what this returns."""
     args = parser().parse_args(argv)
     try:
-        command = importlib.import_module(f"flows.commands.{args.command.replace('-', '_')}")
+        command = importlib.import_module(
+            f"tokenmill.flows.commands.{args.command.replace('-', '_')}"
+        )
         return int(command.run(args))
     except KeyboardInterrupt as e:
         told = str(e) or "the same command continues where this stopped"

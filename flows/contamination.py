@@ -9,19 +9,19 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dedup.gram_counts import MOST_DOCS
-from flows.asked import AskedCheck, ask_check, whole
-from flows.cli import OK
-from flows.commands.contamination import check_of
-from flows.errand import errand
-from flows.executing import executing
-from flows.flow_run import Ended, from_anywhere, our_flow
-from flows.published import MOST_ROWS, Shown
-from flows.troubles import ended_as, exit_code
-from pipelines.contamination.copies import Copies
-from pipelines.contamination.matching import Folds
-from pipelines.contamination.run import DOCUMENT, PAGE, check_contamination
-from pipelines.run_options import RunOptions
+from tokenmill.dedup.gram_counts import MOST_DOCS
+from tokenmill.flows.asked import AskedCheck, ask_check, whole
+from tokenmill.flows.cli import OK
+from tokenmill.flows.commands.contamination import check_of
+from tokenmill.flows.errand import errand
+from tokenmill.flows.executing import executing
+from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
+from tokenmill.flows.published import MOST_ROWS, Shown
+from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.pipelines.contamination.copies import Copies
+from tokenmill.pipelines.contamination.matching import Folds
+from tokenmill.pipelines.contamination.run import DOCUMENT, PAGE, check_contamination
+from tokenmill.pipelines.run_options import RunOptions
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
 DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()

@@ -11,18 +11,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flows.show import console, printable, table
-from flows.troubles import bounded, failures
-from pipelines.contamination.counted import (
+from tokenmill.flows.show import console, printable, table
+from tokenmill.flows.troubles import bounded, failures
+from tokenmill.pipelines.contamination.counted import (
     counted,
     edited_documents,
     found_in_short,
     total,
     warnings,
 )
-from pipelines.contamination.run import DOCUMENT
-from sizing.document.section import count
-from sizing.units import format_bytes
+from tokenmill.pipelines.contamination.run import DOCUMENT
+from tokenmill.sizing.document.section import count
+from tokenmill.sizing.units import format_bytes
 
 MOST_WORST, MOST_SOURCES = 5, 5
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of examples

@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flows.show import printable
-from pipelines.cut_out import CutOut
+from tokenmill.flows.show import printable
+from tokenmill.pipelines.cut_out import CutOut
 
 CUT_CHARS, STAYS_CHARS, PIECE_CHARS = 240, 160, 600  # shown of each
 MOST_ITEMS = 3

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from flows.cut_document import shortened
-from flows.image_tables import with_numbers
-from flows.show import printable
-from pipelines.text_difference import Kind, Stretch, difference
+from tokenmill.flows.cut_document import shortened
+from tokenmill.flows.image_tables import with_numbers
+from tokenmill.flows.show import printable
+from tokenmill.pipelines.text_difference import Kind, Stretch, difference
 
 MOST_COMPARED = 1_000_000  # characters of each document
 AROUND = 160  # characters that are equal, before and after a change

@@ -4,12 +4,12 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from flows.flow_run import describe
-from flows.phase_progress import progress_shown
-from flows.pools.choose import open_pool
-from flows.tasks import as_tasks
-from pipelines.drive import Execute
-from pipelines.run_options import RunOptions
+from tokenmill.flows.flow_run import describe
+from tokenmill.flows.phase_progress import progress_shown
+from tokenmill.flows.pools.choose import open_pool
+from tokenmill.flows.tasks import as_tasks
+from tokenmill.pipelines.drive import Execute
+from tokenmill.pipelines.run_options import RunOptions
 
 
 @contextlib.contextmanager

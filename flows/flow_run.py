@@ -20,12 +20,12 @@ from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import deployment
 from prefect.states import Completed, Failed
 
-from flows.cli import exit_code_of
-from flows.errand import errand
-from flows.parameters import checked
-from flows.published import Shown, publish
-from flows.reach import awaited
-from pipelines.errors import ConfigError, ShardError
+from tokenmill.flows.cli import exit_code_of
+from tokenmill.flows.errand import errand
+from tokenmill.flows.parameters import checked
+from tokenmill.flows.published import Shown, publish
+from tokenmill.flows.reach import awaited
+from tokenmill.pipelines.errors import ConfigError, ShardError
 
 TAG = "tokenmill"
 CONTINUES = (

@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.table import Table
 
-from flows.show import table
-from pipelines.report_images import removed_images_by_reason
-from pipelines.schema import PLACEHOLDER
-from sizing.units import format_bytes
+from tokenmill.flows.show import table
+from tokenmill.pipelines.report_images import removed_images_by_reason
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.sizing.units import format_bytes
 
 Row = Mapping[str, Any]
 

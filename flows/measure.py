@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
-from flows.commands.measure import measuring_of
-from flows.errand import errand
-from flows.executing import executing
-from flows.flow_run import Ended, from_anywhere, our_flow
-from flows.measure_tables import HEADS, figure_rows, unread
-from flows.published import Shown, key_of
-from pipelines.estimating.job import DEFAULT_PROBES, Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.run_options import RunOptions
+from tokenmill.flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
+from tokenmill.flows.commands.measure import measuring_of
+from tokenmill.flows.errand import errand
+from tokenmill.flows.executing import executing
+from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
+from tokenmill.flows.measure_tables import HEADS, figure_rows, unread
+from tokenmill.flows.published import Shown, key_of
+from tokenmill.pipelines.estimating.job import DEFAULT_PROBES, Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.run_options import RunOptions
 
 
 @our_flow("measure-corpus", "measure {out}")

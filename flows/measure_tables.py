@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.show import console, printable, table
-from flows.troubles import bounded
-from pipelines.estimating.compare import Compared
-from pipelines.estimating.run import Outcome
-from sizing.corpus import DATASET, Estimate, UniqueGrowth
-from sizing.figure import Figure
-from sizing.units import format_bytes, format_quantity
+from tokenmill.flows.show import console, printable, table
+from tokenmill.flows.troubles import bounded
+from tokenmill.pipelines.estimating.compare import Compared
+from tokenmill.pipelines.estimating.run import Outcome
+from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.units import format_bytes, format_quantity
 
 COUNTED, READ = "counted", "parts read"
 PROBES, PARTS = "probes", "sampled parts"

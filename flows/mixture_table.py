@@ -4,8 +4,8 @@ from typing import Any
 
 from rich.table import Table
 
-from flows.show import table
-from pipelines.mix.report import COLUMNS, mixture_rows
+from tokenmill.flows.show import table
+from tokenmill.pipelines.mix.report import COLUMNS, mixture_rows
 
 
 def mixture_tables(report: dict[str, Any]) -> list[Table]:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.progress import Watcher, watcher
+from tokenmill.flows.progress import Watcher, watcher
 
 EVERY_S = 3.0
 LEAVE_S = 5.0  # for the last state of all phases

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.roots import within_roots
-from sizing.inputs import find_plan, size
-from sizing.plan.load import load_plan
-from sizing.sheet import Sheet
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.sizing.inputs import find_plan, size
+from tokenmill.sizing.plan.load import load_plan
+from tokenmill.sizing.sheet import Sheet
 
 
 def size_within(

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.asked import AskedRun, ask_run, read_recipe, whole
-from flows.cli import OK
-from flows.errand import errand
-from flows.executing import executing
-from flows.flow_run import Ended, from_anywhere, our_flow
-from flows.published import Shown, key_of
-from flows.troubles import ended_as, exit_code
-from pipelines.mirror import read_text
-from pipelines.mirrored import viewed
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place, below
-from pipelines.prepare import prepare
-from pipelines.run_options import RunOptions
-from pipelines.summary import removed_by_reason
-from sizing.units import format_bytes
+from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
+from tokenmill.flows.cli import OK
+from tokenmill.flows.errand import errand
+from tokenmill.flows.executing import executing
+from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
+from tokenmill.flows.published import Shown, key_of
+from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.pipelines.mirror import read_text
+from tokenmill.pipelines.mirrored import viewed
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place, below
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.sizing.units import format_bytes
 
 DOCUMENT, PAGE = "report.md", "report.html"
 

@@ -6,17 +6,17 @@ from typing import Annotated, Any
 from prefect import get_run_logger
 from pydantic import Field
 
-from flows.commands.probe import write_probe
-from flows.flow_run import Ended, describe, from_anywhere, our_flow
-from flows.plan_paths import size_within
-from flows.published import Shown
-from pipelines.errors import ConfigError
-from pipelines.probe.document import probe_markdown, summary, verdict_rows
-from pipelines.probe.order import Order
-from pipelines.probe.run import Settings, probe
-from pipelines.probe.team import ProbeError
-from pipelines.roots import within_roots
-from sizing.sheet import Sheet
+from tokenmill.flows.commands.probe import write_probe
+from tokenmill.flows.flow_run import Ended, describe, from_anywhere, our_flow
+from tokenmill.flows.plan_paths import size_within
+from tokenmill.flows.published import Shown
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.document import probe_markdown, summary, verdict_rows
+from tokenmill.pipelines.probe.order import Order
+from tokenmill.pipelines.probe.run import Settings, probe
+from tokenmill.pipelines.probe.team import ProbeError
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.sizing.sheet import Sheet
 
 TABLE, DOCUMENT = "storage-probe", "storage-probe-report"  # keys of the artifacts
 

@@ -12,9 +12,9 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import PrefectConsoleHandler
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from flows.errand import Errand, sent
-from flows.progress import watcher
-from flows.reach import address
+from tokenmill.flows.errand import Errand, sent
+from tokenmill.flows.progress import watcher
+from tokenmill.flows.reach import address
 
 # of requests to a server that was there; Prefect's 5 make a minute for each, when it is dead
 RETRIES = 2

@@ -16,12 +16,12 @@ from prefect.events.actions import ChangeFlowRunState
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY
 from prefect.states import StateType
 
-from flows.contamination import contamination_flow
-from flows.flow_run import TAG
-from flows.measure import measure_flow
-from flows.prepare import prepare_flow
-from flows.probe import probe_storage
-from flows.size import size_cluster
+from tokenmill.flows.contamination import contamination_flow
+from tokenmill.flows.flow_run import TAG
+from tokenmill.flows.measure import measure_flow
+from tokenmill.flows.prepare import prepare_flow
+from tokenmill.flows.probe import probe_storage
+from tokenmill.flows.size import size_cluster
 
 FLOWS: tuple[Flow[Any, Any], ...] = (
     prepare_flow,

@@ -21,15 +21,15 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from flows.progress import watcher
-from pipelines.errors import ConfigError
+from tokenmill.flows.progress import watcher
+from tokenmill.pipelines.errors import ConfigError
 
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15
 POLL_S = 0.1
 STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
 REFUSED = ("HTTP 401", "HTTP 403")
-CLIENT = ("prefect", "flows.tasks")  # 4 s of imports, at the same time as the server's
+CLIENT = ("prefect", "tokenmill.flows.tasks")  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {
@@ -84,7 +84,7 @@ def embedded_server() -> Iterator[str | None]:
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
         server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "flows.guarded", str(os.getpid())),
+                *(sys.executable, "-m", "tokenmill.flows.guarded", str(os.getpid())),
                 *("prefect", "server", "start", "--no-ui"),
                 *("--host", "127.0.0.1", "--port", str(port)),
             ],
@@ -108,7 +108,10 @@ def check_server() -> None:
     Raises:
         ConfigError: tells how it answers, and the ways out.
     """
-    from flows.reach import address, trouble  # Prefect reads its settings when it is imported
+    from tokenmill.flows.reach import (  # Prefect reads its settings when it is imported
+        address,
+        trouble,
+    )
 
     found = trouble()
     if found is None:

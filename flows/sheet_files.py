@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.atomic import write_text
-from sizing.errors import PlanError
-from sizing.report import sheet_json
-from sizing.report_html import sheet_html
-from sizing.report_markdown import sheet_markdown
-from sizing.sheet import Sheet
+from tokenmill.pipelines.atomic import write_text
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.report import sheet_json
+from tokenmill.sizing.report_html import sheet_html
+from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.sheet import Sheet
 
 
 def write_sheet(folder: Path, sheet: Sheet) -> list[Path]:

@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from flows.flow_run import Ended, describe, from_anywhere, our_flow
-from flows.plan_paths import size_within
-from flows.published import Shown
-from flows.sheet_files import write_sheet
-from pipelines.roots import within_roots
-from sizing.report import rests_on, sheet_json
-from sizing.report_markdown import sheet_markdown
-from sizing.report_sections import about, interval, shown
-from sizing.requirement import by_name
-from sizing.sheet import Sheet
+from tokenmill.flows.flow_run import Ended, describe, from_anywhere, our_flow
+from tokenmill.flows.plan_paths import size_within
+from tokenmill.flows.published import Shown
+from tokenmill.flows.sheet_files import write_sheet
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.sizing.report import rests_on, sheet_json
+from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.report_sections import about, interval, shown
+from tokenmill.sizing.requirement import by_name
+from tokenmill.sizing.sheet import Sheet
 
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
 

@@ -15,14 +15,14 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
-from flows.group_log import log_group
-from flows.pools.lane import Chain, Lane
-from flows.pools.pace import Pace
-from flows.pools.pool import Pool
-from flows.progress import watcher
-from pipelines.drive import Execute
-from pipelines.job import Job, Outcome, Phase, Work, chained
-from pipelines.receipt import valid_receipt
+from tokenmill.flows.group_log import log_group
+from tokenmill.flows.pools.lane import Chain, Lane
+from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.pool import Pool
+from tokenmill.flows.progress import watcher
+from tokenmill.pipelines.drive import Execute
+from tokenmill.pipelines.job import Job, Outcome, Phase, Work, chained
+from tokenmill.pipelines.receipt import valid_receipt
 
 MOST_RUNS = 300  # task runs of a phase, about
 LOOKERS = 16  # receipts looked for at a time

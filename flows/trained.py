@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.text import Text
 
-from flows.show import console, table
-from sizing.document.section import Table
+from tokenmill.flows.show import console, table
+from tokenmill.sizing.document.section import Table
 
 
 def failed(about: dict[str, Any]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flows.cli import OK, PARTIAL
+from tokenmill.flows.cli import OK, PARTIAL
 
 MOST_FAILURES = 20
 

@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipelines.errors import ConfigError
-from pipelines.manifest import read_manifest
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place
-from pipelines.shard import Input
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.manifest import read_manifest
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place
+from tokenmill.pipelines.shard import Input
 
 MOST_PATHS = 3  # named in a message
 

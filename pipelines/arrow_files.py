@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.atomic import atomic_path
+from tokenmill.pipelines.atomic import atomic_path
 
 
 @contextlib.contextmanager

@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pyarrow as pa
 
-from pipelines.drive import attempt
-from pipelines.errors import ConfigError, ShardError
-from pipelines.job import Job, Outcome, Work
-from pipelines.mirrored import join_run
-from pipelines.read.parked import parking
+from tokenmill.pipelines.drive import attempt
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.job import Job, Outcome, Work
+from tokenmill.pipelines.mirrored import join_run
+from tokenmill.pipelines.read.parked import parking
 
 # whose output is, or decides, what a run writes; those that are extras count where they are
 # installed at its beginning

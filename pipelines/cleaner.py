@@ -12,16 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from dedup.cut import Pieces, cut, piece_texts
-from dedup.paragraphs import drop_paragraphs
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.overlap_rows import OVERLAP
-from pipelines.decontaminate import NAME, Decontaminate
-from pipelines.evidence import Evidence, evidence
-from pipelines.ledger import StageStats
-from pipelines.pieces import PIECE, number_pieces
-from pipelines.stage import KEEP, StageResult, keep_where, removed_rows, with_text
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.cut import Pieces, cut, piece_texts
+from tokenmill.dedup.paragraphs import drop_paragraphs
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.overlap_rows import OVERLAP
+from tokenmill.pipelines.decontaminate import NAME, Decontaminate
+from tokenmill.pipelines.evidence import Evidence, evidence
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.pieces import PIECE, number_pieces
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, removed_rows, with_text
 
 OVERLAPS, MANY_PIECES, SHORT_PIECE = "overlap", "many_pieces", "short_piece"  # reasons
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.corpus import Corpus
+from tokenmill.pipelines.corpus import Corpus
 
 LARGEST_CLUSTERS = 20
 ROWS_AT_ONCE = 1 << 20

@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from pipelines.errors import ConfigError
-from pipelines.roots import within_roots
-from sizing.units import parse_bytes
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.sizing.units import parse_bytes
 
 _KIND = re.compile(
     r"(constrained|function|literal|nullable|tuple|list|dict)[-\[]|(int|float|str|bool)$"

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.config import Config
-from pipelines.dedup_steps import NearDedup
-from pipelines.errors import ConfigError
-from pipelines.keys import key_parameters
-from pipelines.passes import duplicate_finders
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import Rows, corpus_rows, open_arrow
-from pipelines.spill_rows import Shards, read_shards
-from pipelines.steps import step_name
-from sizing.units import format_memory
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.keys import key_parameters
+from tokenmill.pipelines.passes import duplicate_finders
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import Rows, corpus_rows, open_arrow
+from tokenmill.pipelines.spill_rows import Shards, read_shards
+from tokenmill.pipelines.steps import step_name
+from tokenmill.sizing.units import format_memory
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.contamination.overlap_rows import OVERLAP
-from pipelines.earlier import part_number
-from pipelines.mirror import find, present
-from pipelines.pieces import PIECE
+from tokenmill.pipelines.contamination.overlap_rows import OVERLAP
+from tokenmill.pipelines.earlier import part_number
+from tokenmill.pipelines.mirror import find, present
+from tokenmill.pipelines.pieces import PIECE
 
 
 class CutOut(NamedTuple):

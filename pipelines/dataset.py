@@ -11,22 +11,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipelines import mirror
-from pipelines.arrow_files import arrow_stream, parquet_file
-from pipelines.atomic import write_json
-from pipelines.images.blobs import Spool
-from pipelines.images.options import Images
-from pipelines.images.stored import describe, features_of, in_dataset, with_bytes
-from pipelines.job import Done
-from pipelines.ledger import StageStats
-from pipelines.mix.buckets import Mixed
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import digest_of
-from pipelines.schema import OF_PAGES, REMOVED
-from pipelines.sidecar import open_arrow
-from pipelines.stage import removed_rows
-from pipelines.token_shards import splits
-from pipelines.token_span import Documents, TokenFile, TokenShard, TokenSpan, token_span
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.arrow_files import arrow_stream, parquet_file
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.images.blobs import Spool
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.stored import describe, features_of, in_dataset, with_bytes
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.mix.buckets import Mixed
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import digest_of
+from tokenmill.pipelines.schema import OF_PAGES, REMOVED
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.stage import removed_rows
+from tokenmill.pipelines.token_shards import splits
+from tokenmill.pipelines.token_span import Documents, TokenFile, TokenShard, TokenSpan, token_span
 
 
 class Layout(NamedTuple):

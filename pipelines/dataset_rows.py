@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipelines import mirror
-from pipelines.store import open_input
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.store import open_input
 
 
 def split_folders(out: Path) -> dict[str, Path]:

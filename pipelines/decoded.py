@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipelines.errors import ConfigError
-from pipelines.manifest import read_manifest
-from pipelines.pieces import NUMBERS
-from pipelines.recipe import make_recipe
-from pipelines.tokenize import Engine
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.manifest import read_manifest
+from tokenmill.pipelines.pieces import NUMBERS
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.tokenize import Engine
 
 
 def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from dedup.cut import Cutting
-from pipelines.contamination.matching import Matching
-from pipelines.pieces import MOST_PIECES
+from tokenmill.dedup.cut import Cutting
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.pieces import MOST_PIECES
 
 NAME = "decontaminate"
 RENAMED = "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from dedup.lsh import Bands
-from dedup.minhash import MinHash
-from pipelines.config import Config
+from tokenmill.dedup.lsh import Bands
+from tokenmill.dedup.minhash import MinHash
+from tokenmill.pipelines.config import Config
 
 
 class ExactDedup(Config):

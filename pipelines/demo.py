@@ -18,11 +18,11 @@ import pyarrow as pa
 import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from pipelines.atomic import write_text
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.recipe import SHIPPED, Recipe, make_recipe
+from tokenmill.pipelines.atomic import write_text
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import SHIPPED, Recipe, make_recipe
 
 VOCAB_SIZE = 16_384
 TRAINING_BYTES = 12_000_000  # text the tokenizer is trained on: every n-th document up to this

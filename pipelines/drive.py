@@ -12,13 +12,13 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from pipelines.errors import ConfigError, LedgerError
-from pipelines.job import Job, Outcome, Phase, Work, do
-from pipelines.manifest import HOPELESS, cannot_write
-from pipelines.outages import PAUSES_S, stop_if_gone
-from pipelines.receipt import Receipt
-from pipelines.shard import SourceShard
-from pipelines.store import is_outage
+from tokenmill.pipelines.errors import ConfigError, LedgerError
+from tokenmill.pipelines.job import Job, Outcome, Phase, Work, do
+from tokenmill.pipelines.manifest import HOPELESS, cannot_write
+from tokenmill.pipelines.outages import PAUSES_S, stop_if_gone
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.store import is_outage
 
 
 @dataclass(frozen=True, kw_only=True)

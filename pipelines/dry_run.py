@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.earlier import remarks
-from pipelines.images.options import Images
-from pipelines.mix.planned import mixed_tokens, mixture_lines
-from pipelines.object_store_settings import is_remote
-from pipelines.passes import Pass, duplicate_finders, passes, repeated_spans, repeats
-from pipelines.place import Place
-from pipelines.prepare import plan_run
-from pipelines.recipe import Recipe
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.shard import Plan, SourceShard
-from pipelines.spans.size import scratch_bytes
-from pipelines.steps import step_name
+from tokenmill.pipelines.earlier import remarks
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.mix.planned import mixed_tokens, mixture_lines
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.passes import Pass, duplicate_finders, passes, repeated_spans, repeats
+from tokenmill.pipelines.place import Place
+from tokenmill.pipelines.prepare import plan_run
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.shard import Plan, SourceShard
+from tokenmill.pipelines.spans.size import scratch_bytes
+from tokenmill.pipelines.steps import step_name
 
 # Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4

@@ -15,22 +15,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.digest import first_occurrence, last_occurrence, newest_occurrence
-from dedup.minhash import pair_similarity
-from dedup.partition import prefix_bits
-from pipelines.arrow_files import arrow_file
-from pipelines.cluster_facts import cluster_facts
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.dedup_steps import NearDedup
-from pipelines.forest import FOREST, clusters_path, trees_between, write_pairs
-from pipelines.job import Done
-from pipelines.parts import Part, Room, parts
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.steps import SAME
-from pipelines.sidecar import Rows, open_arrow
-from pipelines.spill import Spilled
-from pipelines.spill_rows import range_bits
+from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
+from tokenmill.dedup.minhash import pair_similarity
+from tokenmill.dedup.partition import prefix_bits
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.cluster_facts import cluster_facts
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.forest import FOREST, clusters_path, trees_between, write_pairs
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.parts import Part, Room, parts
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.steps import SAME
+from tokenmill.pipelines.sidecar import Rows, open_arrow
+from tokenmill.pipelines.spill import Spilled
+from tokenmill.pipelines.spill_rows import range_bits
 
 DUPLICATES = pa.schema(
     [

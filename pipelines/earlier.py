@@ -13,21 +13,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pipelines.config import Config
-from pipelines.decontaminate import Decontaminate
-from pipelines.errors import ConfigError
-from pipelines.kept_keys import AGAIN, check_keys, missing_file, receipts_of_index
-from pipelines.keys import key_parameters
-from pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from pipelines.mirror import exists, present
-from pipelines.passes import duplicate_finders, keyed_passes
-from pipelines.receipt import digest_of
-from pipelines.recipe import Recipe
-from pipelines.repeats.steps import REPEATS, SAME
-from pipelines.schema import shard_and_row
-from pipelines.shard import EarlierRun
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.steps import step_name, steps_of
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.kept_keys import AGAIN, check_keys, missing_file, receipts_of_index
+from tokenmill.pipelines.keys import key_parameters
+from tokenmill.pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
+from tokenmill.pipelines.mirror import exists, present
+from tokenmill.pipelines.passes import duplicate_finders, keyed_passes
+from tokenmill.pipelines.receipt import digest_of
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.repeats.steps import REPEATS, SAME
+from tokenmill.pipelines.schema import shard_and_row
+from tokenmill.pipelines.shard import EarlierRun
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.steps import step_name, steps_of
 
 FIRST_REASONS = 3  # differences named in a refusal
 

@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.lsh import Buckets, buckets, count_pairs
-from dedup.partition import prefix_bits
-from dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.forest import n_edges_files, write_pairs
-from pipelines.job import Done
-from pipelines.parts import Part, Room, parts
-from pipelines.prepare_job import PrepareJob
-from pipelines.spill import Spilled
+from tokenmill.dedup.lsh import Buckets, buckets, count_pairs
+from tokenmill.dedup.partition import prefix_bits
+from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.forest import n_edges_files, write_pairs
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.parts import Part, Room, parts
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.spill import Spilled
 
 EDGES = pa.schema([pa.field("left", pa.uint32()), pa.field("right", pa.uint32())])
 ROW_BYTES = 32  # row numbers and key 12, partition 4, members 8, their ends 4, their trees 4

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.overlap import Hits
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of
-from pipelines.contamination.overlap_rows import OVERLAP, overlap_rows
+from tokenmill.dedup.overlap import Hits
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import hits_of
+from tokenmill.pipelines.contamination.overlap_rows import OVERLAP, overlap_rows
 
 
 class Evidence(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipelines import mirror
-from pipelines.drive import Finished
-from pipelines.job import Job
-from pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from pipelines.receipt import Receipt
-from pipelines.shard import Plan
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.drive import Finished
+from tokenmill.pipelines.job import Job
+from tokenmill.pipelines.manifest import COMPLETE, PARTIAL_RUN, read_manifest
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.shard import Plan
 
 
 def inventory(plan: Plan) -> dict[str, Any]:

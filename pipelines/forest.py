@@ -14,15 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.cluster import Forest, Touched
-from pipelines.arrow_files import arrow_file
-from pipelines.cluster_facts import cluster_facts
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import open_arrow, values
-from pipelines.spill_rows import range_bits
+from tokenmill.dedup.cluster import Forest, Touched
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.cluster_facts import cluster_facts
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import open_arrow, values
+from tokenmill.pipelines.spill_rows import range_bits
 
 Pairs = npt.NDArray[np.uint32]
 

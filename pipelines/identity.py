@@ -7,20 +7,20 @@ from typing import Any
 import pyarrow as pa
 import tokenizers
 
-from dedup import ngram_index
-from dedup.fold_tables import FOLD_VERSION
-from pipelines import mirror
-from pipelines.benchmark.files import files_of
-from pipelines.filters.language import Language
-from pipelines.manifest import open_run
-from pipelines.normalize import NORMALIZE_VERSION
-from pipelines.passes import decontamination
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Recipe
-from pipelines.repeats.steps import SameUrl
-from pipelines.schema import SCHEMA_VERSION
-from pipelines.shard import Plan
-from pipelines.store import InputFile
+from tokenmill.dedup import ngram_index
+from tokenmill.dedup.fold_tables import FOLD_VERSION
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.benchmark.files import files_of
+from tokenmill.pipelines.filters.language import Language
+from tokenmill.pipelines.manifest import open_run
+from tokenmill.pipelines.normalize import NORMALIZE_VERSION
+from tokenmill.pipelines.passes import decontamination
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.repeats.steps import SameUrl
+from tokenmill.pipelines.schema import SCHEMA_VERSION
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.store import InputFile
 
 # Raise it when the same recipe and input make other output bytes.
 # 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.

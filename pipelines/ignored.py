@@ -11,21 +11,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.ngram_index import MIN_WORDS
-from pipelines.arrow_files import arrow_file
-from pipelines.atomic import write_json
-from pipelines.config import Config
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.counts import count_corpus, ignored_grams
-from pipelines.contamination.summary import summarize
-from pipelines.corpus import Corpus
-from pipelines.decontaminate import Decontaminate
-from pipelines.duplicates import read_duplicates
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import open_arrow
-from pipelines.steps import step_name
+from tokenmill.dedup.ngram_index import MIN_WORDS
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.counts import count_corpus, ignored_grams
+from tokenmill.pipelines.contamination.summary import summarize
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.steps import step_name
 
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 

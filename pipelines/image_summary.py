@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.images.image_measure import PER_DOUBLING, doublings
-from pipelines.receipt import Receipt
-from pipelines.repeats.count import merged_facts
-from pipelines.repeats.steps import REPEATS
-from sizing.spread import Z_95
+from tokenmill.pipelines.images.image_measure import PER_DOUBLING, doublings
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.repeats.count import merged_facts
+from tokenmill.pipelines.repeats.steps import REPEATS
+from tokenmill.sizing.spread import Z_95
 
 PERCENTILES = (5, 50, 95)
 DECODED_BYTES_PER_PIXEL = 3  # RGB, 8 bits, as trainers decode to

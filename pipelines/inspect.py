@@ -7,20 +7,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.cut_out import CutOut, cut_out, overlaps_of
-from pipelines.decoded import decoded
-from pipelines.decontaminate import Decontaminate
-from pipelines.earlier import first_ordinal, holder, part_number
-from pipelines.errors import ConfigError
-from pipelines.manifest import read_manifest
-from pipelines.mirror import find, present
-from pipelines.normalize import Normalize
-from pipelines.pieces import PIECE
-from pipelines.plan import plan_inputs
-from pipelines.read.readers import read_shard
-from pipelines.recipe import Recipe, make_recipe
-from pipelines.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
-from pipelines.shard import numbered
+from tokenmill.pipelines.cut_out import CutOut, cut_out, overlaps_of
+from tokenmill.pipelines.decoded import decoded
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.earlier import first_ordinal, holder, part_number
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.manifest import read_manifest
+from tokenmill.pipelines.mirror import find, present
+from tokenmill.pipelines.normalize import Normalize
+from tokenmill.pipelines.pieces import PIECE
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import Recipe, make_recipe
+from tokenmill.pipelines.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
+from tokenmill.pipelines.shard import numbered
 
 KEPT, WITH_DOCUMENT = "kept", "with_document"  # fates of images beside the outcomes of receipts
 OF_IMAGE = tuple(f.name for f in IMAGE if not f.name.endswith("offset"))

@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipelines import mirror
-from pipelines.ledger import StageStats
-from pipelines.mirror_cache import CACHE_BYTES
-from pipelines.mirrored import join_run
-from pipelines.receipt import Receipt, file_entry, publish_files, save_receipt, valid_receipt
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.mirror_cache import CACHE_BYTES
+from tokenmill.pipelines.mirrored import join_run
+from tokenmill.pipelines.receipt import (
+    Receipt,
+    file_entry,
+    publish_files,
+    save_receipt,
+    valid_receipt,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,19 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines import mirror
-from pipelines.arrow_files import arrow_file
-from pipelines.drive import Finished
-from pipelines.errors import ConfigError
-from pipelines.job import Done, Phase, Work
-from pipelines.manifest import read_manifest
-from pipelines.passes import keyed_passes, passes
-from pipelines.pieces import NUMBERS
-from pipelines.prepare_job import INDEX, PrepareJob, index_file
-from pipelines.receipt import Receipt, digest_of
-from pipelines.recipe import Recipe
-from pipelines.sidecar import open_arrow
-from pipelines.token_shards import splits
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.drive import Finished
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.job import Done, Phase, Work
+from tokenmill.pipelines.manifest import read_manifest
+from tokenmill.pipelines.passes import keyed_passes, passes
+from tokenmill.pipelines.pieces import NUMBERS
+from tokenmill.pipelines.prepare_job import INDEX, PrepareJob, index_file
+from tokenmill.pipelines.receipt import Receipt, digest_of
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.token_shards import splits
 
 STEP = "kept-keys"
 AGAIN = "run it again into a new --out with run.keep_index: true"

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from dedup.digest import digests, span_digests
-from dedup.lsh import band_keys
-from dedup.minhash import signatures
-from pipelines.config import Config
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.images.edit import counts_of
-from pipelines.repeats.keys import image_set_keys, url_keys
-from pipelines.repeats.steps import SAME, SameImages, SameUrl
-from pipelines.schema import PLACEHOLDER
-from pipelines.sidecar import with_parameters
+from tokenmill.dedup.digest import digests, span_digests
+from tokenmill.dedup.lsh import band_keys
+from tokenmill.dedup.minhash import signatures
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.images.edit import counts_of
+from tokenmill.pipelines.repeats.keys import image_set_keys, url_keys
+from tokenmill.pipelines.repeats.steps import SAME, SameImages, SameUrl
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.sidecar import with_parameters
 
 DATE = "same_url_date"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pipelines.errors import LedgerError
+from tokenmill.pipelines.errors import LedgerError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,16 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pipelines import mirror
-from pipelines.atomic import PARTIAL, json_text, sweep_partials
-from pipelines.differences import differences
-from pipelines.errors import ConfigError
-from pipelines.mirror_cache import CACHE_BYTES
-from pipelines.mirrored import alone, mirrored, top_names
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place
-from pipelines.receipt import digest_of
-from pipelines.store import OutageError
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.atomic import PARTIAL, json_text, sweep_partials
+from tokenmill.pipelines.differences import differences
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.mirror_cache import CACHE_BYTES
+from tokenmill.pipelines.mirrored import alone, mirrored, top_names
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place
+from tokenmill.pipelines.receipt import digest_of
+from tokenmill.pipelines.store import OutageError
 
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from pipelines import atomic
-from pipelines.errors import ConfigError, TokenmillError
-from pipelines.mirror_cache import Cache
+from tokenmill.pipelines import atomic
+from tokenmill.pipelines.errors import ConfigError, TokenmillError
+from tokenmill.pipelines.mirror_cache import Cache
 
 if TYPE_CHECKING:
-    from pipelines.object_store import ObjectStore
-    from pipelines.object_store_lock import Lock
+    from tokenmill.pipelines.object_store import ObjectStore
+    from tokenmill.pipelines.object_store_lock import Lock
 
 mirrors: dict[Path, "Mirror"] = {}
 
@@ -42,7 +42,7 @@ class Mirror:
 
     def __init__(self, folder: Path, remote: str, most_bytes: int) -> None:
         self.folder = folder
-        self.store: ObjectStore = optional("pipelines.object_store").ObjectStore(remote)
+        self.store: ObjectStore = optional("tokenmill.pipelines.object_store").ObjectStore(remote)
         self.cache = Cache(folder, most_bytes)
         self.lock: Lock | None = None
         self._listing: dict[str, int] | None = None

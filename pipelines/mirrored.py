@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pipelines.errors import ConfigError
-from pipelines.mirror import Mirror, exists, mirrors, named_by_address, optional, present
-from pipelines.mirror_cache import CACHE_BYTES, remove_others
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place, place
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.mirror import Mirror, exists, mirrors, named_by_address, optional, present
+from tokenmill.pipelines.mirror_cache import CACHE_BYTES, remove_others
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place, place
 
 MOST_NAMES = 100
 
@@ -111,7 +111,7 @@ def alone(folder: Path) -> Iterator[None]:
         ConfigError: another run is at work in it.
     """
     mirror = mirrors[folder]
-    with optional("pipelines.object_store_lock").held_lock(mirror.store) as lock:
+    with optional("tokenmill.pipelines.object_store_lock").held_lock(mirror.store) as lock:
         mirror.lock = lock
         remove_others(folder)
         mirror.store.abort_uploads()

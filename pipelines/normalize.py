@@ -24,10 +24,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.filters.kernels.controls import find_work, replace_controls
-from pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.kernels.controls import find_work, replace_controls
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 NORMALIZE_VERSION = 1  # raise it when any text comes out otherwise than before
 

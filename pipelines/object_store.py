@@ -26,9 +26,9 @@ from botocore.exceptions import BotoCoreError, ClientError, IncompleteReadError
 from botocore.exceptions import ResponseStreamingError as StreamingError
 from urllib3.exceptions import HTTPError
 
-from pipelines.errors import ConfigError, ShardError
-from pipelines.object_store_errors import translated
-from pipelines.object_store_settings import (
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.object_store_errors import translated
+from tokenmill.pipelines.object_store_settings import (
     CONNECT_TIMEOUT_S,
     REQUEST_TIMEOUT_S,
     WRITE_ATTEMPTS,
@@ -38,8 +38,8 @@ from pipelines.object_store_settings import (
     endpoint,
     region,
 )
-from pipelines.outages import stop_if_gone
-from pipelines.store import OutageError
+from tokenmill.pipelines.outages import stop_if_gone
+from tokenmill.pipelines.store import OutageError
 
 PART_BYTES = 16 * 2**20  # of a multipart upload; what is smaller is one PUT
 PARTS_AT_ONCE = 4

@@ -11,8 +11,8 @@ from botocore.exceptions import (
     PartialCredentialsError,
 )
 
-from pipelines.errors import ConfigError
-from pipelines.store import outage
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.store import outage
 
 NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 # of 4xx answers, those that are not the caller's fault, or mend themselves

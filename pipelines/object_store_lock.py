@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import ConfigError
-from pipelines.object_store import Got, ObjectStore
-from pipelines.outages import was_gone
-from pipelines.store import OutageError
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.object_store import Got, ObjectStore
+from tokenmill.pipelines.outages import was_gone
+from tokenmill.pipelines.store import OutageError
 
 NAME = ".lock"
 EXPIRES_S = 60

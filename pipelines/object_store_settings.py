@@ -14,7 +14,7 @@ import os
 import re
 from typing import Any
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT_S = 3.0

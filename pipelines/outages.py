@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from pipelines.errors import ConfigError
-from pipelines.object_store_settings import PATIENCE_S, arrow_settings
-from pipelines.store import OutageError, arrow_s3, is_outage, resolve, translated
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.object_store_settings import PATIENCE_S, arrow_settings
+from tokenmill.pipelines.store import OutageError, arrow_s3, is_outage, resolve, translated
 
 T = TypeVar("T")
 PAUSES_S = (1.0, 5.0, 25.0)  # before what met an outage is tried again

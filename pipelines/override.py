@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 
 def overridden(data: Mapping[str, Any], key: str, value: Any, *, where: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dedup.partition import MAX_BITS, prefix_bits, ranges_within
-from pipelines.sidecar import Rows
+from tokenmill.dedup.partition import MAX_BITS, prefix_bits, ranges_within
+from tokenmill.pipelines.sidecar import Rows
 
 WORD_BITS = 64
 

@@ -12,12 +12,12 @@ piece of work, a batch at a time, so memory does not depend on its size.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.config import Config
-from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.repeats.steps import REPEATS, SAME, Repeats
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.steps import step_name
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.repeats.steps import REPEATS, SAME, Repeats
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.steps import step_name
 
 # steps that need something of all documents at once: those that keep one of equal documents, and
 # those that cut something out of documents

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import ShardError
-from pipelines.schema import ROW_BITS, SCHEMA_VERSION
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.schema import ROW_BITS, SCHEMA_VERSION
 
 NUMBER_BITS = 4
 MOST_PIECES = (1 << NUMBER_BITS) - 1

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from pipelines.config import Config, FilePath
-from pipelines.errors import ConfigError
-from pipelines.roots import within_roots
+from tokenmill.pipelines.config import Config, FilePath
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.roots import within_roots
 
 
 class PinnedFile(Config):

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TypeAlias
 
-from pipelines.errors import ConfigError
-from pipelines.object_store_settings import bucket_and_key, is_remote
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.object_store_settings import bucket_and_key, is_remote
 
 Place: TypeAlias = Path | str  # a string is s3://bucket/prefix
 

@@ -15,20 +15,28 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from pipelines.errors import ConfigError, InputError
-from pipelines.outages import patiently
-from pipelines.read.arrow import cut_arrow
-from pipelines.read.columns import Columns, Piece
-from pipelines.read.img2dataset import is_beside, sidecars, unlisted
-from pipelines.read.jsonl import cut_jsonl
-from pipelines.read.limits import Limits
-from pipelines.read.names import belongs_beside, compression_of, fits, format_of
-from pipelines.read.parquet import cut_parquet, parquet_rows
-from pipelines.read.saved import SavedDataset, belongs_to, find_saved
-from pipelines.read.text import group_texts
-from pipelines.read.webdataset import cut_webdataset
-from pipelines.shard import EarlierRun, FailedInput, Input, Plan, ShardFormat, SourceShard, numbered
-from pipelines.store import InputFile, expand
+from tokenmill.pipelines.errors import ConfigError, InputError
+from tokenmill.pipelines.outages import patiently
+from tokenmill.pipelines.read.arrow import cut_arrow
+from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.img2dataset import is_beside, sidecars, unlisted
+from tokenmill.pipelines.read.jsonl import cut_jsonl
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.names import belongs_beside, compression_of, fits, format_of
+from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows
+from tokenmill.pipelines.read.saved import SavedDataset, belongs_to, find_saved
+from tokenmill.pipelines.read.text import group_texts
+from tokenmill.pipelines.read.webdataset import cut_webdataset
+from tokenmill.pipelines.shard import (
+    EarlierRun,
+    FailedInput,
+    Input,
+    Plan,
+    ShardFormat,
+    SourceShard,
+    numbered,
+)
+from tokenmill.pipelines.store import InputFile, expand
 
 ILLUSTRATED: frozenset[ShardFormat | None] = frozenset({"webdataset", "markdown"})  # have images
 WHOLE = frozenset({"text", "markdown"})  # each file is one document
@@ -244,7 +252,7 @@ def _pieces(item: _Found, wanted: Input, shard_bytes: int, limits: Limits) -> li
     if item.format == "webdataset":
         return cut_webdataset(item.file, wanted)
     if item.format == "warc":
-        from pipelines.web.cut import cut_warc  # needs tokenmill[web]
+        from tokenmill.pipelines.web.cut import cut_warc  # needs tokenmill[web]
 
         return cut_warc(item.file, shard_bytes=shard_bytes, limits=limits)
     cut: Callable[..., list[Piece]] = cut_parquet if item.format == "parquet" else cut_arrow

@@ -6,31 +6,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines import mirror
-from pipelines.apart import check_apart
-from pipelines.atomic import sweep_partials
-from pipelines.benchmark.inside import inside
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.drive import Execute, Finished, drive
-from pipelines.earlier import check_other, earlier_runs
-from pipelines.errors import ConfigError
-from pipelines.finished import manifest, read_report
-from pipelines.identity import open_job
-from pipelines.images.stored import check_shards
-from pipelines.job import do
-from pipelines.kept_keys import index_wanting
-from pipelines.manifest import held, read_manifest, write_manifest
-from pipelines.passes import decontamination
-from pipelines.place import Place
-from pipelines.plan import plan_inputs
-from pipelines.prepare_job import INDEX, PrepareJob
-from pipelines.read.parked import parking
-from pipelines.recipe import Recipe
-from pipelines.report import write_report
-from pipelines.run import index_work, phases
-from pipelines.shard import Plan
-from pipelines.store import OutageError
-from pipelines.summary import summarize
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.apart import check_apart
+from tokenmill.pipelines.atomic import sweep_partials
+from tokenmill.pipelines.benchmark.inside import inside
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.drive import Execute, Finished, drive
+from tokenmill.pipelines.earlier import check_other, earlier_runs
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.finished import manifest, read_report
+from tokenmill.pipelines.identity import open_job
+from tokenmill.pipelines.images.stored import check_shards
+from tokenmill.pipelines.job import do
+from tokenmill.pipelines.kept_keys import index_wanting
+from tokenmill.pipelines.manifest import held, read_manifest, write_manifest
+from tokenmill.pipelines.passes import decontamination
+from tokenmill.pipelines.place import Place
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.prepare_job import INDEX, PrepareJob
+from tokenmill.pipelines.read.parked import parking
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.report import write_report
+from tokenmill.pipelines.run import index_work, phases
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.store import OutageError
+from tokenmill.pipelines.summary import summarize
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")

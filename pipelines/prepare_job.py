@@ -38,10 +38,10 @@ OUT/receipts/…         proof of each piece of work
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.job import Job
-from pipelines.passes import keyed_passes
-from pipelines.recipe import Recipe
-from pipelines.shard import EarlierRun
+from tokenmill.pipelines.job import Job
+from tokenmill.pipelines.passes import keyed_passes
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.shard import EarlierRun
 
 INDEX = "index"  # folder of the kept keys of a run
 

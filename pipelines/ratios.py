@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sizing.document.section import NONE
+from tokenmill.sizing.document.section import NONE
 
 
 def fixed(value: float | None) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 
 import xxhash
 
-from pipelines import mirror
-from pipelines.atomic import json_text
-from pipelines.ledger import StageStats
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.atomic import json_text
+from tokenmill.pipelines.ledger import StageStats
 
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8

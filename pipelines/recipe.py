@@ -20,25 +20,25 @@ from pydantic import (
     model_validator,
 )
 
-from pipelines.config import Bytes, Config, FilePath, explain
-from pipelines.decontaminate import Decontaminate
-from pipelines.errors import ConfigError
-from pipelines.filters.c4 import C4
-from pipelines.filters.language import Language
-from pipelines.images.options import Images, Patches
-from pipelines.measure import TOTAL
-from pipelines.mix.options import Mix
-from pipelines.override import overridden
-from pipelines.read.limits import Limits
-from pipelines.run_options import RunOptions, Slurm
-from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED
-from pipelines.shard import Input
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.steps import Step, step_name
-from pipelines.tokenize import Engine, Tokenizer, load_engine
-from pipelines.web.options import Html
-from sizing.errors import PlanError
-from sizing.plan.load import StrictLoader
+from tokenmill.pipelines.config import Bytes, Config, FilePath, explain
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.language import Language
+from tokenmill.pipelines.images.options import Images, Patches
+from tokenmill.pipelines.measure import TOTAL
+from tokenmill.pipelines.mix.options import Mix
+from tokenmill.pipelines.override import overridden
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.run_options import RunOptions, Slurm
+from tokenmill.pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.steps import Step, step_name
+from tokenmill.pipelines.tokenize import Engine, Tokenizer, load_engine
+from tokenmill.pipelines.web.options import Html
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import StrictLoader
 
 SHIPPED = Path(__file__).parent / "recipes"
 

@@ -11,21 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pipelines.atomic import write_json, write_text
-from pipelines.contamination.counted import warnings
-from pipelines.contamination.report_found import found_sections
-from pipelines.images.contact_sheet import contact_sheet
-from pipelines.mix.report import mixed_in_short, mixture_sections
-from pipelines.ratios import fixed, with_error
-from pipelines.report_against import against_blocks
-from pipelines.report_failures import failed_in_short, failure_blocks
-from pipelines.report_html import report_page
-from pipelines.report_images import image_blocks, notes_table
-from pipelines.report_requirements import requirement_blocks
-from pipelines.summary import removed_by_reason
-from sizing.document.markdown import markdown
-from sizing.document.section import NONE, Section, Table, count, table
-from sizing.units import format_bytes
+from tokenmill.pipelines.atomic import write_json, write_text
+from tokenmill.pipelines.contamination.counted import warnings
+from tokenmill.pipelines.contamination.report_found import found_sections
+from tokenmill.pipelines.images.contact_sheet import contact_sheet
+from tokenmill.pipelines.mix.report import mixed_in_short, mixture_sections
+from tokenmill.pipelines.ratios import fixed, with_error
+from tokenmill.pipelines.report_against import against_blocks
+from tokenmill.pipelines.report_failures import failed_in_short, failure_blocks
+from tokenmill.pipelines.report_html import report_page
+from tokenmill.pipelines.report_images import image_blocks, notes_table
+from tokenmill.pipelines.report_requirements import requirement_blocks
+from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import NONE, Section, Table, count, table
+from tokenmill.sizing.units import format_bytes
 
 Report: TypeAlias = Mapping[str, Any]
 

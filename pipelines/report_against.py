@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sizing.document.section import Table, table
+from tokenmill.sizing.document.section import Table, table
 
 
 def against_blocks(found: Mapping[str, Any] | None) -> list[str | Table]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sizing.document.page import KeyFigure
-from sizing.document.section import Table, count, table
+from tokenmill.sizing.document.page import KeyFigure
+from tokenmill.sizing.document.section import Table, count, table
 
 
 def failed_in_short(report: Mapping[str, Any], docs: int) -> str:

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pipelines.ratios import with_error
-from pipelines.report_failures import failure_figures
-from pipelines.report_images import image_plots
-from pipelines.summary import removed_by_reason
-from sizing.document import charts
-from sizing.document.charts import Bar, Series, Stack
-from sizing.document.page import KeyFigure, figure, page
-from sizing.document.section import Section
-from sizing.document.svg import Axis
-from sizing.units import format_bytes, format_count
+from tokenmill.pipelines.ratios import with_error
+from tokenmill.pipelines.report_failures import failure_figures
+from tokenmill.pipelines.report_images import image_plots
+from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import Bar, Series, Stack
+from tokenmill.sizing.document.page import KeyFigure, figure, page
+from tokenmill.sizing.document.section import Section
+from tokenmill.sizing.document.svg import Axis
+from tokenmill.sizing.units import format_bytes, format_count
 
 Report: TypeAlias = Mapping[str, Any]
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from pipelines.image_summary import MOST_REPEATED, TOTAL
-from pipelines.images.image_measure import RATIOS
-from pipelines.ratios import with_error
-from pipelines.schema import shard_and_row
-from sizing.document import charts
-from sizing.document.charts import Bar
-from sizing.document.page import figure
-from sizing.document.section import NONE, Table, count, table
-from sizing.document.svg import Axis
-from sizing.units import format_bytes
+from tokenmill.pipelines.image_summary import MOST_REPEATED, TOTAL
+from tokenmill.pipelines.images.image_measure import RATIOS
+from tokenmill.pipelines.ratios import with_error
+from tokenmill.pipelines.schema import shard_and_row
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import Bar
+from tokenmill.sizing.document.page import figure
+from tokenmill.sizing.document.section import NONE, Table, count, table
+from tokenmill.sizing.document.svg import Axis
+from tokenmill.sizing.units import format_bytes
 
 Report: TypeAlias = Mapping[str, Any]
 

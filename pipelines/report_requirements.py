@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sizing.document.section import NONE, Table, table
-from sizing.units import format_quantity
+from tokenmill.sizing.document.section import NONE, Table, table
+from tokenmill.sizing.units import format_quantity
 
 
 def requirement_blocks(report: Mapping[str, Any]) -> list[str | Table]:

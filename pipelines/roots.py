@@ -11,7 +11,7 @@ import os
 import re
 from urllib.parse import unquote, urlsplit
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"

@@ -8,21 +8,21 @@ What is corpus-wide: see `pipelines.spill_phases`. Mixing: `pipelines.mix.phases
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
-from pipelines.decontaminate import Decontaminate
-from pipelines.drive import Finished, Phases, do_phase
-from pipelines.job import Done, Phase, Work
-from pipelines.kept_keys import index_phase
-from pipelines.mix.phases import mix
-from pipelines.passes import Pass, decontamination, passes
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt, digest_of, valid_receipt
-from pipelines.shard import Plan
-from pipelines.shard_pass import run_pass
-from pipelines.spill_phases import corpus_wide
-from pipelines.token_shards import splits
-from pipelines.token_span import TokenShard
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.dataset import Layout, close_dataset, layout, write_file, write_state
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.drive import Finished, Phases, do_phase
+from tokenmill.pipelines.job import Done, Phase, Work
+from tokenmill.pipelines.kept_keys import index_phase
+from tokenmill.pipelines.mix.phases import mix
+from tokenmill.pipelines.passes import Pass, decontamination, passes
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt, digest_of, valid_receipt
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.shard_pass import run_pass
+from tokenmill.pipelines.spill_phases import corpus_wide
+from tokenmill.pipelines.token_shards import splits
+from tokenmill.pipelines.token_span import TokenShard
 
 
 @dataclass(kw_only=True)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from pipelines.config import Bytes, Config, FilePath
-from pipelines.roots import allowed_address, allowed_directives
+from tokenmill.pipelines.config import Bytes, Config, FilePath
+from tokenmill.pipelines.roots import allowed_address, allowed_directives
 
 Runner = Literal["threads", "dask", "slurm"]
 # no shell may find more in it than a word: it stands in the script of a job

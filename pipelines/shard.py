@@ -20,9 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from pipelines.config import Config, FilePath
-from pipelines.receipt import digest_of
-from pipelines.store import InputFile
+from tokenmill.pipelines.config import Config, FilePath
+from tokenmill.pipelines.receipt import digest_of
+from tokenmill.pipelines.store import InputFile
 
 ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
 Captions = Literal["join", "first", "longest"]

@@ -7,29 +7,29 @@ from typing import TypeAlias, cast
 
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import FOUND
-from pipelines.contamination.search import search
-from pipelines.images.blobs import Blobs, Spool, spool_file
-from pipelines.images.stored import check_references
-from pipelines.images.webdataset_out import TarShards
-from pipelines.job import Done
-from pipelines.keys import document_keys, key_schema
-from pipelines.mirror import exists
-from pipelines.passes import Pass, decontamination, duplicate_finders, repeats
-from pipelines.prepare_job import PrepareJob
-from pipelines.read.account import damages, read_stats
-from pipelines.read.readers import read_shard
-from pipelines.repeats.steps import NearImages
-from pipelines.repeats.units import unit_schema, units_maker
-from pipelines.shard import SourceShard
-from pipelines.stage import Stage
-from pipelines.steps import step_name
-from pipelines.survivors import survivors
-from pipelines.tally import Tally
-from pipelines.token_shards import TokenShards
-from pipelines.tokenize import MismatchError
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import FOUND
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.images.blobs import Blobs, Spool, spool_file
+from tokenmill.pipelines.images.stored import check_references
+from tokenmill.pipelines.images.webdataset_out import TarShards
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.keys import document_keys, key_schema
+from tokenmill.pipelines.mirror import exists
+from tokenmill.pipelines.passes import Pass, decontamination, duplicate_finders, repeats
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.read.account import damages, read_stats
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.repeats.steps import NearImages
+from tokenmill.pipelines.repeats.units import unit_schema, units_maker
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.stage import Stage
+from tokenmill.pipelines.steps import step_name
+from tokenmill.pipelines.survivors import survivors
+from tokenmill.pipelines.tally import Tally
+from tokenmill.pipelines.token_shards import TokenShards
+from tokenmill.pipelines.tokenize import MismatchError
 
 Illustrated: TypeAlias = tuple[pa.RecordBatch, Blobs | None]
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.errors import ShardError
-from pipelines.mirror import present
-from pipelines.store import is_outage
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.mirror import present
+from tokenmill.pipelines.store import is_outage
 
 PARAMETERS = b"tokenmill.parameters"
 MOST_OPEN = 64  # files of a corpus mapped at a time: each takes a map and a file descriptor

@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.partition import partition
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.dedup_steps import NearDedup
-from pipelines.job import Done
-from pipelines.keys import DATE, band_column, is_dated
-from pipelines.parts import words
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.steps import SAME
-from pipelines.sidecar import Batch, open_batch, values
-from pipelines.spill_rows import range_bits
+from tokenmill.dedup.partition import partition
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.keys import DATE, band_column, is_dated
+from tokenmill.pipelines.parts import words
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.steps import SAME
+from tokenmill.pipelines.sidecar import Batch, open_batch, values
+from tokenmill.pipelines.spill_rows import range_bits
 
 ROW_BYTES = 13  # of a group: row number 4, partition 4, a range of it 4 at most, gone before 1
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying

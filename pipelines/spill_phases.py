@@ -13,28 +13,28 @@ there are follows from the documents alone, so that every runner does the same w
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pipelines.config import Config
-from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import NearDedup
-from pipelines.drive import Finished, Phases, do_phase
-from pipelines.duplicates import find_equal, write_duplicates
-from pipelines.edges import find_edges
-from pipelines.forest import join_forests, levels
-from pipelines.ignored import find_ignored
-from pipelines.job import Done, Phase, Work
-from pipelines.passes import DEDUP, Pass
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt, digest_of
-from pipelines.repeats.count import count_units, write_repeated
-from pipelines.repeats.near import find_near_images
-from pipelines.repeats.spilled_units import spill_units
-from pipelines.repeats.steps import Counted, NearImages
-from pipelines.repeats.unit_table import write_units
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.spans.works import span_phases
-from pipelines.spill import spill_keys
-from pipelines.spill_rows import Size, write_rows
-from pipelines.steps import step_name
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.drive import Finished, Phases, do_phase
+from tokenmill.pipelines.duplicates import find_equal, write_duplicates
+from tokenmill.pipelines.edges import find_edges
+from tokenmill.pipelines.forest import join_forests, levels
+from tokenmill.pipelines.ignored import find_ignored
+from tokenmill.pipelines.job import Done, Phase, Work
+from tokenmill.pipelines.passes import DEDUP, Pass
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt, digest_of
+from tokenmill.pipelines.repeats.count import count_units, write_repeated
+from tokenmill.pipelines.repeats.near import find_near_images
+from tokenmill.pipelines.repeats.spilled_units import spill_units
+from tokenmill.pipelines.repeats.steps import Counted, NearImages
+from tokenmill.pipelines.repeats.unit_table import write_units
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.spans.works import span_phases
+from tokenmill.pipelines.spill import spill_keys
+from tokenmill.pipelines.spill_rows import Size, write_rows
+from tokenmill.pipelines.steps import step_name
 
 Args: TypeAlias = tuple[Any, ...]
 

@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.partition import MAX_ROWS
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.errors import ConfigError
-from pipelines.job import Done
-from pipelines.keys import key_parameters
-from pipelines.passes import duplicate_finders
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import open_arrow, open_sidecar
+from tokenmill.dedup.partition import MAX_ROWS
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.keys import key_parameters
+from tokenmill.pipelines.passes import duplicate_finders
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import open_arrow, open_sidecar
 
 GROUP_ROWS = 1 << 21
 RANGE_ROWS = 1 << 22

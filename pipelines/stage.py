@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from pipelines.ledger import StageStats
-from pipelines.schema import REMOVED
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.schema import REMOVED
 
 KEEP = 0
 

@@ -1,23 +1,23 @@
 """The stages a recipe can name."""
 
-from pipelines.config import Config
-from pipelines.filters.bad_words import BadWords
-from pipelines.filters.c4 import C4
-from pipelines.filters.fineweb import FineWeb
-from pipelines.filters.gopher_quality import GopherQuality
-from pipelines.filters.gopher_repetition import GopherRepetition
-from pipelines.filters.language import Language
-from pipelines.filters.length import Length
-from pipelines.filters.perplexity import Perplexity
-from pipelines.filters.pii import Pii
-from pipelines.filters.quality import Quality
-from pipelines.filters.url_filter import UrlFilter
-from pipelines.images.captions import Captions
-from pipelines.images.interleaved_text import InterleavedText
-from pipelines.images.once import ImageOnce
-from pipelines.images.rules import ImageRules
-from pipelines.images.scores import DocumentScores, ImageScores
-from pipelines.normalize import Normalize
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.bad_words import BadWords
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
+from tokenmill.pipelines.filters.language import Language
+from tokenmill.pipelines.filters.length import Length
+from tokenmill.pipelines.filters.perplexity import Perplexity
+from tokenmill.pipelines.filters.pii import Pii
+from tokenmill.pipelines.filters.quality import Quality
+from tokenmill.pipelines.filters.url_filter import UrlFilter
+from tokenmill.pipelines.images.captions import Captions
+from tokenmill.pipelines.images.interleaved_text import InterleavedText
+from tokenmill.pipelines.images.once import ImageOnce
+from tokenmill.pipelines.images.rules import ImageRules
+from tokenmill.pipelines.images.scores import DocumentScores, ImageScores
+from tokenmill.pipelines.normalize import Normalize
 
 STAGES: dict[str, type[Config]] = {
     "normalize": Normalize,

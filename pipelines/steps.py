@@ -5,12 +5,12 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
 
-from pipelines.config import Config, explain
-from pipelines.decontaminate import Decontaminate
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.repeats.steps import REPEATS, SAME
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.stages import STAGES
+from tokenmill.pipelines.config import Config, explain
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.repeats.steps import REPEATS, SAME
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.stages import STAGES
 
 STEPS: dict[str, type[Config]] = {
     **STAGES,

@@ -21,15 +21,15 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from pipelines.errors import InputError
-from pipelines.object_store_settings import (
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.object_store_settings import (
     CONNECT_TIMEOUT_S,
     READ_ATTEMPTS,
     REQUEST_TIMEOUT_S,
     arrow_settings,
     check_no_credentials,
 )
-from pipelines.roots import within_roots
+from tokenmill.pipelines.roots import within_roots
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an

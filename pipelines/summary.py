@@ -12,26 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from pipelines import mirror
-from pipelines.cluster_facts import merged_facts
-from pipelines.dataset import Layout, file_name, split_folder
-from pipelines.drive import Finished
-from pipelines.earlier import remarks
-from pipelines.finished import failures, inventory
-from pipelines.image_summary import image_facts, image_summary, notes_of
-from pipelines.images.decode import decode_cost
-from pipelines.ledger import StageStats, check_chain
-from pipelines.measure import TOTAL, measure
-from pipelines.mix.summary import mixed_stats, mixture, tokens_once
-from pipelines.passes import decontamination, passes, stage_names
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.run import Prepared
-from pipelines.shard import Plan as SourcePlan
-from sizing.corpus import read_corpus
-from sizing.plan.plan import Plan
-from sizing.report import summary_json
-from sizing.requirements import requirement_sheet
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.cluster_facts import merged_facts
+from tokenmill.pipelines.dataset import Layout, file_name, split_folder
+from tokenmill.pipelines.drive import Finished
+from tokenmill.pipelines.earlier import remarks
+from tokenmill.pipelines.finished import failures, inventory
+from tokenmill.pipelines.image_summary import image_facts, image_summary, notes_of
+from tokenmill.pipelines.images.decode import decode_cost
+from tokenmill.pipelines.ledger import StageStats, check_chain
+from tokenmill.pipelines.measure import TOTAL, measure
+from tokenmill.pipelines.mix.summary import mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.passes import decontamination, passes, stage_names
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.run import Prepared
+from tokenmill.pipelines.shard import Plan as SourcePlan
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.requirements import requirement_sheet
 
 REPORT_VERSION = "1"
 LIBRARIES = (

@@ -5,23 +5,29 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from pipelines.cleaner import Cleaner
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.decontaminate import NAME
-from pipelines.duplicates import read_duplicates
-from pipelines.ignored import read_ignored
-from pipelines.passes import Pass, decontamination, duplicate_finders, repeated_spans, repeats
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.apply import without_repeats
-from pipelines.repeats.found import read_found
-from pipelines.schema import REMOVED
-from pipelines.shard import SourceShard
-from pipelines.sidecar import open_arrow
-from pipelines.spans.apply import without_spans
-from pipelines.spans.found import read_found_runs
-from pipelines.stage import KEEP, StageResult, keep_where
-from pipelines.steps import step_name
-from pipelines.tally import Tally
+from tokenmill.pipelines.cleaner import Cleaner
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.decontaminate import NAME
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.ignored import read_ignored
+from tokenmill.pipelines.passes import (
+    Pass,
+    decontamination,
+    duplicate_finders,
+    repeated_spans,
+    repeats,
+)
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.apply import without_repeats
+from tokenmill.pipelines.repeats.found import read_found
+from tokenmill.pipelines.schema import REMOVED
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.spans.apply import without_spans
+from tokenmill.pipelines.spans.found import read_found_runs
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where
+from tokenmill.pipelines.steps import step_name
+from tokenmill.pipelines.tally import Tally
 
 
 def survivors(

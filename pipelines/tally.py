@@ -9,23 +9,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.arrow_files import parquet_file
-from pipelines.contamination.overlap_rows import overlap_file
-from pipelines.images.account import image_stats
-from pipelines.images.blobs import Blobs
-from pipelines.images.thumbnails import thumbnail_file
-from pipelines.job import Done
-from pipelines.ledger import ImageStats, StageStats
-from pipelines.passes import Pass, decontamination, repeated_spans, repeats, stage_names
-from pipelines.pieces import PIECE
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.apply import PARAGRAPH
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
-from pipelines.shard import SourceShard
-from pipelines.spans.apply import SPAN
-from pipelines.stage import StageResult
-from pipelines.token_shards import TokenShards
+from tokenmill.pipelines.arrow_files import parquet_file
+from tokenmill.pipelines.contamination.overlap_rows import overlap_file
+from tokenmill.pipelines.images.account import image_stats
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.thumbnails import thumbnail_file
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.ledger import ImageStats, StageStats
+from tokenmill.pipelines.passes import Pass, decontamination, repeated_spans, repeats, stage_names
+from tokenmill.pipelines.pieces import PIECE
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.apply import PARAGRAPH
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.spans.apply import SPAN
+from tokenmill.pipelines.stage import StageResult
+from tokenmill.pipelines.token_shards import TokenShards
 
 
 class Tally:

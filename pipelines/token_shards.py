@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from dedup.arrow_text import text_buffers
-from pipelines.arrow_files import arrow_file
-from pipelines.images.account import read_images
-from pipelines.images.image_measure import ImageMeasure
-from pipelines.images.options import Images
-from pipelines.images.stored import in_token_shard, kept_columns
-from pipelines.images.tokens import batches_of, encode_illustrated
-from pipelines.ledger import StageStats
-from pipelines.pieces import parent_ids
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Output
-from pipelines.schema import OF_PAGES
-from pipelines.shard import SourceShard
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.images.account import read_images
+from tokenmill.pipelines.images.image_measure import ImageMeasure
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.stored import in_token_shard, kept_columns
+from tokenmill.pipelines.images.tokens import batches_of, encode_illustrated
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.pieces import parent_ids
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import Output
+from tokenmill.pipelines.schema import OF_PAGES
+from tokenmill.pipelines.shard import SourceShard
 
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.sidecar import open_arrow
+from tokenmill.pipelines.sidecar import open_arrow
 
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
 BATCH_BYTES = 1 << 26  # ids and images in one, about, where documents have images

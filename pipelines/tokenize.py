@@ -20,14 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator
 
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.encode.fast import Ragged, differences, fast_engine
-from pipelines.encode.guard import risky
-from pipelines.encode.layout import place, with_ends
-from pipelines.encode.reference import Reference, open_reference
-from pipelines.errors import ConfigError
-from pipelines.roots import within_roots
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.encode.fast import Ragged, differences, fast_engine
+from tokenmill.pipelines.encode.guard import risky
+from tokenmill.pipelines.encode.layout import place, with_ends
+from tokenmill.pipelines.encode.reference import Reference, open_reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.roots import within_roots
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
 END_TOKENS = (

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from sizing.document.section import NONE
-from sizing.report_tiers import SHORT
-from sizing.sections.verdicts import judge
-from sizing.sheet import Sheet
-from sizing.units import format_quantity
-from sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
+from tokenmill.sizing.document.section import NONE
+from tokenmill.sizing.report_tiers import SHORT
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
 
 MOST_TIERS = 6  # that are compared where the plan names no candidates
 

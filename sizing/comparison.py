@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from sizing.compared_tiers import tier_figures, tiers_json
-from sizing.document.markdown import markdown
-from sizing.document.section import NONE, Section, Table, table
-from sizing.errors import PlanError
-from sizing.inputs import size
-from sizing.plan.load import parse_yaml
-from sizing.report_sections import interval, shown
-from sizing.requirements import headline
-from sizing.sheet import Sheet
+from tokenmill.sizing.compared_tiers import tier_figures, tiers_json
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import NONE, Section, Table, table
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.plan.load import parse_yaml
+from tokenmill.sizing.report_sections import interval, shown
+from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.sheet import Sheet
 
 MOST_CASES = 64
 COMPARISON_VERSION = "1"  # raise it when a key of the JSON changes its meaning

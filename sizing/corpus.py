@@ -11,12 +11,12 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sizing.corpus_images import CorpusImages, images_of_report
-from sizing.errors import PlanError, explain
-from sizing.figure import AnyFigure, Figure, from_error
-from sizing.image_estimate import ImageEstimate
-from sizing.requirement import Input
-from sizing.units import format_bytes
+from tokenmill.sizing.corpus_images import CorpusImages, images_of_report
+from tokenmill.sizing.errors import PlanError, explain
+from tokenmill.sizing.figure import AnyFigure, Figure, from_error
+from tokenmill.sizing.image_estimate import ImageEstimate
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.units import format_bytes
 
 DATASET = "dataset"  # the stage that training reads
 MOST_BYTES = 256 * 10**6  # of a report; a larger file is the corpus itself, or something else

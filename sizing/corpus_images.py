@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from sizing.figure import AnyFigure, Figure, from_error
+from tokenmill.sizing.figure import AnyFigure, Figure, from_error
 
 
 class CorpusImages(BaseModel):

@@ -2,7 +2,7 @@
 
 import re
 
-from sizing.units import UnitError
+from tokenmill.sizing.units import UnitError
 
 DURATIONS = "10 min, 1h, 90 s, 2 days, or seconds without a unit"
 SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}

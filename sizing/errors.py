@@ -5,7 +5,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from sizing.nearest import nearest
+from tokenmill.sizing.nearest import nearest
 
 _SHAPES = {"Figure": "a number or {value: …, low: …, high: …}"}  # of a model, how it is written
 _MEANT = {

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
+from tokenmill.sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
 
 
 class Figure(BaseModel):

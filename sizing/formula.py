@@ -7,9 +7,9 @@ cannot show an input that was not used, nor use one that it does not show.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sizing.errors import PlanError
-from sizing.requirement import Input, Requirement
-from sizing.spread import carried
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.spread import carried
 
 
 @dataclass(frozen=True, kw_only=True)

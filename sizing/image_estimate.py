@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sizing.figure import AnyFigure
+from tokenmill.sizing.figure import AnyFigure
 
 
 class FormatEstimate(BaseModel):

@@ -5,12 +5,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from sizing.corpus import CorpusMeasurement, load_corpus
-from sizing.errors import PlanError
-from sizing.plan.load import load_plan
-from sizing.plan.plan import Plan
-from sizing.requirements import requirement_sheet
-from sizing.sheet import Sheet
+from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import load_plan
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sheet import Sheet
 
 EXAMPLES = Path(__file__).parent / "examples"
 

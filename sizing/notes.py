@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 
-from sizing.requirement import Requirement
-from sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
-from sizing.sections.stages import STORED
-from sizing.sheet import Sheet
-from sizing.units import format_quantity
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
+from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
 
 MOST_PARTS = 4
 SCRATCH = ("text", "digests, signatures and band keys", "token shards")

@@ -2,7 +2,7 @@
 
 import re
 
-from sizing.units import UnitError
+from tokenmill.sizing.units import UnitError
 
 PERCENTS = "40%, 0.4"
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)", re.ASCII)

@@ -2,7 +2,7 @@
 
 import re
 
-from sizing.errors import PlanError
+from tokenmill.sizing.errors import PlanError
 
 MIRROR_COPIES = 2.0  # RAID 1 and 10
 PARITY_DRIVES = {"5": 1, "6": 2}  # of a RAID level

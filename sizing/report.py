@@ -53,14 +53,14 @@ warnings        sentences
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sizing.notes import notes
-from sizing.plan.fields import OUR_CHOICE
-from sizing.requirement import Input, Requirement, by_name, leaves
-from sizing.requirements import headline
-from sizing.sections.stages import STORED
-from sizing.sections.verdicts import judge
-from sizing.sheet import Sheet
-from sizing.units import format_quantity
+from tokenmill.sizing.notes import notes
+from tokenmill.sizing.plan.fields import OUR_CHOICE
+from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
+from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
 
 SHEET_VERSION = "2"  # raise it when a key changes its meaning
 

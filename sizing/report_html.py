@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sizing.document.page import KeyFigure, page
-from sizing.report_markdown import TITLE
-from sizing.report_plots import capacity_plot, checkpoint_plot, tiers_plot
-from sizing.report_sections import interval, sections, shown
-from sizing.sheet import Sheet
+from tokenmill.sizing.document.page import KeyFigure, page
+from tokenmill.sizing.report_markdown import TITLE
+from tokenmill.sizing.report_plots import capacity_plot, checkpoint_plot, tiers_plot
+from tokenmill.sizing.report_sections import interval, sections, shown
+from tokenmill.sizing.sheet import Sheet
 
 LARGE = (  # of the headline, what storage is bought by
     "raw capacity",

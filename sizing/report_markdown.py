@@ -1,8 +1,8 @@
 """A sheet as Markdown."""
 
-from sizing.document.markdown import markdown
-from sizing.report_sections import sections
-from sizing.sheet import Sheet
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.report_sections import sections
+from tokenmill.sizing.sheet import Sheet
 
 TITLE = "Storage requirements"
 

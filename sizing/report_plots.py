@@ -1,20 +1,20 @@
 """The plots of a sheet: what capacity goes into, tiers against needs, checkpoints against waste."""
 
-from sizing.document import charts
-from sizing.document.charts import Bar
-from sizing.document.curves import Curve, Dots, Flag, curves, dots
-from sizing.document.page import figure
-from sizing.document.svg import Axis
-from sizing.formulas.failures import waste_frac
-from sizing.report_sections import shown
-from sizing.report_tiers import tiers_by_name
-from sizing.requirement import Requirement
-from sizing.sections.checkpoints import JOB_RATE, YOUNG
-from sizing.sections.stages import STORED
-from sizing.sections.verdicts import judge
-from sizing.sheet import Sheet
-from sizing.units import format_bytes, format_quantity, format_rate
-from sizing.verdict import Verdict
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import Bar
+from tokenmill.sizing.document.curves import Curve, Dots, Flag, curves, dots
+from tokenmill.sizing.document.page import figure
+from tokenmill.sizing.document.svg import Axis
+from tokenmill.sizing.formulas.failures import waste_frac
+from tokenmill.sizing.report_sections import shown
+from tokenmill.sizing.report_tiers import tiers_by_name
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
+from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
+from tokenmill.sizing.verdict import Verdict
 
 READ, RESTART = "read bandwidth, whole job", "restart read bandwidth"
 FLAGS = {READ: "training reads", JOB_RATE: "checkpoints write", RESTART: "restart reads"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sizing.document.section import (
+from tokenmill.sizing.document.section import (
     NONE,
     Derivation,
     Derivations,
@@ -11,13 +11,13 @@ from sizing.document.section import (
     Table,
     table,
 )
-from sizing.notes import notes
-from sizing.report import assumptions, kind, rests_on
-from sizing.report_tiers import tier_blocks
-from sizing.requirement import Input, Requirement, by_name
-from sizing.requirements import headline
-from sizing.sheet import Sheet
-from sizing.units import format_quantity
+from tokenmill.sizing.notes import notes
+from tokenmill.sizing.report import assumptions, kind, rests_on
+from tokenmill.sizing.report_tiers import tier_blocks
+from tokenmill.sizing.requirement import Input, Requirement, by_name
+from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
 
 NOTES = (
     "Storage is in SI units: 1 TB is 10^12 bytes. A 95 % interval covers what the plan or the"

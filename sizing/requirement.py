@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from sizing.spread import Spread, interval
+from tokenmill.sizing.spread import Spread, interval
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from sizing.corpus import CorpusMeasurement
-from sizing.errors import PlanError
-from sizing.plan.plan import Plan
-from sizing.requirement import Requirement
-from sizing.sections import (
+from tokenmill.sizing.corpus import CorpusMeasurement
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections import (
     capacity,
     checkpoints,
     corpus,
@@ -21,7 +21,7 @@ from sizing.sections import (
     restart,
     stages,
 )
-from sizing.sheet import Sheet
+from tokenmill.sizing.sheet import Sheet
 
 SECTIONS = (
     rate,

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sizing.corpus import CorpusMeasurement
-from sizing.errors import PlanError
-from sizing.formula import Formula
-from sizing.plan.plan import Plan
-from sizing.requirement import Input, Requirement
-from sizing.tables.accelerators import AcceleratorRow, find_accelerator
+from tokenmill.sizing.corpus import CorpusMeasurement
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
 

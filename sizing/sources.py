@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sizing.corpus import CorpusMeasurement
-from sizing.errors import PlanError
-from sizing.formulas.image_text import (
+from tokenmill.sizing.corpus import CorpusMeasurement
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formulas.image_text import (
     IMAGE_TEXT_BYTES_PER_TOKEN,
     REFERENCED_BYTES_PER_TOKEN,
     SAMPLE_BYTES,
     SAMPLE_TOKENS,
 )
-from sizing.formulas.mixture import DOCS
-from sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_IN_DAYS
-from sizing.requirement import Input, Requirement
-from sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.formulas.mixture import DOCS
+from tokenmill.sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_IN_DAYS
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
 # of a sample of images with text, by the names of formulas, and their units
 SAMPLE = {

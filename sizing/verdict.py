@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sizing.requirement import Requirement
-from sizing.units import format_quantity
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.units import format_quantity
 
 Outcome: TypeAlias = Literal["enough", "short", "not shared", "unknown"]
 MOST_NODE_DRIVES = 24  # our choice: servers of two units with more are rare

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipelines.recipe import make_recipe
-from pipelines.stages import STAGES
-from pipelines.steps import STEPS
-from sizing.plan.load import parse_plan
-from sizing.requirements import requirement_sheet
 from tests.pipelines.perplexity import models as perplexity
 from tests.pipelines.quality import models as quality
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.stages import STAGES
+from tokenmill.pipelines.steps import STEPS
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirements import requirement_sheet
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 
 # What `low` says of a byte below 0x80 is what becomes of it. Else:
 DROPPED = 0xFF

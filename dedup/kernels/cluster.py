@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
 
 U64_1 = np.uint64(1)
 U64_2 = np.uint64(2)

@@ -5,8 +5,8 @@ word hashes --> a bitmap, a table --> seeds --> words near them --> the stretch 
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
-from dedup.kernels.containment_args import Probe, Room, Seeds, Texts, Thresholds
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.containment_args import Probe, Room, Seeds, Texts, Thresholds
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash, as in kernels.seeds
 SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its place in a table

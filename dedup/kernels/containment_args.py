@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U32, U64
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64
 
 
 class Seeds(NamedTuple):

@@ -1,6 +1,6 @@
 """Kernels that cut spans out of documents."""
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
 
 @inlined

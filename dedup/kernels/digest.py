@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U32, U64, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, kernel
 
 ONE = np.uint64(1)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U16, inlined, kernel
-from dedup.kernels.fold_edits import Edits, Found
+from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels.fold_edits import Edits, Found
 
 # Foldings, in the order in which they are applied.
 ENTITIES = 1

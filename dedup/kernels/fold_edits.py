@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
 
 class Edits(NamedTuple):

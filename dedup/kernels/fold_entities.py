@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U8, inlined, kernel
-from dedup.kernels.fold_edits import Edits, Found
+from tokenmill.dedup.kernels._jit import I32, I64, U8, inlined, kernel
+from tokenmill.dedup.kernels.fold_edits import Edits, Found
 
 BLOCK = 128  # bytes that are looked at together
 LONGEST_NAME = 32  # bytes, with its semicolon

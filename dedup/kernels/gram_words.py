@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)

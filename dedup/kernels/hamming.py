@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
 
 ONES = np.uint64(0x5555_5555_5555_5555)
 TWOS = np.uint64(0x3333_3333_3333_3333)

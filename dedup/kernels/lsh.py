@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 
 BAND_SEED = np.uint64(0x9E3779B97F4A7C15)
 BAND_FOLD = np.uint64(0xD6E8FEB86659FD93)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import F32, I64, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import F32, I64, U32, inlined, kernel
 
 MIX_1 = np.uint32(0x85EBCA6B)
 MIX_2 = np.uint32(0xC2B2AE35)

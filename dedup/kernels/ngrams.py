@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
 
 NGRAM_BASE = np.uint64(0xD1342543DE82EF95)
 NGRAM_FINAL = np.uint64(0xBF58476D1CE4E5B9)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash; odd, so that no word fades out
 SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its bits

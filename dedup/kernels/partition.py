@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U32, U64, kernel
+from tokenmill.dedup.kernels._jit import I64, U32, U64, kernel
 
 
 @kernel

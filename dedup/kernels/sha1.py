@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 
 BLOCK = 64
 LENGTH_AT = 56  # of the last block: the number of bits, 8 bytes, highest first

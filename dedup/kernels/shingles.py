@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
 
 SHINGLE_BASE = np.uint64(0xD1342543DE82EF95)
 SHINGLE_FINAL = np.uint64(0xBF58476D1CE4E5B9)

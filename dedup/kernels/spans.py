@@ -1,6 +1,6 @@
 """Kernel that joins hits to spans."""
 
-from dedup.kernels._jit import I64, kernel
+from tokenmill.dedup.kernels._jit import I64, kernel
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Which rows of a bucket are alike, by their signatures."""
 
-from dedup.kernels._jit import I64, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U32, inlined, kernel
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
 
 CAPITAL_I_WITH_DOT = 0x130
 COMBINING_DOT_ABOVE = 0x307

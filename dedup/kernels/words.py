@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
 
 # Any odd multipliers with well-spread bits will do; these are 2**64 / golden ratio and the
 # second multiplier of SplitMix64. The seed is the first 64 bits of pi's fraction.

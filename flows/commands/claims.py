@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli import NO, OK
-from flows.show import as_json, console
-from sizing.claims import ClaimVerdict, FigureVerdict, check_all
-from sizing.errors import PlanError
-from sizing.nearest import nearest
+from tokenmill.flows.cli import NO, OK
+from tokenmill.flows.show import as_json, console
+from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.nearest import nearest
 
 STYLES = {"agrees": "green", "explained": "yellow", "differs": "bold red"}
 INDENTED = (0, 0, 0, 4)

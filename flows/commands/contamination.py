@@ -8,26 +8,26 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from dedup.fold import FOLDINGS
-from dedup.ngram_index import MAX_NGRAM
-from flows.asked import AskedCheck, ask_check, whole
-from flows.cli import NO
-from flows.contamination_tables import show_report
-from flows.progress import watching
-from flows.server import embedded_server
-from flows.settings import run_settings
-from flows.show import as_json
-from flows.troubles import exit_code
-from pipelines.benchmark.known import read_known
-from pipelines.benchmark.spec import FORM, parse_benchmark
-from pipelines.config import explain
-from pipelines.contamination.copies import Copies
-from pipelines.contamination.job import Check, ContaminationJob
-from pipelines.contamination.matching import Folds
-from pipelines.errors import ConfigError
-from pipelines.run_options import RunOptions
-from sizing.nearest import nearest
-from sizing.percent import parse_fraction
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.ngram_index import MAX_NGRAM
+from tokenmill.flows.asked import AskedCheck, ask_check, whole
+from tokenmill.flows.cli import NO
+from tokenmill.flows.contamination_tables import show_report
+from tokenmill.flows.progress import watching
+from tokenmill.flows.server import embedded_server
+from tokenmill.flows.settings import run_settings
+from tokenmill.flows.show import as_json
+from tokenmill.flows.troubles import exit_code
+from tokenmill.pipelines.benchmark.known import read_known
+from tokenmill.pipelines.benchmark.spec import FORM, parse_benchmark
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.contamination.copies import Copies
+from tokenmill.pipelines.contamination.job import Check, ContaminationJob
+from tokenmill.pipelines.contamination.matching import Folds
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.sizing.nearest import nearest
+from tokenmill.sizing.percent import parse_fraction
 
 MOST_FILES = 10  # of a benchmark, named
 OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}
@@ -57,8 +57,10 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
     check = asked.check
     matching = {name: getattr(check.matching, name) for name in ("ngram", "most_docs", "folding")}
     with watching(quiet=quiet), embedded_server():
-        from flows.contamination import contamination_flow  # Prefect reads its settings then
-        from flows.run_here import run_here
+        from tokenmill.flows.contamination import (
+            contamination_flow,  # Prefect reads its settings then
+        )
+        from tokenmill.flows.run_here import run_here
 
         report: dict[str, Any] = run_here(
             contamination_flow,

@@ -3,12 +3,12 @@
 import argparse
 import sys
 
-from flows.asked import ask_run
-from flows.commands.prepare import prepare_with_progress, show_report
-from flows.show import as_json
-from flows.troubles import exit_code
-from pipelines.demo import VOCAB_SIZE, demo_recipe
-from pipelines.place import folder_here
+from tokenmill.flows.asked import ask_run
+from tokenmill.flows.commands.prepare import prepare_with_progress, show_report
+from tokenmill.flows.show import as_json
+from tokenmill.flows.troubles import exit_code
+from tokenmill.pipelines.demo import VOCAB_SIZE, demo_recipe
+from tokenmill.pipelines.place import folder_here
 
 
 def run(args: argparse.Namespace) -> int:

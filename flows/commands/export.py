@@ -3,15 +3,15 @@
 import argparse
 from typing import Any
 
-from flows.cli import OK, PARTIAL
-from flows.progress import watcher, watching
-from flows.show import as_json, console, printable, table
-from pipelines.errors import ConfigError
-from pipelines.export.exported import asked
-from pipelines.export.run import export
-from pipelines.place import folder_here, place
-from pipelines.roots import within_roots
-from sizing.units import UnitError, format_bytes, parse_bytes
+from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.progress import watcher, watching
+from tokenmill.flows.show import as_json, console, printable, table
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export.exported import asked
+from tokenmill.pipelines.export.run import export
+from tokenmill.pipelines.place import folder_here, place
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
 
 PHASE = "export"  # works are files of the dataset
 

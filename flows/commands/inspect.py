@@ -7,24 +7,24 @@ from typing import Any
 
 from rich.table import Table
 
-from flows.cli import OK
-from flows.cut_document import show_cut, show_pieces
-from flows.duplicate_beside import show_beside
-from flows.image_tables import (
+from tokenmill.flows.cli import OK
+from tokenmill.flows.cut_document import show_cut, show_pieces
+from tokenmill.flows.duplicate_beside import show_beside
+from tokenmill.flows.image_tables import (
     documents_and_images,
     fates_table,
     images_left,
     removed_table,
     with_numbers,
 )
-from flows.show import as_json, console, printable, table
-from pipelines.cut_out import count_cut, cut_documents
-from pipelines.dataset_rows import first_rows
-from pipelines.decontaminate import NAME
-from pipelines.earlier import holder, part_number
-from pipelines.encode.reference import open_reference
-from pipelines.errors import ConfigError
-from pipelines.inspect import (
+from tokenmill.flows.show import as_json, console, printable, table
+from tokenmill.pipelines.cut_out import count_cut, cut_documents
+from tokenmill.pipelines.dataset_rows import first_rows
+from tokenmill.pipelines.decontaminate import NAME
+from tokenmill.pipelines.earlier import holder, part_number
+from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import (
     Pair,
     beside,
     cuts,
@@ -34,10 +34,10 @@ from pipelines.inspect import (
     removals,
     removed_images,
 )
-from pipelines.manifest import RUNNING
-from pipelines.mirrored import viewed
-from pipelines.place import place
-from pipelines.summary import removed_by_reason
+from tokenmill.pipelines.manifest import RUNNING
+from tokenmill.pipelines.mirrored import viewed
+from tokenmill.pipelines.place import place
+from tokenmill.pipelines.summary import removed_by_reason
 
 EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text

@@ -3,19 +3,19 @@
 import argparse
 from typing import Any
 
-from flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
-from flows.cli import OK, PARTIAL
-from flows.measure_tables import show_estimate, unread
-from flows.progress import watching
-from flows.server import embedded_server
-from flows.settings import run_settings, setting
-from flows.show import as_json
-from pipelines.errors import ConfigError
-from pipelines.estimate.growth import FURTHEST
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import Outcome, n_cores, to_json
-from pipelines.recipe import Recipe, find_recipe
-from sizing.units import UnitError, parse_bytes, parse_count
+from tokenmill.flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
+from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.measure_tables import show_estimate, unread
+from tokenmill.flows.progress import watching
+from tokenmill.flows.server import embedded_server
+from tokenmill.flows.settings import run_settings, setting
+from tokenmill.flows.show import as_json
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.growth import FURTHEST
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import Outcome, n_cores, to_json
+from tokenmill.pipelines.recipe import Recipe, find_recipe
+from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of this command alone
 
@@ -42,8 +42,10 @@ def measure_with_progress(asked: AskedMeasuring, shown: dict[str, Any], *, quiet
     shown: the flow's parameters but `out`, as Prefect's UI has them.
     """
     with watching(quiet=quiet), embedded_server():
-        from flows.measure import measure_flow  # Prefect reads its settings when it is imported
-        from flows.run_here import run_here
+        from tokenmill.flows.measure import (
+            measure_flow,  # Prefect reads its settings when it is imported
+        )
+        from tokenmill.flows.run_here import run_here
 
         outcome: Outcome = run_here(measure_flow, asked, out=whole(asked.out), **shown)
         return outcome

@@ -4,32 +4,32 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from flows.asked import AskedRun, ask_run, read_recipe, whole
-from flows.cli import OK
-from flows.contamination_tables import benchmarks_table
-from flows.image_tables import image_tables
-from flows.measure_tables import show_compared
-from flows.mixture_table import mixture_tables
-from flows.progress import watching
-from flows.server import embedded_server
-from flows.settings import run_settings, setting
-from flows.show import as_json, console, printable, table
-from flows.troubles import MOST_FAILURES, bounded, exit_code, failures
-from pipelines.contamination.counted import warnings
-from pipelines.dry_run import dry_run
-from pipelines.estimating.compare import compare, find_estimate, load_estimate
-from pipelines.estimating.run import n_cores
-from pipelines.manifest import read_manifest
-from pipelines.mirrored import viewed
-from pipelines.mix.report import mixed_in_short
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place, below, place
-from pipelines.recipe import Recipe, find_recipe
-from pipelines.report_against import against_lines
-from pipelines.report_images import WAY_TO_IMAGES
-from pipelines.summary import removed_by_reason
-from sizing.corpus import Estimate
-from sizing.units import format_bytes
+from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
+from tokenmill.flows.cli import OK
+from tokenmill.flows.contamination_tables import benchmarks_table
+from tokenmill.flows.image_tables import image_tables
+from tokenmill.flows.measure_tables import show_compared
+from tokenmill.flows.mixture_table import mixture_tables
+from tokenmill.flows.progress import watching
+from tokenmill.flows.server import embedded_server
+from tokenmill.flows.settings import run_settings, setting
+from tokenmill.flows.show import as_json, console, printable, table
+from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
+from tokenmill.pipelines.contamination.counted import warnings
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.estimating.compare import compare, find_estimate, load_estimate
+from tokenmill.pipelines.estimating.run import n_cores
+from tokenmill.pipelines.manifest import read_manifest
+from tokenmill.pipelines.mirrored import viewed
+from tokenmill.pipelines.mix.report import mixed_in_short
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place, below, place
+from tokenmill.pipelines.recipe import Recipe, find_recipe
+from tokenmill.pipelines.report_against import against_lines
+from tokenmill.pipelines.report_images import WAY_TO_IMAGES
+from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.sizing.corpus import Estimate
+from tokenmill.sizing.units import format_bytes
 
 MOST_REQUIREMENTS = 7
 
@@ -89,8 +89,10 @@ def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool
     if asked.found is not None:
         return asked.found
     with watching(quiet=quiet), embedded_server():
-        from flows.prepare import prepare_flow  # Prefect reads its settings when it is imported
-        from flows.run_here import run_here
+        from tokenmill.flows.prepare import (
+            prepare_flow,  # Prefect reads its settings when it is imported
+        )
+        from tokenmill.flows.run_here import run_here
 
         report: dict[str, Any] = run_here(prepare_flow, asked, out=whole(asked.out), **shown)
         return report

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.text import Text
 
-from flows.cli import NO, OK
-from flows.sheet_files import as_text, write_texts
-from flows.show import as_json, console, table
-from pipelines.errors import ConfigError
-from pipelines.place import folder_here
-from pipelines.probe.document import (
+from tokenmill.flows.cli import NO, OK
+from tokenmill.flows.sheet_files import as_text, write_texts
+from tokenmill.flows.show import as_json, console, table
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.place import folder_here
+from tokenmill.pipelines.probe.document import (
     LIMITS,
     caution,
     checkpoint_blocks,
@@ -28,13 +28,13 @@ from pipelines.probe.document import (
     verdicts,
     whole_job,
 )
-from pipelines.probe.fill import fill, is_filler, remove_filler, silent
-from pipelines.probe.run import Settings, probe
-from pipelines.probe.team import ProbeError
-from sizing.document.section import Table
-from sizing.inputs import size
-from sizing.sheet import Sheet
-from sizing.units import UnitError, parse_bytes
+from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler, silent
+from tokenmill.pipelines.probe.run import Settings, probe
+from tokenmill.pipelines.probe.team import ProbeError
+from tokenmill.sizing.document.section import Table
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import UnitError, parse_bytes
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,15 +6,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from flows.asked import read_recipe, whole
-from flows.cli import OK
-from flows.server import check_server, user_has_server
-from flows.settings import run_settings, setting
-from flows.show import as_json
-from pipelines.errors import ConfigError
-from pipelines.place import place
-from pipelines.recipe import find_recipe
-from pipelines.roots import VARIABLE, roots_of, within_roots
+from tokenmill.flows.asked import read_recipe, whole
+from tokenmill.flows.cli import OK
+from tokenmill.flows.server import check_server, user_has_server
+from tokenmill.flows.settings import run_settings, setting
+from tokenmill.flows.show import as_json
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.place import place
+from tokenmill.pipelines.recipe import find_recipe
+from tokenmill.pipelines.roots import VARIABLE, roots_of, within_roots
 
 OK_STATUS = 200
 URL = "http://127.0.0.1:4200"
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
             f"no Prefect server is named; start one: {START}; then set PREFECT_API_URL={URL}/api"
         )
     check_server()
-    from flows.serve import FLOWS, NAME, serve_flows  # Prefect reads its settings then
+    from tokenmill.flows.serve import FLOWS, NAME, serve_flows  # Prefect reads its settings then
 
     if args.json:
         as_json({"deployments": [f"{flow.name}/{NAME}" for flow in FLOWS]})

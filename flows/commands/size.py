@@ -8,28 +8,28 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from flows.cli import OK
-from flows.sheet_files import as_text, write_sheet, write_texts
-from flows.show import as_json, console, table
-from flows.side_by_side import side_by_side, tiers_side_by_side
-from pipelines.object_store_settings import is_remote
-from pipelines.place import folder_here
-from sizing.comparison import (
+from tokenmill.flows.cli import OK
+from tokenmill.flows.sheet_files import as_text, write_sheet, write_texts
+from tokenmill.flows.show import as_json, console, table
+from tokenmill.flows.side_by_side import side_by_side, tiers_side_by_side
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import folder_here
+from tokenmill.sizing.comparison import (
     compare,
     comparison_json,
     comparison_markdown,
     parse_variation,
     warned,
 )
-from sizing.inputs import size
-from sizing.notes import notes
-from sizing.report import rests_on, sheet_json
-from sizing.report_sections import FIRST, about, interval, shown
-from sizing.report_tiers import TIERS, legend, remarks, tier_table
-from sizing.requirement import Requirement, by_name
-from sizing.requirements import headline
-from sizing.sections.verdicts import judge
-from sizing.sheet import Sheet
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.notes import notes
+from tokenmill.sizing.report import rests_on, sheet_json
+from tokenmill.sizing.report_sections import FIRST, about, interval, shown
+from tokenmill.sizing.report_tiers import TIERS, legend, remarks, tier_table
+from tokenmill.sizing.requirement import Requirement, by_name
+from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.sheet import Sheet
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def _corpus(name: str | None) -> Iterator[Path | None]:
     if name is None or not is_remote(name):
         yield None if name is None else Path(name)
         return
-    from pipelines.mirrored import fetched  # imports Arrow
+    from tokenmill.pipelines.mirrored import fetched  # imports Arrow
 
     with fetched(name, "report.json") as path:
         yield path

@@ -9,12 +9,12 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from flows.cli import OK
-from flows.show import as_json, console, table
-from pipelines.config import Config
-from pipelines.errors import ConfigError
-from pipelines.steps import STEPS
-from sizing.nearest import nearest
+from tokenmill.flows.cli import OK
+from tokenmill.flows.show import as_json, console, table
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.steps import STEPS
+from tokenmill.sizing.nearest import nearest
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,21 +5,21 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from flows.cli import OK, PARTIAL
-from flows.show import as_json
-from flows.trained import failed, show_model
-from pipelines.apart import check_apart
-from pipelines.atomic import write_text
-from pipelines.config import explain
-from pipelines.errors import ConfigError
-from pipelines.perplexity.arpa import save_arpa
-from pipelines.perplexity.fit import Fitted
-from pipelines.perplexity.model_file import save_model
-from pipelines.perplexity.report import blocks, lm_markdown
-from pipelines.perplexity.train import train
-from pipelines.perplexity.training import LmTraining
-from pipelines.roots import within_roots
-from pipelines.shard import Input
+from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.show import as_json
+from tokenmill.flows.trained import failed, show_model
+from tokenmill.pipelines.apart import check_apart
+from tokenmill.pipelines.atomic import write_text
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.arpa import save_arpa
+from tokenmill.pipelines.perplexity.fit import Fitted
+from tokenmill.pipelines.perplexity.model_file import save_model
+from tokenmill.pipelines.perplexity.report import blocks, lm_markdown
+from tokenmill.pipelines.perplexity.train import train
+from tokenmill.pipelines.perplexity.training import LmTraining
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.shard import Input
 
 NAMES = ("order", "vocabulary", "min_count", "prune", "words", "holdout", "head", "tail", "seed")
 

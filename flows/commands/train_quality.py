@@ -5,19 +5,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from flows.cli import OK, PARTIAL
-from flows.show import as_json
-from flows.trained import failed, show_model
-from pipelines.apart import check_apart
-from pipelines.atomic import write_text
-from pipelines.config import explain
-from pipelines.errors import ConfigError
-from pipelines.quality.model import LinearModel, save_model
-from pipelines.quality.report import blocks, quality_markdown
-from pipelines.quality.train import check_library, train
-from pipelines.quality.training import SIDES, Training
-from pipelines.roots import within_roots
-from pipelines.shard import Input
+from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.show import as_json
+from tokenmill.flows.trained import failed, show_model
+from tokenmill.pipelines.apart import check_apart
+from tokenmill.pipelines.atomic import write_text
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality.model import LinearModel, save_model
+from tokenmill.pipelines.quality.report import blocks, quality_markdown
+from tokenmill.pipelines.quality.train import check_library, train
+from tokenmill.pipelines.quality.training import SIDES, Training
+from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.shard import Input
 
 SUFFIX = ".npz"
 OPTIONS = {"n_features": "features"}  # named otherwise than the setting

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from flows.pools.pool import Pool
-from flows.pools.threads import thread_pool
-from pipelines.errors import ConfigError
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place
-from pipelines.run_options import RunOptions
+from tokenmill.flows.pools.pool import Pool
+from tokenmill.flows.pools.threads import thread_pool
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place
+from tokenmill.pipelines.run_options import RunOptions
 
 
 def check_pool(options: RunOptions) -> None:
@@ -20,9 +20,9 @@ def check_pool(options: RunOptions) -> None:
         ConfigError: the extra is not installed, or there is no `sbatch` here.
     """
     if options.runner == "dask":
-        _needing("flows.pools.dask")
+        _needing("tokenmill.flows.pools.dask")
     elif options.runner == "slurm":
-        _needing("flows.pools.slurm").check_sbatch()
+        _needing("tokenmill.flows.pools.slurm").check_sbatch()
 
 
 def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
@@ -36,9 +36,11 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
     if options.runner == "threads":
         return thread_pool(options.workers)
     if options.runner == "dask":
-        return _needing("flows.pools.dask").dask_pool(options.address, options.workers)
+        return _needing("tokenmill.flows.pools.dask").dask_pool(options.address, options.workers)
     logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
-    return _needing("flows.pools.slurm").slurm_pool(options.slurm, logs.absolute() / "slurm-logs")
+    return _needing("tokenmill.flows.pools.slurm").slurm_pool(
+        options.slurm, logs.absolute() / "slurm-logs"
+    )
 
 
 def _needing(module: str) -> Any:

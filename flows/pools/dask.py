@@ -15,11 +15,11 @@ from typing import Any
 import dask
 from distributed import Client, KilledWorker, LocalCluster
 
-from flows.pools.pool import WorkerDiedError
-from flows.progress import watcher
-from pipelines.bundle import do_bundle, versions
-from pipelines.errors import ConfigError
-from pipelines.job import Job, Outcome, Work
+from tokenmill.flows.pools.pool import WorkerDiedError
+from tokenmill.flows.progress import watcher
+from tokenmill.pipelines.bundle import do_bundle, versions
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.job import Job, Outcome, Work
 
 LOST = "the Dask scheduler is gone; the same command continues, also with another --runner"
 MOST_LANES = 16

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, TypeAlias
 
-from flows.pools.pace import Pace
-from flows.pools.pool import Pool, WorkerDiedError
-from pipelines.errors import ShardError
-from pipelines.job import Job, Outcome, Work
+from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.pool import Pool, WorkerDiedError
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.job import Job, Outcome, Work
 
 Chain: TypeAlias = Sequence[Work]  # works best done in turn, by one worker
 POLL_S = 1.0

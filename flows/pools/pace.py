@@ -3,7 +3,7 @@
 import threading
 from collections import defaultdict
 
-from pipelines.job import Outcome
+from tokenmill.pipelines.job import Outcome
 
 
 class Pace:

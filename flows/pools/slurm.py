@@ -14,9 +14,9 @@ from dask_jobqueue import SLURMCluster
 from dask_jobqueue.slurm import SLURMJob
 from distributed import Client, Status
 
-from flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
-from pipelines.errors import ConfigError
-from pipelines.run_options import Slurm
+from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.run_options import Slurm
 
 MARKS = ("sbatch: error: ", "sbatch: fatal: ", "Batch job submission failed: ")
 

@@ -1,9 +1,9 @@
 """The files of a benchmark, as the inventory of a run has them."""
 
-from pipelines.benchmark.hub import is_hub
-from pipelines.benchmark.spec import Benchmark
-from pipelines.errors import ConfigError, InputError
-from pipelines.store import InputFile, expand
+from tokenmill.pipelines.benchmark.hub import is_hub
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.errors import ConfigError, InputError
+from tokenmill.pipelines.store import InputFile, expand
 
 
 def files_of(benchmark: Benchmark) -> list[InputFile]:

@@ -10,8 +10,8 @@ cache does not know whether it has them all.
 
 from typing import NamedTuple
 
-from pipelines.benchmark.formats import Row
-from pipelines.store import is_outage
+from tokenmill.pipelines.benchmark.formats import Row
+from tokenmill.pipelines.store import is_outage
 
 SCHEME = "hf://"
 FORM = f"{SCHEME}OWNER/NAME/CONFIG/SPLIT"

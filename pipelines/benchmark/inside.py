@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pipelines.benchmark.files import files_of
-from pipelines.benchmark.spec import Benchmark
-from pipelines.errors import ConfigError, InputError
-from pipelines.store import InputFile, expand
+from tokenmill.pipelines.benchmark.files import files_of
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.errors import ConfigError, InputError
+from tokenmill.pipelines.store import InputFile, expand
 
 
 class Inside(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.benchmark.formats import Row
-from pipelines.benchmark.known import Known, find
-from pipelines.benchmark.rows import read_rows
-from pipelines.benchmark.spec import Benchmark
-from pipelines.errors import ConfigError, InputError
-from pipelines.store import is_outage
+from tokenmill.pipelines.benchmark.formats import Row
+from tokenmill.pipelines.benchmark.known import Known, find
+from tokenmill.pipelines.benchmark.rows import read_rows
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.errors import ConfigError, InputError
+from tokenmill.pipelines.store import is_outage
 
 ITEM = "item"  # the column of names, the first of a table of items
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field
 
-from pipelines.config import Config
+from tokenmill.pipelines.config import Config
 
 TABLE = Path(__file__).parent / "known.yaml"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

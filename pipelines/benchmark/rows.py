@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 import pyarrow as pa
 from pyarrow import fs
 
-from pipelines.benchmark.formats import READERS, Row, one_a_question
-from pipelines.benchmark.hub import hub_rows, is_hub, parse_hub
-from pipelines.store import InputFile, expand, open_input, resolve
+from tokenmill.pipelines.benchmark.formats import READERS, Row, one_a_question
+from tokenmill.pipelines.benchmark.hub import hub_rows, is_hub, parse_hub
+from tokenmill.pipelines.store import InputFile, expand, open_input, resolve
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 STATE = "state.json"  # what `Dataset.save_to_disk` leaves beside its shards

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from pipelines.benchmark.known import by_name, read_known
-from pipelines.config import Config, FilePath
-from pipelines.errors import ConfigError
-from pipelines.roots import within_roots
+from tokenmill.pipelines.benchmark.known import by_name, read_known
+from tokenmill.pipelines.config import Config, FilePath
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.roots import within_roots
 
 FORM = "NAME=PATH[:FIELD,FIELD]"
 

@@ -18,14 +18,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.fold import FOLDINGS
-from dedup.kernels.spans import merge_spans
-from dedup.ngram_index import MIN_WORDS, NgramIndex
-from dedup.overlap import Hits, overlaps
-from pipelines.contamination.examples import EXAMPLE, BestRows, best_of, examples_of, item_pairs
-from pipelines.contamination.found import hits_of, parts_of
-from pipelines.contamination.ngrams import ItemTexts
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.kernels.spans import merge_spans
+from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.overlap import Hits, overlaps
+from tokenmill.pipelines.contamination.examples import (
+    EXAMPLE,
+    BestRows,
+    best_of,
+    examples_of,
+    item_pairs,
+)
+from tokenmill.pipelines.contamination.found import hits_of, parts_of
+from tokenmill.pipelines.contamination.ngrams import ItemTexts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8

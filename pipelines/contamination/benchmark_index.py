@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import Folding, fold
-from dedup.gram_counts import letterless, shared
-from dedup.ngram_index import MIN_WORDS, NgramIndex
-from pipelines.arrow_files import arrow_file
-from pipelines.atomic import atomic_path
-from pipelines.benchmark.items import item_texts, read_items
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.matching import Matching
-from pipelines.contamination.ngrams import LEAST_WHOLE, ItemTexts, prepare_texts
-from pipelines.errors import ConfigError, ShardError
-from pipelines.mirror import present
-from pipelines.sidecar import open_arrow
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.gram_counts import letterless, shared
+from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.benchmark.items import item_texts, read_items
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.ngrams import LEAST_WHOLE, ItemTexts, prepare_texts
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.mirror import present
+from tokenmill.pipelines.sidecar import open_arrow
 
 NGRAMS, ITEMS = "ngrams.arrow", "items.arrow"
 _KEY = b"tokenmill.benchmarks"  # of the metadata of ITEMS

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from dedup.arrow_text import text_buffers
-from dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
-from dedup.containment_index import ContainmentIndex
-from dedup.fold import Folded, SourceSpans, fold
-from pipelines.config import Config
-from pipelines.contamination.found import CONTEXT_BYTES
-from pipelines.contamination.ngrams import ItemTexts
-from pipelines.schema import SCHEMA_VERSION
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.fold import Folded, SourceSpans, fold
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.contamination.found import CONTEXT_BYTES
+from tokenmill.pipelines.contamination.ngrams import ItemTexts
+from tokenmill.pipelines.schema import SCHEMA_VERSION
 
 COPY = pa.schema(
     [

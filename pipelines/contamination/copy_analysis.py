@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import names_of
-from pipelines.contamination.analysis import MOST_DOCUMENTS
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copies import COPY
-from pipelines.contamination.copy_passages import copy_passage
-from pipelines.contamination.examples import BestRows, best_of
+from tokenmill.dedup.fold import names_of
+from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copies import COPY
+from tokenmill.pipelines.contamination.copy_passages import copy_passage
+from tokenmill.pipelines.contamination.examples import BestRows, best_of
 
 MOST_CHARS = 4000  # of a copy, and of an item
 OF_DOCUMENT = ("doc_id", "id", "source", "containment", "start_byte", "end_byte")

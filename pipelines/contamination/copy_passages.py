@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from dedup.fold import Folding, fold
-from pipelines.contamination.written import bare
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.pipelines.contamination.written import bare
 
 Span = tuple[int, int]  # characters (code points) from and to
 

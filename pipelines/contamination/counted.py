@@ -6,7 +6,7 @@ Everything here takes the data of `summarize`, or of several benchmarks in it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sizing.document.section import count
+from tokenmill.sizing.document.section import count
 
 Data: TypeAlias = Mapping[str, Any]
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.gram_counts import GramCounts, document_counts, frequent, total
-from pipelines.arrow_files import arrow_file
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of
-from pipelines.sidecar import open_arrow
+from tokenmill.dedup.gram_counts import GramCounts, document_counts, frequent, total
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import hits_of
+from tokenmill.pipelines.sidecar import open_arrow
 
 COUNTS = pa.schema(
     [

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import Hits, Overlaps
-from pipelines.contamination.found import CONTEXT_BYTES, places_of
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import Hits, Overlaps
+from tokenmill.pipelines.contamination.found import CONTEXT_BYTES, places_of
 
 EXAMPLE = pa.schema(
     [

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import parts, read_only
-from dedup.arrow_text import text_buffers
-from dedup.cut import Pieces, piece_texts
-from dedup.kernels.spans import merge_spans
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import MOST_PAIRS, Hits
-from pipelines.schema import SCHEMA_VERSION
+from tokenmill.dedup.arrays import parts, read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.cut import Pieces, piece_texts
+from tokenmill.dedup.kernels.spans import merge_spans
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import MOST_PAIRS, Hits
+from tokenmill.pipelines.schema import SCHEMA_VERSION
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40

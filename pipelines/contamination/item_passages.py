@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import fold
-from dedup.overlap import Hits, find
-from pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.dedup.fold import fold
+from tokenmill.dedup.overlap import Hits, find
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
 
 
 class Match(NamedTuple):

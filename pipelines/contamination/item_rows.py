@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 
-from dedup.fold import FOLDINGS, names_of
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copy_analysis import CopyAnalysis
-from pipelines.schema import SCHEMA_VERSION
+from tokenmill.dedup.fold import FOLDINGS, names_of
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copy_analysis import CopyAnalysis
+from tokenmill.pipelines.schema import SCHEMA_VERSION
 
 STATUS = ("clean", "dirty", "untestable", "widespread")  # of CLEAN, DIRTY, UNTESTABLE
 WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents

@@ -18,22 +18,22 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from dedup import containment_index, ngram_index
-from dedup.fold import FOLDINGS
-from dedup.fold_tables import FOLD_VERSION
-from dedup.unicode import UNICODE_VERSION
-from pipelines.benchmark.files import files_of
-from pipelines.benchmark.rows import data_files
-from pipelines.config import Bytes, Config, explain
-from pipelines.contamination.copies import Copies
-from pipelines.contamination.matching import Matching
-from pipelines.job import Job
-from pipelines.manifest import open_run
-from pipelines.read.limits import Limits
-from pipelines.run_options import RunOptions
-from pipelines.schema import SCHEMA_VERSION
-from pipelines.shard import Input, Plan
-from pipelines.web.options import Html
+from tokenmill.dedup import containment_index, ngram_index
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.fold_tables import FOLD_VERSION
+from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.pipelines.benchmark.files import files_of
+from tokenmill.pipelines.benchmark.rows import data_files
+from tokenmill.pipelines.config import Bytes, Config, explain
+from tokenmill.pipelines.contamination.copies import Copies
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.job import Job
+from tokenmill.pipelines.manifest import open_run
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.schema import SCHEMA_VERSION
+from tokenmill.pipelines.shard import Input, Plan
+from tokenmill.pipelines.web.options import Html
 
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
 

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from dedup.fold import Folding
-from dedup.gram_counts import MOST_DOCS
-from dedup.ngram_index import MAX_NGRAM
-from pipelines.benchmark.spec import Benchmark
-from pipelines.config import Config
+from tokenmill.dedup.fold import Folding
+from tokenmill.dedup.gram_counts import MOST_DOCS
+from tokenmill.dedup.ngram_index import MAX_NGRAM
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.config import Config
 
 
 class Folds(Config):

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import Folding, fold
-from dedup.gram_words import count_words
-from dedup.ngram_index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
 
 PERCENTILE = 5
 LEAST_NGRAM, MOST_NGRAM = 8, 13

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.overlap import Overlaps, overlaps
-from pipelines.arrow_files import parquet_file
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of, parts_of, places_of
-from pipelines.contamination.item_rows import NAMES
-from pipelines.schema import SCHEMA_VERSION
+from tokenmill.dedup.overlap import Overlaps, overlaps
+from tokenmill.pipelines.arrow_files import parquet_file
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.item_rows import NAMES
+from tokenmill.pipelines.schema import SCHEMA_VERSION
 
 EXCERPT_CHARS = 120
 EXCERPT_BYTES = 4 * EXCERPT_CHARS  # of UTF-8, at most

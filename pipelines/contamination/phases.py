@@ -12,35 +12,40 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dedup.containment_index import ContainmentIndex
-from dedup.fold import Folded, fold
-from pipelines.arrow_files import arrow_file, parquet_file
-from pipelines.atomic import atomic_path, write_json
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copies import COPY, Copies, find_copies, index_copies
-from pipelines.contamination.copy_analysis import CopyAnalysis, summarize_edited
-from pipelines.contamination.counts import count_corpus, ignored_grams, load_counts, save_counts
-from pipelines.contamination.found import FOUND
-from pipelines.contamination.item_rows import ITEM, item_rows
-from pipelines.contamination.job import ContaminationJob
-from pipelines.contamination.overlap_rows import (
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.fold import Folded, fold
+from tokenmill.pipelines.arrow_files import arrow_file, parquet_file
+from tokenmill.pipelines.atomic import atomic_path, write_json
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copies import COPY, Copies, find_copies, index_copies
+from tokenmill.pipelines.contamination.copy_analysis import CopyAnalysis, summarize_edited
+from tokenmill.pipelines.contamination.counts import (
+    count_corpus,
+    ignored_grams,
+    load_counts,
+    save_counts,
+)
+from tokenmill.pipelines.contamination.found import FOUND
+from tokenmill.pipelines.contamination.item_rows import ITEM, item_rows
+from tokenmill.pipelines.contamination.job import ContaminationJob
+from tokenmill.pipelines.contamination.overlap_rows import (
     Pair,
     copy_rows,
     overlap_file,
     overlap_rows,
     pairs_of,
 )
-from pipelines.contamination.search import search_folded
-from pipelines.contamination.summary import MOST_EXAMPLES, summarize
-from pipelines.drive import Finished, Phases, do_phase
-from pipelines.job import Done, Phase, Work
-from pipelines.ledger import StageStats
-from pipelines.read.account import damages, read_stats
-from pipelines.read.readers import read_shard
-from pipelines.receipt import Receipt, digest_of
-from pipelines.shard import Plan, SourceShard
-from pipelines.sidecar import open_arrow
+from tokenmill.pipelines.contamination.search import search_folded
+from tokenmill.pipelines.contamination.summary import MOST_EXAMPLES, summarize
+from tokenmill.pipelines.drive import Finished, Phases, do_phase
+from tokenmill.pipelines.job import Done, Phase, Work
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.read.account import damages, read_stats
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.receipt import Receipt, digest_of
+from tokenmill.pipelines.shard import Plan, SourceShard
+from tokenmill.pipelines.sidecar import open_arrow
 
 SEARCH = "search"
 

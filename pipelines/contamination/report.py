@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pipelines.atomic import write_json, write_text
-from pipelines.contamination.counted import found_in_short, warnings
-from pipelines.contamination.report_found import found_sections, percent
-from pipelines.contamination.report_html import contamination_page
-from pipelines.contamination.report_method import method_section
-from pipelines.report_failures import failed_in_short, failure_blocks
-from sizing.document.markdown import markdown
-from sizing.document.section import Section, Table, count, table
-from sizing.units import format_bytes
+from tokenmill.pipelines.atomic import write_json, write_text
+from tokenmill.pipelines.contamination.counted import found_in_short, warnings
+from tokenmill.pipelines.contamination.report_found import found_sections, percent
+from tokenmill.pipelines.contamination.report_html import contamination_page
+from tokenmill.pipelines.contamination.report_method import method_section
+from tokenmill.pipelines.report_failures import failed_in_short, failure_blocks
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import Section, Table, count, table
+from tokenmill.sizing.units import format_bytes
 
 Data: TypeAlias = Mapping[str, Any]
 

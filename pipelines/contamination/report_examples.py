@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sizing.document.section import Comparison, Comparisons, Passage, Piece, Section, count
+from tokenmill.sizing.document.section import (
+    Comparison,
+    Comparisons,
+    Passage,
+    Piece,
+    Section,
+    count,
+)
 
 Data: TypeAlias = Mapping[str, Any]
 

@@ -6,15 +6,20 @@ Every function takes the data of `summarize`; all text in it may be anyone's.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dedup.fold import FOLDINGS
-from pipelines.contamination.counted import counted, edited_documents, found_documents, total
-from pipelines.contamination.report_examples import (
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.pipelines.contamination.counted import (
+    counted,
+    edited_documents,
+    found_documents,
+    total,
+)
+from tokenmill.pipelines.contamination.report_examples import (
     edited_section,
     examples_section,
     widespread_section,
 )
-from sizing.document.section import NONE, Section, Table, table
-from sizing.units import format_bytes
+from tokenmill.sizing.document.section import NONE, Section, Table, table
+from tokenmill.sizing.units import format_bytes
 
 Data: TypeAlias = Mapping[str, Any]
 

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pipelines.contamination.counted import (
+from tokenmill.pipelines.contamination.counted import (
     edited_documents,
     found_documents,
     found_items,
     total,
 )
-from pipelines.contamination.report_found import percent
-from pipelines.report_failures import failure_figures
-from sizing.document import charts
-from sizing.document.charts import Bar
-from sizing.document.page import KeyFigure, figure, page
-from sizing.document.section import Section, count
-from sizing.document.svg import Axis
+from tokenmill.pipelines.contamination.report_found import percent
+from tokenmill.pipelines.report_failures import failure_figures
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import Bar
+from tokenmill.sizing.document.page import KeyFigure, figure, page
+from tokenmill.sizing.document.section import Section, count
+from tokenmill.sizing.document.svg import Axis
 
 Data: TypeAlias = Mapping[str, Any]
 

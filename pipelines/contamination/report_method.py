@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from dedup.ngram_index import MIN_WORDS
-from pipelines.contamination.ngrams import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
-from sizing.document.section import Section, table
+from tokenmill.dedup.ngram_index import MIN_WORDS
+from tokenmill.pipelines.contamination.ngrams import (
+    LEAST_NGRAM,
+    LEAST_WHOLE,
+    MOST_NGRAM,
+    PERCENTILE,
+)
+from tokenmill.sizing.document.section import Section, table
 
 Data: TypeAlias = Mapping[str, Any]
 

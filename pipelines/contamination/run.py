@@ -13,22 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.apart import check_apart, refuse_runs
-from pipelines.atomic import write_json
-from pipelines.benchmark.inside import inside
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.job import Check, ContaminationJob, open_job, pages_of
-from pipelines.contamination.phases import SEARCH, index_work, phases
-from pipelines.contamination.report import write_report
-from pipelines.drive import Execute, Finished, drive
-from pipelines.errors import ConfigError
-from pipelines.finished import failures, inventory, manifest, read_report
-from pipelines.job import do
-from pipelines.ledger import StageStats
-from pipelines.manifest import held, read_manifest
-from pipelines.plan import plan_inputs
-from pipelines.read.parked import parking
-from pipelines.shard import Plan
+from tokenmill.pipelines.apart import check_apart, refuse_runs
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.benchmark.inside import inside
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.job import Check, ContaminationJob, open_job, pages_of
+from tokenmill.pipelines.contamination.phases import SEARCH, index_work, phases
+from tokenmill.pipelines.contamination.report import write_report
+from tokenmill.pipelines.drive import Execute, Finished, drive
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.finished import failures, inventory, manifest, read_report
+from tokenmill.pipelines.job import do
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.manifest import held, read_manifest
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.parked import parking
+from tokenmill.pipelines.shard import Plan
 
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
 NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails

@@ -5,10 +5,10 @@ batch --fold--> text without disguises --find--> hits --back to the source--> FO
 
 import pyarrow as pa
 
-from dedup.fold import Folded, fold
-from dedup.overlap import find
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import collect
+from tokenmill.dedup.fold import Folded, fold
+from tokenmill.dedup.overlap import find
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import collect
 
 
 def search(batch: pa.RecordBatch, index: BenchmarkIndex, source: str) -> pa.RecordBatch:

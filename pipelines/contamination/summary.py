@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dedup.fold import fold
-from dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.summary_examples import summarize_examples
+from tokenmill.dedup.fold import fold
+from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.summary_examples import summarize_examples
 
 CONTAMINATION_VERSION = "1"
 MOST_EXAMPLES = 20  # of a benchmark

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import names_of
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.examples import best_of
-from pipelines.contamination.item_passages import ItemPassage, Match, item_passages
-from pipelines.contamination.written import differences
+from tokenmill.dedup.fold import names_of
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.examples import best_of
+from tokenmill.pipelines.contamination.item_passages import ItemPassage, Match, item_passages
+from tokenmill.pipelines.contamination.written import differences
 
 Example: TypeAlias = dict[str, Any]
 

@@ -11,8 +11,8 @@ from string import punctuation
 
 import pyarrow as pa
 
-from dedup.fold import Folding, fold
-from dedup.unicode import PUNCT, flags_of, lower_of
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.unicode import PUNCT, flags_of, lower_of
 
 Change = Callable[[str], str]
 

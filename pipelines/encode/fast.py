@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrow_text import text_buffers
-from pipelines.encode.added import clashes
-from pipelines.encode.adversarial import adversarial
-from pipelines.encode.reference import Reference, TokenizersReference
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.encode.added import clashes
+from tokenmill.pipelines.encode.adversarial import adversarial
+from tokenmill.pipelines.encode.reference import Reference, TokenizersReference
 
 # Its cache of split-off pieces has no bound (0.10.0). Prose adds little; 160 MB of random
 # letters added 1.1 GB.

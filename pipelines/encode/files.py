@@ -6,8 +6,8 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
-from pipelines.encode.tiktoken_file import read_tiktoken
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.encode.tiktoken_file import read_tiktoken
+from tokenmill.pipelines.errors import ConfigError
 
 GPT2_END = "<|endoftext|>"
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from dedup.unicode import PAGE, UNASSIGNED, tables
-from pipelines.filters.kernels.controls import find_work
-from pipelines.normalize import MAY_COMPOSE, composing
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
+from tokenmill.pipelines.filters.kernels.controls import find_work
+from tokenmill.pipelines.normalize import MAY_COMPOSE, composing
 
 UNKNOWN = 4
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dedup.kernels._jit import I64, U32, kernel
+from tokenmill.dedup.kernels._jit import I64, U32, kernel
 
 
 def with_ends(

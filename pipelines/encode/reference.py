@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import tokenizers
 
-from pipelines.encode.files import open_tokenizer
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.encode.files import open_tokenizer
+from tokenmill.pipelines.errors import ConfigError
 
 
 class Reference(Protocol):

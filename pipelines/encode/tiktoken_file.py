@@ -13,7 +13,7 @@ from typing import NamedTuple
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 _CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

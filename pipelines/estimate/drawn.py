@@ -6,8 +6,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sizing.figure import Figure
-from sizing.spread import TAIL
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.spread import TAIL
 
 F64: TypeAlias = npt.NDArray[np.float64]
 I64: TypeAlias = npt.NDArray[np.int64]

@@ -16,8 +16,8 @@ Graubard (1998) for surveys. Its coverage: `python -m tests.bench.coverage`.
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from pipelines.estimate.drawn import F64, Drawn, coupled, exact, levels
-from sizing.spread import TAIL, Z_95
+from tokenmill.pipelines.estimate.drawn import F64, Drawn, coupled, exact, levels
+from tokenmill.sizing.spread import TAIL, Z_95
 
 LEAST = 1e-6  # of the value: a share that was seen is not nought
 FLATTEST = 1e-2  # the sum of a Beta's parameters below which it is as good as 0 or 1

@@ -15,9 +15,9 @@ from math import exp, sqrt
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
-from sizing.spread import TAIL, Z_95
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
+from tokenmill.sizing.spread import TAIL, Z_95
 
 FURTHEST = 2.0  # times the largest subset
 ROUNDING = 1e-9  # of all documents

@@ -18,9 +18,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import btdtrib
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, exact, generator, levels
-from pipelines.estimate.fraction import fraction
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import (
+    DRAWS,
+    F64,
+    I64,
+    Drawn,
+    coupled,
+    exact,
+    generator,
+    levels,
+)
+from tokenmill.pipelines.estimate.fraction import fraction
 
 
 @dataclass(frozen=True, kw_only=True)

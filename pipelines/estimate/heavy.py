@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import I64
+from tokenmill.pipelines.estimate.drawn import I64
 
 U64 = npt.NDArray[np.uint64]
 

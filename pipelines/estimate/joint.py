@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.makespan import stretch
-from sizing.corpus import DATASET, INPUTS, CorpusMeasurement, Estimate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.makespan import stretch
+from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement, Estimate
 
 HOUR_S = 3600
 

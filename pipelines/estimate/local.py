@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import stdtrit
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
-from pipelines.estimate.fraction import fraction, t_ratio
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
+from tokenmill.pipelines.estimate.fraction import fraction, t_ratio
 
 WIDEST = 20.0  # log of the widest factor either way; e^20 is "not known"
 

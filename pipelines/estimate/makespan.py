@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Sequence
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 
 def makespan(seconds: Sequence[float], cores: int) -> float:

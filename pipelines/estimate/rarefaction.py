@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import F64, I64
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import F64, I64
 
 
 @dataclass(frozen=True, kw_only=True)

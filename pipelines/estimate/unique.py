@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator
-from pipelines.estimate.fraction import fraction, t_ratio
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, coupled, generator
+from tokenmill.pipelines.estimate.fraction import fraction, t_ratio
 
 BLOCK = 64  # draws made at once: 5 MB for 10,000 probes
 

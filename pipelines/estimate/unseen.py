@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, exact, generator
-from pipelines.estimate.growth import FURTHEST, LEAST_SUBSETS, Growth
-from pipelines.estimate.local import LocalSample
-from pipelines.estimate.rarefaction import Rarefaction, nested
-from sizing.spread import Z_95
+from tokenmill.pipelines.estimate.drawn import DRAWS, F64, I64, Drawn, exact, generator
+from tokenmill.pipelines.estimate.growth import FURTHEST, LEAST_SUBSETS, Growth
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimate.rarefaction import Rarefaction, nested
+from tokenmill.sizing.spread import Z_95
 
 SLACK = 1.05  # parts are never quite half of the bytes
 LEAST_UNITS = 2

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.estimate.drawn import DRAWS, Drawn, exact
-from pipelines.read.parked import BLOCK_BYTES
-from pipelines.shard import Plan
-from sizing.spread import TAIL
+from tokenmill.pipelines.estimate.drawn import DRAWS, Drawn, exact
+from tokenmill.pipelines.read.parked import BLOCK_BYTES
+from tokenmill.pipelines.shard import Plan
+from tokenmill.sizing.spread import TAIL
 
 SOME_EMPTY = 0.5  # of the shards have documents left, at least
 FURTHER = 2.0  # times as many batches as blocks: blocks of many documents are cut

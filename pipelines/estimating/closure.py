@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dedup.lsh import NO_KEY
-from dedup.verify import least_equal
-from pipelines.dedup_steps import NearDedup
-from pipelines.keys import band_column
-from pipelines.sidecar import Rows
+from tokenmill.dedup.lsh import NO_KEY
+from tokenmill.dedup.verify import least_equal
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.keys import band_column
+from tokenmill.pipelines.sidecar import Rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

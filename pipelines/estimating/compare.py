@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from pipelines.errors import ConfigError
-from pipelines.estimating.run import recipe_digest
-from pipelines.recipe import Recipe
-from pipelines.repeats.steps import SAME
-from sizing.corpus import Estimate
-from sizing.figure import Figure
-from sizing.image_estimate import ImageEstimate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.run import recipe_digest
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.repeats.steps import SAME
+from tokenmill.sizing.corpus import Estimate
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.image_estimate import ImageEstimate
 
 NAME = "estimate.json"
 HOUR_S = 3600

@@ -18,21 +18,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.estimating.closure import Closure
-from pipelines.estimating.equal import equal_keys
-from pipelines.estimating.image_probes import count_images, narrowed
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.key_sample import Clusters, sample_keys
-from pipelines.estimating.scan import ENDS
-from pipelines.job import Done
-from pipelines.keys import key_parameters
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.steps import SAME, RepeatedImages
-from pipelines.sidecar import Rows, counted_rows, open_arrow
-from pipelines.steps import step_name
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.estimating.closure import Closure
+from tokenmill.pipelines.estimating.equal import equal_keys
+from tokenmill.pipelines.estimating.image_probes import count_images, narrowed
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.key_sample import Clusters, sample_keys
+from tokenmill.pipelines.estimating.scan import ENDS
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.keys import key_parameters
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.steps import SAME, RepeatedImages
+from tokenmill.pipelines.sidecar import Rows, counted_rows, open_arrow
+from tokenmill.pipelines.steps import step_name
 
 I64 = npt.NDArray[np.int64]
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.arrow_files import arrow_file
 
 BATCH_BYTES, NUMBER_BYTES = 1 << 22, 8
 LEAST_BATCHES, MOST_BATCHES = 4, 64  # 256 MiB: less may all lie in memory that is at hand

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.sidecar import Rows
+from tokenmill.pipelines.sidecar import Rows
 
 I64 = npt.NDArray[np.int64]
 

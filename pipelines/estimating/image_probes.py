@@ -15,14 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.stats import binom
 
-from pipelines.arrow_files import arrow_file
-from pipelines.estimating.equal import equal_keys
-from pipelines.estimating.image_rows import IMAGES, KEYS
-from pipelines.estimating.job import MeasureJob
-from pipelines.images.edit import BREAK
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.sidecar import Rows, counted_rows
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.estimating.equal import equal_keys
+from tokenmill.pipelines.estimating.image_rows import IMAGES, KEYS
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.images.edit import BREAK
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.sidecar import Rows, counted_rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

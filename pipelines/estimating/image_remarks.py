@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from pipelines.estimating.copies import Probed
-from pipelines.estimating.job import MeasureJob
-from pipelines.repeats.steps import SAME, SameUrl
-from pipelines.steps import step_name
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.repeats.steps import SAME, SameUrl
+from tokenmill.pipelines.steps import step_name
 
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:

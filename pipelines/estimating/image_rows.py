@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.images.edit import counts_of, owners_of
-from pipelines.images.image_measure import UNKNOWN
-from pipelines.images.options import Images
-from pipelines.images.stored import kept_columns
-from pipelines.images.tokens import count_places, tokens_of
-from pipelines.repeats.keys import image_keys
-from pipelines.repeats.steps import ImageKey
-from pipelines.shard import SourceShard
+from tokenmill.pipelines.images.edit import counts_of, owners_of
+from tokenmill.pipelines.images.image_measure import UNKNOWN
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.stored import kept_columns
+from tokenmill.pipelines.images.tokens import count_places, tokens_of
+from tokenmill.pipelines.repeats.keys import image_keys
+from tokenmill.pipelines.repeats.steps import ImageKey
+from tokenmill.pipelines.shard import SourceShard
 
 KEYS: tuple[ImageKey, ...] = ("url", "md5")
 SUMMED = ("bytes", "pixels", "tokens")  # 0 where it is not known

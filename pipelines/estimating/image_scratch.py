@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimating.blocks import between, blocks_of
-from pipelines.estimating.image_rows import SPOOLED_BYTES
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.pictures import PredictedImages
-from pipelines.estimating.removed import file_parts
-from pipelines.estimating.scratch import heads
-from pipelines.images.thumbnails import MOST, MOST_KEPT, THUMBNAIL
-from pipelines.passes import passes
-from pipelines.repeats.found import FOUND
-from pipelines.repeats.steps import NearImages
-from pipelines.repeats.units import unit_schema
-from pipelines.schema import REMOVED_IMAGE
-from pipelines.shard import Plan
-from sizing.corpus import DATASET
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimating.blocks import between, blocks_of
+from tokenmill.pipelines.estimating.image_rows import SPOOLED_BYTES
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.pictures import PredictedImages
+from tokenmill.pipelines.estimating.removed import file_parts
+from tokenmill.pipelines.estimating.scratch import heads
+from tokenmill.pipelines.images.thumbnails import MOST, MOST_KEPT, THUMBNAIL
+from tokenmill.pipelines.passes import passes
+from tokenmill.pipelines.repeats.found import FOUND
+from tokenmill.pipelines.repeats.steps import NearImages
+from tokenmill.pipelines.repeats.units import unit_schema
+from tokenmill.pipelines.schema import REMOVED_IMAGE
+from tokenmill.pipelines.shard import Plan
+from tokenmill.sizing.corpus import DATASET
 
 UNIT_BYTES, KEY_BYTES = 8 + 4, 16  # of an image: its name, a key
 FOUND_BYTES = 8 + 4 + 1 + 4 + 8 + 4

@@ -16,18 +16,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from pipelines.config import Config
-from pipelines.decontaminate import Decontaminate
-from pipelines.errors import ConfigError
-from pipelines.estimating.sample import DEFAULT_SAMPLE, EVERYTHING
-from pipelines.identity import run_identity
-from pipelines.manifest import open_run
-from pipelines.passes import Pass, duplicate_finders, passes
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Recipe
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.shard import Plan
-from pipelines.steps import step_name
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.sample import DEFAULT_SAMPLE, EVERYTHING
+from tokenmill.pipelines.identity import run_identity
+from tokenmill.pipelines.manifest import open_run
+from tokenmill.pipelines.passes import Pass, duplicate_finders, passes
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.steps import step_name
 
 MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
 DEFAULT_PROBES = 10_000

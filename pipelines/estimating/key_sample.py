@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.heavy import Heavy, heavy
-from pipelines.sidecar import Rows
+from tokenmill.pipelines.estimate.heavy import Heavy, heavy
+from tokenmill.pipelines.sidecar import Rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

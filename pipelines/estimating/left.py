@@ -10,17 +10,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.growth import Growth
-from pipelines.estimate.hash_space import HashSample
-from pipelines.estimate.unique import Probes, bracket
-from pipelines.estimate.unseen import Seen
-from pipelines.estimating.copies import Copies, Probed
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.key_sample import Clusters
-from pipelines.estimating.sample import Sample
-from pipelines.estimating.scanned import Counted, Scanned
-from pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.growth import Growth
+from tokenmill.pipelines.estimate.hash_space import HashSample
+from tokenmill.pipelines.estimate.unique import Probes, bracket
+from tokenmill.pipelines.estimate.unseen import Seen
+from tokenmill.pipelines.estimating.copies import Copies, Probed
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.key_sample import Clusters
+from tokenmill.pipelines.estimating.sample import Sample
+from tokenmill.pipelines.estimating.scanned import Counted, Scanned
+from tokenmill.pipelines.repeats.steps import RepeatedImages
 
 F64 = npt.NDArray[np.float64]
 What: TypeAlias = Literal["docs", "text", "end", "row"]

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.local import LocalSample
-from pipelines.estimating.copies import Probed
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.removed import ROWS
-from pipelines.estimating.sample import Sample
-from pipelines.estimating.scan import DOCUMENTS, TOKENIZE, TOKENS
-from pipelines.receipt import Receipt
-from pipelines.repeats.steps import SAME
-from pipelines.sidecar import open_arrow
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.removed import ROWS
+from tokenmill.pipelines.estimating.sample import Sample
+from tokenmill.pipelines.estimating.scan import DOCUMENTS, TOKENIZE, TOKENS
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.repeats.steps import SAME
+from tokenmill.pipelines.sidecar import open_arrow
 
 F64 = npt.NDArray[np.float64]
 ROW_BITS = np.uint64(32)

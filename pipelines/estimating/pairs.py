@@ -9,14 +9,14 @@ runs from one band to all.
 import numpy as np
 import pyarrow as pa
 
-from dedup.verify import ALL_PAIRS
-from pipelines.dedup_steps import NearDedup
-from pipelines.edges import EDGES
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimating.blocks import between
-from pipelines.estimating.copies import Probed
-from pipelines.forest import PAIRS_AT_ONCE
-from pipelines.spill_rows import range_bits
+from tokenmill.dedup.verify import ALL_PAIRS
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.edges import EDGES
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimating.blocks import between
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.forest import PAIRS_AT_ONCE
+from tokenmill.pipelines.spill_rows import range_bits
 
 EDGE_BYTES = 4 + 4
 # bands that a pair meets in where it is only just taken for alike: 14 * 0.7^8 of 14, and 1 at least

@@ -6,13 +6,13 @@ probe    documents drawn, and what is like them, from keys alone; where duplicat
 
 from dataclasses import dataclass, field
 
-from pipelines.drive import Finished, Phases, do_phase
-from pipelines.estimating.copies import count_copies
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.sample import Sample
-from pipelines.estimating.scan import scan_part
-from pipelines.job import Phase, Work
-from pipelines.receipt import Receipt, digest_of
+from tokenmill.pipelines.drive import Finished, Phases, do_phase
+from tokenmill.pipelines.estimating.copies import count_copies
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.sample import Sample
+from tokenmill.pipelines.estimating.scan import scan_part
+from tokenmill.pipelines.job import Phase, Work
+from tokenmill.pipelines.receipt import Receipt, digest_of
 
 SCAN, PROBE = "scan", "probe"
 

@@ -11,21 +11,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.joint import Prediction
-from pipelines.estimate.unique import bracket
-from pipelines.estimating.blocks import between
-from pipelines.estimating.copies import Probed
-from pipelines.estimating.image_probes import fates
-from pipelines.estimating.image_rows import BEFORE, END, KEYS, SUMMED, formats_of, sum_name
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.left import Left, share_of
-from pipelines.estimating.scan import READ
-from pipelines.estimating.scanned import Scanned
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.sidecar import open_arrow
-from sizing.corpus_images import CorpusImages
-from sizing.image_estimate import FormatEstimate, ImageEstimate
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.joint import Prediction
+from tokenmill.pipelines.estimate.unique import bracket
+from tokenmill.pipelines.estimating.blocks import between
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.estimating.image_probes import fates
+from tokenmill.pipelines.estimating.image_rows import (
+    BEFORE,
+    END,
+    KEYS,
+    SUMMED,
+    formats_of,
+    sum_name,
+)
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.left import Left, share_of
+from tokenmill.pipelines.estimating.scan import READ
+from tokenmill.pipelines.estimating.scanned import Scanned
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.sizing.corpus_images import CorpusImages
+from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -12,33 +12,33 @@ from typing import Literal, cast
 
 import numpy as np
 
-from pipelines.dedup_steps import NearDedup
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.growth import Growth
-from pipelines.estimate.joint import HOUR_S, Prediction, Step, predict
-from pipelines.estimating.copies import Probed
-from pipelines.estimating.image_scratch import image_folders, shown
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.left import Left
-from pipelines.estimating.local import Parts
-from pipelines.estimating.pairs import edge_bytes
-from pipelines.estimating.pictures import Pictures, PredictedImages, with_images
-from pipelines.estimating.remarks import grown_to, remarks, unique_by_of
-from pipelines.estimating.removed import removed_bytes
-from pipelines.estimating.sample import Sample
-from pipelines.estimating.scan import KEYS, READ, TOKENIZE
-from pipelines.estimating.scanned import Scanned
-from pipelines.estimating.scratch import Written, files_of, stored_of
-from pipelines.estimating.seconds import Seconds
-from pipelines.estimating.spilled import clustering_memory_bytes
-from pipelines.ledger import StageStats
-from pipelines.passes import passes
-from pipelines.receipt import Receipt
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.shard import Plan
-from pipelines.steps import step_name
-from sizing.corpus import DATASET, INPUTS, UniqueBy
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.growth import Growth
+from tokenmill.pipelines.estimate.joint import HOUR_S, Prediction, Step, predict
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.estimating.image_scratch import image_folders, shown
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.left import Left
+from tokenmill.pipelines.estimating.local import Parts
+from tokenmill.pipelines.estimating.pairs import edge_bytes
+from tokenmill.pipelines.estimating.pictures import Pictures, PredictedImages, with_images
+from tokenmill.pipelines.estimating.remarks import grown_to, remarks, unique_by_of
+from tokenmill.pipelines.estimating.removed import removed_bytes
+from tokenmill.pipelines.estimating.sample import Sample
+from tokenmill.pipelines.estimating.scan import KEYS, READ, TOKENIZE
+from tokenmill.pipelines.estimating.scanned import Scanned
+from tokenmill.pipelines.estimating.scratch import Written, files_of, stored_of
+from tokenmill.pipelines.estimating.seconds import Seconds
+from tokenmill.pipelines.estimating.spilled import clustering_memory_bytes
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.passes import passes
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.steps import step_name
+from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimate.growth import FURTHEST
-from pipelines.estimating.copies import Probed
-from pipelines.estimating.image_remarks import image_remarks
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.left import Left
-from pipelines.estimating.sample import Sample, bytes_of
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.steps import NearImages
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.steps import step_name
-from sizing.corpus import UniqueBy
-from sizing.units import format_bytes, format_quantity
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimate.growth import FURTHEST
+from tokenmill.pipelines.estimating.copies import Probed
+from tokenmill.pipelines.estimating.image_remarks import image_remarks
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.left import Left
+from tokenmill.pipelines.estimating.sample import Sample, bytes_of
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.steps import NearImages
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.steps import step_name
+from tokenmill.sizing.corpus import UniqueBy
+from tokenmill.sizing.units import format_bytes, format_quantity
 
 ROUNDING = 1e-9
 

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.arrow_text import text_buffers
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimating.blocks import between, blocks_of
-from pipelines.estimating.job import MeasureJob
-from pipelines.passes import passes
-from pipelines.schema import REMOVED
-from pipelines.shard import Plan
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimating.blocks import between, blocks_of
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.passes import passes
+from tokenmill.pipelines.schema import REMOVED
+from tokenmill.pipelines.shard import Plan
 
 ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives
 # A row as measured is one of many that follow one another, all duplicates; those of a run come

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.apart import check_apart
-from pipelines.atomic import write_json
-from pipelines.drive import Execute, drive
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimate.growth import Growth
-from pipelines.estimating.copies import read_copies
-from pipelines.estimating.job import (
+from tokenmill.pipelines.apart import check_apart
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.drive import Execute, drive
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimate.growth import Growth
+from tokenmill.pipelines.estimating.copies import read_copies
+from tokenmill.pipelines.estimating.job import (
     MeasureJob,
     Measuring,
     check_alone,
@@ -23,19 +23,19 @@ from pipelines.estimating.job import (
     open_measuring,
     scratch_of,
 )
-from pipelines.estimating.phases import Measured, phases
-from pipelines.estimating.pictures import corpus_images
-from pipelines.estimating.predict import Glue, Predicted
-from pipelines.estimating.sample import Sample, draw_sample
-from pipelines.manifest import held
-from pipelines.prepare import plan_run
-from pipelines.read.parked import parking
-from pipelines.receipt import digest_of
-from pipelines.recipe import Recipe
-from pipelines.shard import Plan
-from sizing.corpus import Estimate, UniqueGrowth
-from sizing.figure import Figure
-from sizing.units import format_quantity
+from tokenmill.pipelines.estimating.phases import Measured, phases
+from tokenmill.pipelines.estimating.pictures import corpus_images
+from tokenmill.pipelines.estimating.predict import Glue, Predicted
+from tokenmill.pipelines.estimating.sample import Sample, draw_sample
+from tokenmill.pipelines.manifest import held
+from tokenmill.pipelines.prepare import plan_run
+from tokenmill.pipelines.read.parked import parking
+from tokenmill.pipelines.receipt import digest_of
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.shard import Plan
+from tokenmill.sizing.corpus import Estimate, UniqueGrowth
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.units import format_quantity
 
 
 class Outcome(NamedTuple):

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.errors import ConfigError
-from pipelines.plan import plan_inputs
-from pipelines.recipe import Recipe
-from pipelines.shard import Plan, SourceShard
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.shard import Plan, SourceShard
 
 PARTS = 200  # a fifth of them are enough clusters for an interval
 LEAST_PART_BYTES = 1 << 17  # of smaller ones, opening the file is most of the work

@@ -21,28 +21,33 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrow_text import text_buffers
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.estimating.compressed import set_down, within_more
-from pipelines.estimating.disk import write_s_per_byte
-from pipelines.estimating.image_rows import IMAGES, image_row_bytes, image_rows, image_sums
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.removed import ROWS, rows_measured
-from pipelines.estimating.sample import PARTS
-from pipelines.estimating.text_tokens import text_tokens, written_text
-from pipelines.images.account import image_stats
-from pipelines.images.options import Images
-from pipelines.images.stored import check_references
-from pipelines.job import Done
-from pipelines.keys import document_keys, key_schema
-from pipelines.ledger import StageStats
-from pipelines.read.account import damages, read_stats
-from pipelines.read.parked import BLOCK_BYTES
-from pipelines.read.readers import read_shard
-from pipelines.shard import SourceShard
-from pipelines.stage import Stage, StageResult
-from pipelines.steps import step_name
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.estimating.compressed import set_down, within_more
+from tokenmill.pipelines.estimating.disk import write_s_per_byte
+from tokenmill.pipelines.estimating.image_rows import (
+    IMAGES,
+    image_row_bytes,
+    image_rows,
+    image_sums,
+)
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.removed import ROWS, rows_measured
+from tokenmill.pipelines.estimating.sample import PARTS
+from tokenmill.pipelines.estimating.text_tokens import text_tokens, written_text
+from tokenmill.pipelines.images.account import image_stats
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.stored import check_references
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.keys import document_keys, key_schema
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.read.account import damages, read_stats
+from tokenmill.pipelines.read.parked import BLOCK_BYTES
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.stage import Stage, StageResult
+from tokenmill.pipelines.steps import step_name
 
 # Of each document that duplicates are looked for among, row for row with its keys.
 # left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.

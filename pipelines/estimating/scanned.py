@@ -10,15 +10,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.local import LocalSample
-from pipelines.estimate.unseen import Unseen
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.sample import Sample
-from pipelines.estimating.scan import READ
-from pipelines.estimating.totals import check_survivors, totals_of
-from pipelines.ledger import ImageStats, StageStats
-from pipelines.receipt import Receipt
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimate.unseen import Unseen
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.sample import Sample
+from tokenmill.pipelines.estimating.scan import READ
+from tokenmill.pipelines.estimating.totals import check_survivors, totals_of
+from tokenmill.pipelines.ledger import ImageStats, StageStats
+from tokenmill.pipelines.receipt import Receipt
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

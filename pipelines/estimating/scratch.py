@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from pipelines.config import Config
-from pipelines.dataset import dataset_schema
-from pipelines.dedup_steps import NearDedup
-from pipelines.duplicates import DUPLICATES
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimating.blocks import between, blocks_of
-from pipelines.estimating.job import MeasureJob
-from pipelines.estimating.spilled import of_step
-from pipelines.keys import is_dated, key_schema
-from pipelines.passes import Pass, duplicate_finders, passes
-from pipelines.shard import Plan
-from pipelines.steps import step_name
-from pipelines.token_shards import splits, token_schema
-from sizing.corpus import DATASET, INPUTS
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.duplicates import DUPLICATES
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimating.blocks import between, blocks_of
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.estimating.spilled import of_step
+from tokenmill.pipelines.keys import is_dated, key_schema
+from tokenmill.pipelines.passes import Pass, duplicate_finders, passes
+from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.steps import step_name
+from tokenmill.pipelines.token_shards import splits, token_schema
+from tokenmill.sizing.corpus import DATASET, INPUTS
 
 DOC_ID_BYTES, DIGEST_BYTES, HASH_BYTES, SIGNED_BYTES = 8, 16, 8, 4
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipelines.estimate.drawn import DRAWS, Drawn
-from pipelines.estimate.local import LocalSample
-from pipelines.estimating.blocks import between
-from pipelines.estimating.scan import START
-from pipelines.receipt import Receipt
+from tokenmill.pipelines.estimate.drawn import DRAWS, Drawn
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimating.blocks import between
+from tokenmill.pipelines.estimating.scan import START
+from tokenmill.pipelines.receipt import Receipt
 
 # A document, once the keys are there, at 14 bands; not measured on the corpus. A 100,000 documents
 # took 0.4 and 4 microseconds each, 10 million of few duplicates 0.2 and 0.4.

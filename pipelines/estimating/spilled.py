@@ -9,17 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pipelines.config import Config
-from pipelines.dedup_steps import NearDedup
-from pipelines.duplicates import EXACT_BYTES_PER_DOC, EXACT_BYTES_PER_ROW
-from pipelines.edges import ROW_BYTES
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimating.blocks import between
-from pipelines.estimating.job import MeasureJob
-from pipelines.forest import FAN_IN, FOREST, PAIRS_AT_ONCE, TOUCHED_BYTES
-from pipelines.spill import ROW_BYTES as SPILL_BYTES
-from pipelines.spill import Keyed, key_columns, n_words_of, spilled_batch
-from pipelines.spill_rows import GROUP_ROWS, RANGE_ROWS
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.duplicates import EXACT_BYTES_PER_DOC, EXACT_BYTES_PER_ROW
+from tokenmill.pipelines.edges import ROW_BYTES
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimating.blocks import between
+from tokenmill.pipelines.estimating.job import MeasureJob
+from tokenmill.pipelines.forest import FAN_IN, FOREST, PAIRS_AT_ONCE, TOUCHED_BYTES
+from tokenmill.pipelines.spill import ROW_BYTES as SPILL_BYTES
+from tokenmill.pipelines.spill import Keyed, key_columns, n_words_of, spilled_batch
+from tokenmill.pipelines.spill_rows import GROUP_ROWS, RANGE_ROWS
 
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 8
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers

@@ -5,13 +5,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.images.edit import owners_of
-from pipelines.images.options import Images
-from pipelines.images.tokens import batches_of, encode_illustrated
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import Recipe
-from pipelines.schema import PLACEHOLDER
-from pipelines.tokenize import MismatchError
+from tokenmill.pipelines.images.edit import owners_of
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.tokens import batches_of, encode_illustrated
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.tokenize import MismatchError
 
 
 def written_text(text: pa.Array, images: Images | None) -> pa.Array:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.errors import ConfigError
-from pipelines.estimating.scan import READ
-from pipelines.ledger import StageStats
-from pipelines.receipt import Receipt
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.scan import READ
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.receipt import Receipt
 
 
 def totals_of(receipts: Sequence[Receipt]) -> dict[str, StageStats]:

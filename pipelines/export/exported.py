@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import xxhash
 
-from pipelines.atomic import atomic_path
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.errors import ConfigError
 
 Format = Literal["megatron", "parquet", "mds"]
 FORMATS: tuple[Format, ...] = get_args(Format)

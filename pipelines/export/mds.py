@@ -29,10 +29,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.atomic import atomic_path, write_text
-from pipelines.errors import ConfigError
-from pipelines.export.exported import MOST_BYTES, Hashed, Part
-from pipelines.export.rows import Ids, Tokens, ids_of
+from tokenmill.pipelines.atomic import atomic_path, write_text
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export.exported import MOST_BYTES, Hashed, Part
+from tokenmill.pipelines.export.rows import Ids, Tokens, ids_of
 
 HASH = "xxh3_128"
 ONE_AXIS = 1 << 2  # first byte of an array: dimensions, and in two bits the width of the shape

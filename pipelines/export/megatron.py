@@ -29,11 +29,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from pipelines.atomic import atomic_path
-from pipelines.errors import ConfigError
-from pipelines.export.exported import File, Hashed, Part
-from pipelines.export.rows import Ids, Tokens, ids_of
-from pipelines.receipt import file_entry
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export.exported import File, Hashed, Part
+from tokenmill.pipelines.export.rows import Ids, Tokens, ids_of
+from tokenmill.pipelines.receipt import file_entry
 
 MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<9sQBQQ")

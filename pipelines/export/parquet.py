@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.atomic import atomic_path
-from pipelines.export.exported import File, Part
-from pipelines.export.rows import Tokens, ids_of
-from pipelines.receipt import file_entry
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.export.exported import File, Part
+from tokenmill.pipelines.export.rows import Tokens, ids_of
+from tokenmill.pipelines.receipt import file_entry
 
 GROUP_BYTES = 1 << 25  # of a row group, as it lies in memory
 REPEATED = ("source", "content_type")  # columns of few values, for which a dictionary is right

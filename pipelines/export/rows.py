@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines import mirror
-from pipelines.dataset_rows import split_folders
-from pipelines.errors import ConfigError
-from pipelines.inspect import open_run
-from pipelines.manifest import RUNNING
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.dataset_rows import split_folders
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import open_run
+from tokenmill.pipelines.manifest import RUNNING
 
 
 class Tokens(NamedTuple):

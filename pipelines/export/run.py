@@ -6,17 +6,24 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from pipelines import mirror
-from pipelines.errors import ConfigError
-from pipelines.export.exported import Export, Journal, Part
-from pipelines.export.mds import Shape, write_index, write_mds
-from pipelines.export.megatron import write_megatron
-from pipelines.export.parquet import write_parquet
-from pipelines.export.rows import Tokens, batches, open_tokens
-from pipelines.manifest import COMPLETE, RUNNING, held, open_run, read_manifest, write_manifest
-from pipelines.mirrored import viewed
-from pipelines.object_store_settings import is_remote
-from pipelines.place import Place
+from tokenmill.pipelines import mirror
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export.exported import Export, Journal, Part
+from tokenmill.pipelines.export.mds import Shape, write_index, write_mds
+from tokenmill.pipelines.export.megatron import write_megatron
+from tokenmill.pipelines.export.parquet import write_parquet
+from tokenmill.pipelines.export.rows import Tokens, batches, open_tokens
+from tokenmill.pipelines.manifest import (
+    COMPLETE,
+    RUNNING,
+    held,
+    open_run,
+    read_manifest,
+    write_manifest,
+)
+from tokenmill.pipelines.mirrored import viewed
+from tokenmill.pipelines.object_store_settings import is_remote
+from tokenmill.pipelines.place import Place
 
 WORDS = {
     "export.format": "--format",

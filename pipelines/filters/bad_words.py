@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.config import Config
-from pipelines.errors import ConfigError
-from pipelines.filters.word_list import WordFile, Words
-from pipelines.stage import StageResult, keep_where
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.word_list import WordFile, Words
+from tokenmill.pipelines.stage import StageResult, keep_where
 
 PATTERN_BYTES = 8_000  # of words in one pattern: RE2 slows down on longer ones, and refuses 2 MB
 GROWS = "\u0130"  # the one letter of which `str.lower` makes two

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.filters.characters import PADDING, Characters, characters
-from pipelines.filters.kernels.c4 import c4_lines, keep_text
-from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
-from pipelines.filters.sentences import SentenceKind, sentence_counts
-from pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.characters import PADDING, Characters, characters
+from tokenmill.pipelines.filters.kernels.c4 import c4_lines, keep_text
+from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.pipelines.filters.sentences import SentenceKind, sentence_counts
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 Count = Annotated[int, Field(ge=0)]
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup import unicode
-from dedup.arrow_text import text_buffers
-from pipelines.filters.kernels.characters import class_of_bytes
-from pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.dedup import unicode
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
+from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
 
 START = 1  # first byte of its character: as many as there are characters
 SPACE = 2  # str.isspace()

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from pipelines.config import Config
-from pipelines.filters.characters import Characters, char_counts, characters
-from pipelines.filters.parts import newline_counts, part_facts
-from pipelines.filters.rules import Rule, above, below, decide, ratio
-from pipelines.filters.words import WordKind, word_counts, words_of
-from pipelines.stage import StageResult
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.characters import Characters, char_counts, characters
+from tokenmill.pipelines.filters.parts import newline_counts, part_facts
+from tokenmill.pipelines.filters.rules import Rule, above, below, decide, ratio
+from tokenmill.pipelines.filters.words import WordKind, word_counts, words_of
+from tokenmill.pipelines.stage import StageResult
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 

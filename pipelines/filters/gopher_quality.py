@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.filters.characters import Characters, characters
-from pipelines.filters.kernels import lines, words
-from pipelines.filters.rules import Rule, above, below, decide, ratio
-from pipelines.filters.words import WordKind, Words, split, word_counts, words_of
-from pipelines.stage import StageResult
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.characters import Characters, characters
+from tokenmill.pipelines.filters.kernels import lines, words
+from tokenmill.pipelines.filters.rules import Rule, above, below, decide, ratio
+from tokenmill.pipelines.filters.words import WordKind, Words, split, word_counts, words_of
+from tokenmill.pipelines.stage import StageResult
 
 Count = Annotated[int, Field(ge=0)]
 NotNegative = Annotated[float, Field(ge=0.0)]

@@ -7,14 +7,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from pipelines.config import Config
-from pipelines.filters.characters import Characters, char_counts, characters
-from pipelines.filters.letters import letters
-from pipelines.filters.ngrams import judge_frequent, judge_repeated, ngram_rules
-from pipelines.filters.parts import newline_counts, part_facts
-from pipelines.filters.rules import Rule, above, first_failing, ratio
-from pipelines.filters.words import WordKind, words_of
-from pipelines.stage import StageResult, keep_where
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.characters import Characters, char_counts, characters
+from tokenmill.pipelines.filters.letters import letters
+from tokenmill.pipelines.filters.ngrams import judge_frequent, judge_repeated, ngram_rules
+from tokenmill.pipelines.filters.parts import newline_counts, part_facts
+from tokenmill.pipelines.filters.rules import Rule, above, first_failing, ratio
+from tokenmill.pipelines.filters.words import WordKind, words_of
+from tokenmill.pipelines.stage import StageResult, keep_where
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]

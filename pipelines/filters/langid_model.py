@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from pipelines.filters.iso639 import code_of
-from pipelines.filters.kernels.langid import score_languages
-from pipelines.normalize import MAY_COMPOSE, normalized, work_needed
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.filters.iso639 import code_of
+from tokenmill.pipelines.filters.kernels.langid import score_languages
+from tokenmill.pipelines.normalize import MAY_COMPOSE, normalized, work_needed
 
 DIGITS = 6  # of a probability: what processors round otherwise is smaller
 ROOM = 1 << 20  # features: 12 MB; a quarter of it costs a third of the speed

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from pipelines.config import Config
-from pipelines.filters.iso639 import code_of
-from pipelines.filters.langid_model import Told
-from pipelines.filters.language_models import (
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.iso639 import code_of
+from tokenmill.pipelines.filters.langid_model import Told
+from tokenmill.pipelines.filters.language_models import (
     LEAST,
     LanguageFile,
     Library,
@@ -20,8 +20,8 @@ from pipelines.filters.language_models import (
     language_model,
     versions_of,
 )
-from pipelines.filters.language_parts import Parts, joined, parts_of
-from pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.filters.language_parts import Parts, joined, parts_of
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")

@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pipelines.errors import ConfigError
-from pipelines.filters.iso639 import code_of
-from pipelines.filters.langid_model import Told, langid_model
-from pipelines.pinned_file import PinnedFile
-from pipelines.quality.fasttext_file import PREFIX, check_fasttext, is_fasttext
-from pipelines.quality.fasttext_model import LIBRARY as FASTTEXT
-from pipelines.quality.fasttext_model import best_labels
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.iso639 import code_of
+from tokenmill.pipelines.filters.langid_model import Told, langid_model
+from tokenmill.pipelines.pinned_file import PinnedFile
+from tokenmill.pipelines.quality.fasttext_file import PREFIX, check_fasttext, is_fasttext
+from tokenmill.pipelines.quality.fasttext_model import LIBRARY as FASTTEXT
+from tokenmill.pipelines.quality.fasttext_model import best_labels
 
 Library: TypeAlias = Literal["py3langid", "eldc", "fasttext"]
 PROBES = {"py3langid": "py3langid", "eldc": "eldc", "fasttext": FASTTEXT}  # modules

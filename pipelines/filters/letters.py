@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.filters.kernels.letters import split_words
-from pipelines.filters.words import Words, word_counts
+from tokenmill.pipelines.filters.kernels.letters import split_words
+from tokenmill.pipelines.filters.words import Words, word_counts
 
 PADDING = 32  # bytes, of any value, that kernels may read behind the last letter
 

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from dedup import unicode
-from dedup.arrays import read_only
-from pipelines.filters.characters import code_points
+from tokenmill.dedup import unicode
+from tokenmill.dedup.arrays import read_only
+from tokenmill.pipelines.filters.characters import code_points
 
 SPECIAL = 1  # no letter of a word: taken off its ends, and counted
 IN_TOKEN = 2  # `[\w']` of `re`

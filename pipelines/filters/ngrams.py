@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.filters.kernels.frequent import first_frequent
-from pipelines.filters.kernels.repeated import first_repeated
-from pipelines.filters.letters import Letters
+from tokenmill.pipelines.filters.kernels.frequent import first_frequent
+from tokenmill.pipelines.filters.kernels.repeated import first_repeated
+from tokenmill.pipelines.filters.letters import Letters
 
 
 class NGramRules(NamedTuple):

@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.kernels.words import hash_words
-from dedup.shingle import split_words
-from pipelines.filters.kernels import node_facts as kernels
-from pipelines.filters.marks import marks_table
-from pipelines.filters.rules import ratio
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.kernels.words import hash_words
+from tokenmill.dedup.shingle import split_words
+from tokenmill.pipelines.filters.kernels import node_facts as kernels
+from tokenmill.pipelines.filters.marks import marks_table
+from tokenmill.pipelines.filters.rules import ratio
 
 PADDING = 16  # bytes that may be read behind the last word
 

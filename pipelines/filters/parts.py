@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.filters.characters import Characters
-from pipelines.filters.kernels import parts
-from pipelines.filters.kernels.words import count_bits
+from tokenmill.pipelines.filters.characters import Characters
+from tokenmill.pipelines.filters.kernels import parts
+from tokenmill.pipelines.filters.kernels.words import count_bits
 
 
 class PartFacts(NamedTuple):

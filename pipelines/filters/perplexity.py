@@ -9,18 +9,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from pipelines.config import Config
-from pipelines.errors import ConfigError
-from pipelines.perplexity.kenlm_model import (
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.kenlm_model import (
     KenlmModel,
     Normalization,
     is_kenlm,
     load_kenlm,
     load_pieces,
 )
-from pipelines.perplexity.model_file import MAGIC, load_model
-from pipelines.pinned_file import PinnedFile
-from pipelines.stage import KEEP, StageResult, keep_where
+from tokenmill.pipelines.perplexity.model_file import MAGIC, load_model
+from tokenmill.pipelines.pinned_file import PinnedFile
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where
 
 Bucket = Literal["head", "middle", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "middle", "tail")

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.filters import pii_spans as found
-from pipelines.filters.kernels.pii import splice
-from pipelines.filters.pii_spans import Spans
-from pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters import pii_spans as found
+from tokenmill.pipelines.filters.kernels.pii import splice
+from tokenmill.pipelines.filters.pii_spans import Spans
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 
 def _one_alone(value: Any) -> Any:

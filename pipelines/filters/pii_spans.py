@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from dedup.unicode import tables
-from pipelines.filters.kernels import phones
-from pipelines.filters.kernels import pii as kernels
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.unicode import tables
+from tokenmill.pipelines.filters.kernels import phones
+from tokenmill.pipelines.filters.kernels import pii as kernels
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from pipelines.config import Config
-from pipelines.pinned_file import PinnedFile
-from pipelines.quality.draw import kept_share, uniform
-from pipelines.quality.fasttext_file import check_fasttext, is_fasttext
-from pipelines.quality.fasttext_model import FastTextModel, full_label
-from pipelines.quality.model import load_model
-from pipelines.stage import StageResult, keep_where
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.pinned_file import PinnedFile
+from tokenmill.pipelines.quality.draw import kept_share, uniform
+from tokenmill.pipelines.quality.fasttext_file import check_fasttext, is_fasttext
+from tokenmill.pipelines.quality.fasttext_model import FastTextModel, full_label
+from tokenmill.pipelines.quality.model import load_model
+from tokenmill.pipelines.stage import StageResult, keep_where
 
 BINS = 10  # of scores, counted for the report
 

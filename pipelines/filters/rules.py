@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.stage import KEEP, StageResult, keep_where
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where
 
 
 class Rule(NamedTuple):

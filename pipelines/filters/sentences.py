@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator
 
-from pipelines.filters import english
-from pipelines.filters.characters import PADDING, START, Characters
-from pipelines.filters.kernels.characters import class_of_bytes
-from pipelines.filters.kernels.sentences import count_by_marks, count_by_words
-from pipelines.filters.words import spacy_if_wanted, words_of
+from tokenmill.pipelines.filters import english
+from tokenmill.pipelines.filters.characters import PADDING, START, Characters
+from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
+from tokenmill.pipelines.filters.kernels.sentences import count_by_marks, count_by_words
+from tokenmill.pipelines.filters.words import spacy_if_wanted, words_of
 
 STOP, PUNCT = 4, 8  # beside START: a mark that ends a sentence; of a category of punctuation
 

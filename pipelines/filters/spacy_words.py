@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.filters.characters import Characters, characters
-from pipelines.filters.english import English
-from pipelines.filters.kernels import spacy_words as kernels
-from pipelines.filters.kernels.spacy_runs import find_runs
-from pipelines.filters.kernels.spacy_words import (
+from tokenmill.pipelines.filters.characters import Characters, characters
+from tokenmill.pipelines.filters.english import English
+from tokenmill.pipelines.filters.kernels import spacy_words as kernels
+from tokenmill.pipelines.filters.kernels.spacy_runs import find_runs
+from tokenmill.pipelines.filters.kernels.spacy_words import (
     AFTER_LOWER,
     AFTER_UPPER,
     KNOWN,

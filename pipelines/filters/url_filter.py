@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from dedup.arrays import read_only
-from dedup.arrow_text import text_buffers
-from pipelines.config import Config
-from pipelines.filters import url_lists
-from pipelines.filters.kernels import urls as kernels
-from pipelines.filters.url_lists import Domains, Listed
-from pipelines.stage import StageResult, keep_where
+from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters import url_lists
+from tokenmill.pipelines.filters.kernels import urls as kernels
+from tokenmill.pipelines.filters.url_lists import Domains, Listed
+from tokenmill.pipelines.stage import StageResult, keep_where
 
 REASONS = (  # in the kernel's order
     "blocked_domain",

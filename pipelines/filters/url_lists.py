@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BeforeValidator, ValidationError
 
-from dedup.arrays import power_of_two, read_only
-from pipelines.config import explain
-from pipelines.errors import ConfigError
-from pipelines.filters.kernels import urls as kernels
-from pipelines.pinned_file import PinnedFile
+from tokenmill.dedup.arrays import power_of_two, read_only
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.kernels import urls as kernels
+from tokenmill.pipelines.pinned_file import PinnedFile
 
 BLOCK_BYTES = 1 << 24
 MOST_SUBWORD_BYTES = 1_000_000  # all together: the automaton takes 148 bytes for each

@@ -8,10 +8,10 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from pipelines.config import explain
-from pipelines.errors import ConfigError
-from pipelines.filters.node_facts import Hashes, word_table
-from pipelines.pinned_file import PinnedFile
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.node_facts import Hashes, word_table
+from tokenmill.pipelines.pinned_file import PinnedFile
 
 
 class WordFile(PinnedFile):

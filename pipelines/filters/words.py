@@ -13,12 +13,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import AfterValidator
 
-from dedup import unicode
-from pipelines.filters.characters import PADDING, SPACE, Characters, characters, class_table
-from pipelines.filters.english import check_installed
-from pipelines.filters.kernels.characters import class_of_bytes
-from pipelines.filters.kernels.words import count_bits, count_words, find_words
-from pipelines.filters.spacy_words import spacy_classes
+from tokenmill.dedup import unicode
+from tokenmill.pipelines.filters.characters import (
+    PADDING,
+    SPACE,
+    Characters,
+    characters,
+    class_table,
+)
+from tokenmill.pipelines.filters.english import check_installed
+from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
+from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words
+from tokenmill.pipelines.filters.spacy_words import spacy_classes
 
 SPLIT = 128  # in classes of words, in place of CLOSING
 NO_SPLITS = 0

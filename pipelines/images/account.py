@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.images.edit import counts_of
-from pipelines.ledger import ImageStats
+from tokenmill.pipelines.images.edit import counts_of
+from tokenmill.pipelines.ledger import ImageStats
 
 
 def image_stats(

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.atomic import atomic_path
-from pipelines.errors import ShardError
-from pipelines.mirror import present
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.mirror import present
 
 
 class Blobs(Protocol):

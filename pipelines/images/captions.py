@@ -7,14 +7,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from pipelines.config import Config
-from pipelines.filters.characters import char_counts, characters, word_counts
-from pipelines.filters.node_facts import node_facts
-from pipelines.filters.rules import Rule, above, below
-from pipelines.images import alt_text
-from pipelines.images.nodes import are_samples
-from pipelines.images.result import edited_where
-from pipelines.stage import StageResult
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.characters import char_counts, characters, word_counts
+from tokenmill.pipelines.filters.node_facts import node_facts
+from tokenmill.pipelines.filters.rules import Rule, above, below
+from tokenmill.pipelines.images import alt_text
+from tokenmill.pipelines.images.nodes import are_samples
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.stage import StageResult
 
 Count = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pipelines.mirror import find, present
-from sizing.document.pictures import Picture, sheet
-from sizing.document.section import count
+from tokenmill.pipelines.mirror import find, present
+from tokenmill.sizing.document.pictures import Picture, sheet
+from tokenmill.sizing.document.section import count
 
 SHOWN_KEPT, SHOWN_REMOVED = 36, 12
 LONGEST_NAME = 24

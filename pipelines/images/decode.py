@@ -16,8 +16,8 @@ from typing import Any
 import PIL
 import pyarrow as pa
 
-from pipelines.images.pillow import Unreadable, loaded
-from pipelines.mirror import present
+from tokenmill.pipelines.images.pillow import Unreadable, loaded
+from tokenmill.pipelines.mirror import present
 
 MOST_FILES = 20
 MOST_IMAGES = 200

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.schema import PLACEHOLDER, REMOVED_IMAGE
+from tokenmill.pipelines.schema import PLACEHOLDER, REMOVED_IMAGE
 
 BREAK = "\n\n"  # between the nodes of a document
 

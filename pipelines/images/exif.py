@@ -3,7 +3,7 @@
 import struct
 from struct import Struct
 
-from pipelines.images.header import Data
+from tokenmill.pipelines.images.header import Data
 
 _ORDERS: dict[bytes, tuple[Struct, Struct]] = {
     b"II": (Struct("<H"), Struct("<I")),

@@ -7,9 +7,9 @@ bytes ── headers (JPEG, PNG, WebP, GIF) ──► Facts
 import hashlib
 from typing import NamedTuple
 
-from pipelines.images.headers import read_header
-from pipelines.images.options import Images
-from pipelines.images.pillow import Unreadable, decoded, opened
+from tokenmill.pipelines.images.headers import read_header
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.pillow import Unreadable, decoded, opened
 
 # What a name promises; other suffixes promise nothing.
 _SUFFIXES = {

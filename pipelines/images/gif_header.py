@@ -2,7 +2,7 @@
 
 from struct import Struct
 
-from pipelines.images.header import Data, Header
+from tokenmill.pipelines.images.header import Data, Header
 
 _screen = Struct("<6sHHBBB").unpack_from
 _placed = Struct("<HHHHB").unpack_from

@@ -7,11 +7,11 @@ that is odd, cut short or seldom. Pillow then says what it is, so the two never 
 import struct
 from collections.abc import Callable
 
-from pipelines.images.gif_header import gif_header
-from pipelines.images.header import Data, Header
-from pipelines.images.jpeg_header import jpeg_header
-from pipelines.images.png_header import png_header
-from pipelines.images.webp_header import webp_header
+from tokenmill.pipelines.images.gif_header import gif_header
+from tokenmill.pipelines.images.header import Data, Header
+from tokenmill.pipelines.images.jpeg_header import jpeg_header
+from tokenmill.pipelines.images.png_header import png_header
+from tokenmill.pipelines.images.webp_header import webp_header
 
 _PARSERS: dict[bytes, Callable[[Data], Header | None]] = {
     b"\xff\xd8\xff": jpeg_header,

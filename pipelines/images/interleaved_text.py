@@ -16,15 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from pipelines.config import Config
-from pipelines.filters.function_words import ENGLISH
-from pipelines.filters.node_facts import node_facts
-from pipelines.filters.rules import Rule, first_failing
-from pipelines.filters.word_list import Words, table_of
-from pipelines.images.nodes import are_samples, measured_text, split_nodes, without
-from pipelines.images.result import edited_where
-from pipelines.images.text_limits import DocumentLimits, Limits, NodeLimits
-from pipelines.stage import KEEP, StageResult
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.function_words import ENGLISH
+from tokenmill.pipelines.filters.node_facts import node_facts
+from tokenmill.pipelines.filters.rules import Rule, first_failing
+from tokenmill.pipelines.filters.word_list import Words, table_of
+from tokenmill.pipelines.images.nodes import are_samples, measured_text, split_nodes, without
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.images.text_limits import DocumentLimits, Limits, NodeLimits
+from tokenmill.pipelines.stage import KEEP, StageResult
 
 # rules that are off without a list of words: they stand in the order of the lists
 OF_LISTS = (

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from struct import Struct
 
-from pipelines.images.exif import exif_turns
-from pipelines.images.header import Data, Header
+from tokenmill.pipelines.images.exif import exif_turns
+from tokenmill.pipelines.images.header import Data, Header
 
 _u16 = Struct(">H").unpack_from
 _frame = Struct(">BHHB").unpack_from  # bits, height, width, components

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.images.edit import BREAK, counts_of
-from pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.images.edit import BREAK, counts_of
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 
 class Nodes(NamedTuple):

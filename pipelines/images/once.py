@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
-from pipelines.config import Config
-from pipelines.images.edit import drop_images, owners_of, removed_images
-from pipelines.images.result import edited_where
-from pipelines.stage import StageResult
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.images.edit import drop_images, owners_of, removed_images
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.stage import StageResult
 
 Key: TypeAlias = Literal["url", "md5"]
 

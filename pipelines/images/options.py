@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipelines.config import Bytes, Config
+from tokenmill.pipelines.config import Bytes, Config
 
 
 class Patches(Config):

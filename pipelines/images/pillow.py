@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile
 
-from pipelines.images.header import Header
-from pipelines.images.webp_header import canvas
+from tokenmill.pipelines.images.header import Header
+from tokenmill.pipelines.images.webp_header import canvas
 
 # Whatever a decoder raises on bad bytes, the image is bad. Memory running out is not its fault.
 BAD = (

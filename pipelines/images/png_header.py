@@ -3,8 +3,8 @@
 import zlib
 from struct import Struct
 
-from pipelines.images.exif import exif_turns
-from pipelines.images.header import Data, Header
+from tokenmill.pipelines.images.exif import exif_turns
+from tokenmill.pipelines.images.header import Data, Header
 
 _chunk = Struct(">I4s").unpack_from
 _ihdr = Struct(">I4sIIBBBBB").unpack_from

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipelines.filters.rules import Rule, first_failing
-from pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.filters.rules import Rule, first_failing
+from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
 
 
 def edited_where(

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator, model_validator
 
-from pipelines.config import Bytes, Config
-from pipelines.filters.rules import Rule, above, below, first_failing, ratio
-from pipelines.images.edit import counts_of, drop_images, removed_images
-from pipelines.images.result import edited_where
-from pipelines.images.urls import Scope, first_part
-from pipelines.stage import KEEP, StageResult
+from tokenmill.pipelines.config import Bytes, Config
+from tokenmill.pipelines.filters.rules import Rule, above, below, first_failing, ratio
+from tokenmill.pipelines.images.edit import counts_of, drop_images, removed_images
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.images.urls import Scope, first_part
+from tokenmill.pipelines.stage import KEEP, StageResult
 
 Side = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
-from pipelines.errors import ConfigError
-from pipelines.filters.rules import Rule, above, below
-from pipelines.pinned_file import PinnedFile
-from pipelines.repeats.keys import Keys, has_key, text_keys
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.rules import Rule, above, below
+from tokenmill.pipelines.pinned_file import PinnedFile
+from tokenmill.pipelines.repeats.keys import Keys, has_key, text_keys
 
 F64 = npt.NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from pipelines.filters.rules import Rule, first_failing
-from pipelines.images.edit import drop_images, owners_of, removed_images
-from pipelines.images.result import edited_where
-from pipelines.images.score_file import Scored
-from pipelines.repeats.keys import image_keys, text_keys
-from pipelines.stage import KEEP, StageResult
+from tokenmill.pipelines.filters.rules import Rule, first_failing
+from tokenmill.pipelines.images.edit import drop_images, owners_of, removed_images
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.images.score_file import Scored
+from tokenmill.pipelines.repeats.keys import image_keys, text_keys
+from tokenmill.pipelines.stage import KEEP, StageResult
 
 
 class ImageScores(Scored):

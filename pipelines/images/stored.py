@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import ConfigError
-from pipelines.images.blobs import Blobs
-from pipelines.images.edit import counts_of, owners_of
-from pipelines.images.options import Images
-from pipelines.schema import IMAGE
-from pipelines.shard import SourceShard
-from pipelines.tokenize import Engine
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.edit import counts_of, owners_of
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.schema import IMAGE
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.tokenize import Engine
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])

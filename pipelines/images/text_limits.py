@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from pipelines.config import Config
-from pipelines.filters.node_facts import NodeFacts
-from pipelines.filters.rules import Rule, above, below
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.filters.node_facts import NodeFacts
+from tokenmill.pipelines.filters.rules import Rule, above, below
 
 Count = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]

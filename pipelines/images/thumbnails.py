@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from PIL import Image, ImageOps
 
-from pipelines.arrow_files import parquet_file
-from pipelines.images.blobs import Blobs
-from pipelines.images.edit import owners_of
-from pipelines.images.pillow import BAD, Unreadable, loaded
+from tokenmill.pipelines.arrow_files import parquet_file
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.edit import owners_of
+from tokenmill.pipelines.images.pillow import BAD, Unreadable, loaded
 
 THUMBNAIL = pa.schema(
     [

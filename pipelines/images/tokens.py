@@ -16,11 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import ConfigError, LedgerError
-from pipelines.images.edit import counts_of, owners_of
-from pipelines.images.options import Images, Patches
-from pipelines.schema import PLACEHOLDER
-from pipelines.tokenize import Engine, Tokens
+from tokenmill.pipelines.errors import ConfigError, LedgerError
+from tokenmill.pipelines.images.edit import counts_of, owners_of
+from tokenmill.pipelines.images.options import Images, Patches
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.tokenize import Engine, Tokens
 
 MOST_IDS = np.iinfo(np.int32).max  # of a document: what a list of an Arrow file can hold
 BATCH_IDS = 1 << 24  # placeholders made at a time, about

@@ -23,14 +23,14 @@ from typing import Any
 import pyarrow as pa
 import xxhash
 
-from pipelines.atomic import atomic_path
-from pipelines.images.blobs import Blobs
-from pipelines.images.tokens import count_places
-from pipelines.prepare_job import PrepareJob
-from pipelines.read.exported import FACTS
-from pipelines.schema import PLACEHOLDER
-from pipelines.shard import SourceShard
-from pipelines.token_shards import sides, splits
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.tokens import count_places
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.read.exported import FACTS
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.token_shards import sides, splits
 
 EXTENSIONS = {"jpeg": "jpg", "mpo": "jpg", "jpeg2000": "jp2", "tiff": "tif"}
 READABLE = 60  # characters of the id that a key begins with

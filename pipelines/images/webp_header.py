@@ -2,7 +2,7 @@
 
 from struct import Struct
 
-from pipelines.images.header import Data, Header
+from tokenmill.pipelines.images.header import Data, Header
 
 _riff = Struct("<4sI4s4sI").unpack_from
 _size_le = Struct("<HH").unpack_from

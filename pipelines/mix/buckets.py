@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.errors import ShardError
-from pipelines.mirror import present
-from pipelines.mix.draws import KEY_BITS
-from pipelines.mix.lists import Gathered, one_batch, spans_of
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import open_batch
-from pipelines.store import is_outage
-from pipelines.token_span import Documents
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.mirror import present
+from tokenmill.pipelines.mix.draws import KEY_BITS
+from tokenmill.pipelines.mix.lists import Gathered, one_batch, spans_of
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import open_batch
+from tokenmill.pipelines.store import is_outage
+from tokenmill.pipelines.token_span import Documents
 
 OF_COPY = (pa.field("key", pa.uint64()), pa.field("copies", pa.uint32()))
 NOTHING = pa.record_batch({})

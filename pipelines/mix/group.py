@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from pipelines.mix.draws import Copies, copies, draws, states
-from pipelines.mix.lists import Gathered, Spans, one_batch, spans_of
-from pipelines.mix.weights import Weighed
-from pipelines.pieces import parent_ids
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import open_sidecar
-from pipelines.token_shards import token_schema
+from tokenmill.pipelines.mix.draws import Copies, copies, draws, states
+from tokenmill.pipelines.mix.lists import Gathered, Spans, one_batch, spans_of
+from tokenmill.pipelines.mix.weights import Weighed
+from tokenmill.pipelines.pieces import parent_ids
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import open_sidecar
+from tokenmill.pipelines.token_shards import token_schema
 
 IDS = "input_ids"
 

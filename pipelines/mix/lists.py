@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import read_only
-from pipelines.mix.kernels.spans import copy_to
+from tokenmill.dedup.arrays import read_only
+from tokenmill.pipelines.mix.kernels.spans import copy_to
 
 
 class Spans:

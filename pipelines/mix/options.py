@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from pipelines.config import Config
-from sizing.units import parse_count
+from tokenmill.pipelines.config import Config
+from tokenmill.sizing.units import parse_count
 
 MOST_COPIES = 1_000_000  # of a document, in all epochs: of an input too, by its weight
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.drive import Finished, Phases, do_phase
-from pipelines.job import Done, Phase, Work
-from pipelines.mix.buckets import COUNTS, Mixed
-from pipelines.mix.spill import spill
-from pipelines.mix.weights import Weighed, weighed
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt, digest_of
-from pipelines.sidecar import open_batch
-from pipelines.token_shards import splits
-from pipelines.token_span import TokenShard
+from tokenmill.pipelines.drive import Finished, Phases, do_phase
+from tokenmill.pipelines.job import Done, Phase, Work
+from tokenmill.pipelines.mix.buckets import COUNTS, Mixed
+from tokenmill.pipelines.mix.spill import spill
+from tokenmill.pipelines.mix.weights import Weighed, weighed
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt, digest_of
+from tokenmill.pipelines.sidecar import open_batch
+from tokenmill.pipelines.token_shards import splits
+from tokenmill.pipelines.token_span import TokenShard
 
 GROUP_BYTES = 1 << 30  # of ids, that one work takes to the buckets
 LEAST_GROUPS = 64  # so that there is work for all, where there are as many shards

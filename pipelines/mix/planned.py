@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from pipelines.recipe import Recipe
-from pipelines.shard import SourceShard
-from sizing.document.section import count
-from sizing.units import format_count
+from tokenmill.pipelines.recipe import Recipe
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.sizing.document.section import count
+from tokenmill.sizing.units import format_count
 
 
 def mixture_lines(recipe: Recipe) -> Iterator[str]:

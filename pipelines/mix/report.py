@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sizing.document.section import NONE, Section, count, table
+from tokenmill.sizing.document.section import NONE, Section, count, table
 
 COLUMNS = (
     *("source", ">documents", ">tokens once", ">weight", ">epochs"),

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file, parquet_file
-from pipelines.job import Done
-from pipelines.ledger import StageStats
-from pipelines.mix.buckets import COUNTS, OF_COPY, Mixed
-from pipelines.mix.draws import ONE
-from pipelines.mix.group import Drawn, Group, drawn
-from pipelines.mix.weights import Weighed
-from pipelines.prepare_job import PrepareJob
-from pipelines.schema import REMOVED
-from pipelines.stage import removed_rows
-from pipelines.token_shards import token_schema
+from tokenmill.pipelines.arrow_files import arrow_file, parquet_file
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.mix.buckets import COUNTS, OF_COPY, Mixed
+from tokenmill.pipelines.mix.draws import ONE
+from tokenmill.pipelines.mix.group import Drawn, Group, drawn
+from tokenmill.pipelines.mix.weights import Weighed
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.schema import REMOVED
+from tokenmill.pipelines.stage import removed_rows
+from tokenmill.pipelines.token_shards import token_schema
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
 

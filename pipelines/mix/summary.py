@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.drive import Finished
-from pipelines.ledger import StageStats
-from pipelines.mix.spill import STAGE
-from pipelines.mix.weights import weighed
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
+from tokenmill.pipelines.drive import Finished
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.mix.spill import STAGE
+from tokenmill.pipelines.mix.weights import weighed
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
 
 
 def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:

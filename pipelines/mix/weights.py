@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pipelines.errors import ConfigError
-from pipelines.mix.options import MOST_COPIES, Mix
-from pipelines.plan import WHOLE
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.shard import SourceShard
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.mix.options import MOST_COPIES, Mix
+from tokenmill.pipelines.plan import WHOLE
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.shard import SourceShard
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.atomic import atomic_path
-from pipelines.perplexity.fit import Fitted
-from pipelines.perplexity.kernels.ngrams import BOUNDARY
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.perplexity.fit import Fitted
+from tokenmill.pipelines.perplexity.kernels.ngrams import BOUNDARY
 
 AT_ONCE = 1 << 16  # lines
 LINE_END = "</s>"

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup import unicode
-from dedup.arrays import read_only
-from pipelines.perplexity.ccnet import became
-from pipelines.perplexity.kernels import words as kernels
+from tokenmill.dedup import unicode
+from tokenmill.dedup.arrays import read_only
+from tokenmill.pipelines.perplexity.ccnet import became
+from tokenmill.pipelines.perplexity.kernels import words as kernels
 
 # Thai to Tibetan, Myanmar, Khmer, kana, ideographs
 WITHOUT_SPACES = (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.perplexity.kernels import ngrams as kernels
+from tokenmill.pipelines.perplexity.kernels import ngrams as kernels
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

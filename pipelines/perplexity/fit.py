@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.perplexity.kernels.ngrams import UNKNOWN
-from pipelines.perplexity.model import LanguageModel
-from pipelines.perplexity.smoothing import Smoothed, smoothed
-from pipelines.perplexity.vocabulary import Vocabulary
+from tokenmill.pipelines.perplexity.kernels.ngrams import UNKNOWN
+from tokenmill.pipelines.perplexity.model import LanguageModel
+from tokenmill.pipelines.perplexity.smoothing import Smoothed, smoothed
+from tokenmill.pipelines.perplexity.vocabulary import Vocabulary
 
 F32 = npt.NDArray[np.float32]
 

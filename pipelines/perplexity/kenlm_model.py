@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.errors import ConfigError
-from pipelines.perplexity.ccnet import normalize
-from pipelines.perplexity.model import DECIMALS
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.ccnet import normalize
+from tokenmill.pipelines.perplexity.model import DECIMALS
 
 LIBRARY, PIECES = "kenlm", "sentencepiece"  # modules
 BINARY = b"mmap lm http://kheafield.com/code format version"

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import power_of_two, read_only
-from pipelines.perplexity.kernels import ngrams as kernels
-from pipelines.perplexity.vocabulary import Vocabulary
-from pipelines.perplexity.words import LineWords, blocks
+from tokenmill.dedup.arrays import power_of_two, read_only
+from tokenmill.pipelines.perplexity.kernels import ngrams as kernels
+from tokenmill.pipelines.perplexity.vocabulary import Vocabulary
+from tokenmill.pipelines.perplexity.words import LineWords, blocks
 
 ORDERS = range(2, 7)
 MOST_WORDS = 1 << 22  # of a vocabulary

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.atomic import atomic_path
-from pipelines.errors import ConfigError
-from pipelines.perplexity.model import MOST_NGRAMS, MOST_WORDS, LanguageModel
-from pipelines.perplexity.vocabulary import FIRST_WORD, Vocabulary
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.model import MOST_NGRAMS, MOST_WORDS, LanguageModel
+from tokenmill.pipelines.perplexity.vocabulary import FIRST_WORD, Vocabulary
 
 KIND = "tokenmill language model"
 FORMAT = 1  # raise it when the same file would give other perplexities

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.perplexity.ccnet import became
-from pipelines.perplexity.characters import FINAL_SIGMA, SIGMA
-from pipelines.perplexity.words import BOUNDARY_HASH, PlacedWords, line_words
+from tokenmill.pipelines.perplexity.ccnet import became
+from tokenmill.pipelines.perplexity.characters import FINAL_SIGMA, SIGMA
+from tokenmill.pipelines.perplexity.words import BOUNDARY_HASH, PlacedWords, line_words
 
 LONGEST = 128  # bytes of a text that a word of a vocabulary stands in
 

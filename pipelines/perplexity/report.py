@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sizing.document.markdown import markdown
-from sizing.document.section import Block, Section, Table, table
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import Block, Section, Table, table
 
 About = Mapping[str, Any]
 

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.digest import digests, first_occurrence
-from pipelines.apart import refuse_runs
-from pipelines.errors import ConfigError
-from pipelines.perplexity.names import Names
-from pipelines.perplexity.words import LineWords, PlacedWords, placed_words
-from pipelines.plan import plan_inputs
-from pipelines.quality.draw import uniform
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import FailedInput, Input, Plan
+from tokenmill.dedup.digest import digests, first_occurrence
+from tokenmill.pipelines.apart import refuse_runs
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.names import Names
+from tokenmill.pipelines.perplexity.words import LineWords, PlacedWords, placed_words
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.quality.draw import uniform
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import FailedInput, Input, Plan
 
 SHARD_BYTES = 256 * 10**6
 NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails

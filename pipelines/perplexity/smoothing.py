@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.perplexity.counts import NgramCounts, ngram_counts, word_keys
-from pipelines.perplexity.kernels.ngrams import BOUNDARY
+from tokenmill.pipelines.perplexity.counts import NgramCounts, ngram_counts, word_keys
+from tokenmill.pipelines.perplexity.kernels.ngrams import BOUNDARY
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.errors import ConfigError
-from pipelines.perplexity.fit import Fitted, fit
-from pipelines.perplexity.kernels.ngrams import UNKNOWN
-from pipelines.perplexity.model import DECIMALS, LanguageModel, Sums, perplexities
-from pipelines.perplexity.names import Names
-from pipelines.perplexity.sample import Documents, Sample, read_sample
-from pipelines.perplexity.training import LmTraining
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.fit import Fitted, fit
+from tokenmill.pipelines.perplexity.kernels.ngrams import UNKNOWN
+from tokenmill.pipelines.perplexity.model import DECIMALS, LanguageModel, Sums, perplexities
+from tokenmill.pipelines.perplexity.names import Names
+from tokenmill.pipelines.perplexity.sample import Documents, Sample, read_sample
+from tokenmill.pipelines.perplexity.training import LmTraining
 
 LIBRARIES = ("tokenmill", "numpy")
 NORMALIZATION = "CCNet: lower case, no accents, digits as 0, ASCII punctuation; a line a sentence"

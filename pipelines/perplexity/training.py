@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pipelines.config import Config
-from pipelines.perplexity.model import MOST_WORDS, ORDERS
-from pipelines.read.limits import Limits
-from pipelines.shard import Input
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.perplexity.model import MOST_WORDS, ORDERS
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.shard import Input
 
 
 class LmTraining(Config):

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import power_of_two, read_only
-from pipelines.perplexity.kernels import ngrams as kernels
-from pipelines.perplexity.words import line_words
+from tokenmill.dedup.arrays import power_of_two, read_only
+from tokenmill.pipelines.perplexity.kernels import ngrams as kernels
+from tokenmill.pipelines.perplexity.words import line_words
 
 FIRST_WORD = 2  # ids 0 and 1 are UNKNOWN and BOUNDARY
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import parts, read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from pipelines.perplexity.characters import characters
-from pipelines.perplexity.kernels import words as kernels
+from tokenmill.dedup.arrays import parts, read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.pipelines.perplexity.characters import characters
+from tokenmill.pipelines.perplexity.kernels import words as kernels
 
 BOUNDARY_HASH = int(kernels.BOUNDARY_HASH)
 BLOCK_BYTES = 1 << 16  # of text at a time: its hashes and n-grams stay in the second-level cache

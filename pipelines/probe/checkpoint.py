@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from pipelines.errors import ConfigError
-from pipelines.probe.cache import device_bytes, evict
-from sizing.units import format_bytes
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.cache import device_bytes, evict
+from tokenmill.sizing.units import format_bytes
 
 BLOCK_BYTES = 4 * 1024**2
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.errors import ConfigError
-from pipelines.probe.checkpoint import CheckpointFile, Written
-from pipelines.probe.demand import Demand
-from pipelines.probe.team import Run, Team
-from pipelines.probe.worker import Train
-from sizing.units import format_bytes
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
+from tokenmill.pipelines.probe.demand import Demand
+from tokenmill.pipelines.probe.team import Run, Team
+from tokenmill.pipelines.probe.worker import Train
+from tokenmill.sizing.units import format_bytes
 
 MOST_BYTES = 1_000_000_000  # written of a node's checkpoint unless more is asked for
 ROOM = 1.1

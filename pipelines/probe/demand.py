@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from sizing.sections.layout import node_accelerators
-from sizing.sheet import Sheet
+from tokenmill.sizing.sections.layout import node_accelerators
+from tokenmill.sizing.sheet import Sheet
 
 LEAST_AU = 0.90  # of MLPerf Storage; its thresholds for models read in small samples
 MOST_STEP_S = 0.25  # a shorter step than the plan's is the stricter test, and takes less time

@@ -4,15 +4,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pipelines.probe.cache import RAM_TIMES
-from pipelines.probe.verdict import percent
-from sizing.document import charts
-from sizing.document.charts import Bar
-from sizing.document.markdown import markdown
-from sizing.document.page import KeyFigure, figure, page
-from sizing.document.section import NONE, Section, Table, count, table
-from sizing.document.svg import Axis
-from sizing.units import format_bytes, format_count, format_memory, format_rate
+from tokenmill.pipelines.probe.cache import RAM_TIMES
+from tokenmill.pipelines.probe.verdict import percent
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import Bar
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.page import KeyFigure, figure, page
+from tokenmill.sizing.document.section import NONE, Section, Table, count, table
+from tokenmill.sizing.document.svg import Axis
+from tokenmill.sizing.units import format_bytes, format_count, format_memory, format_rate
 
 Data: TypeAlias = Mapping[str, Any]
 

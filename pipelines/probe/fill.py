@@ -8,12 +8,12 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_stream
-from pipelines.atomic import write_json
-from pipelines.dataset import dataset_schema, file_name
-from pipelines.errors import ConfigError
-from pipelines.probe.shards import open_dataset, read_json
-from sizing.units import format_bytes
+from tokenmill.pipelines.arrow_files import arrow_stream
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.dataset import dataset_schema, file_name
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.shards import open_dataset, read_json
+from tokenmill.sizing.units import format_bytes
 
 MARK = "tokenmill probe: random token ids, no text"
 SHARD_BYTES = 512_000_000

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.errors import ConfigError
-from pipelines.probe.cache import evict
-from pipelines.probe.order import Order, Read, epoch, pieces
-from pipelines.probe.shards import BatchIds, Shards, batch_ids, read_schema
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.cache import evict
+from tokenmill.pipelines.probe.order import Order, Read, epoch, pieces
+from tokenmill.pipelines.probe.shards import BatchIds, Shards, batch_ids, read_schema
 
 Depth: TypeAlias = Literal["raw", "arrow", "full"]
 DEPTHS: tuple[Depth, ...] = get_args(Depth)

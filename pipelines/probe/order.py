@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.probe.shards import BatchPlace
+from tokenmill.pipelines.probe.shards import BatchPlace
 
 Order: TypeAlias = Literal["sequential", "chunked", "random", "mmap"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -58,15 +58,15 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
-from pipelines.probe.checkpoints import CheckpointRates
-from pipelines.probe.demand import LEAST_AU, Demand, Step
-from pipelines.probe.loader import DEPTHS, Depth
-from pipelines.probe.order import READ_AHEAD, Order
-from pipelines.probe.search import Found
-from pipelines.probe.shards import Shards
-from pipelines.probe.team import Run
-from pipelines.probe.verdict import (
+from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
+from tokenmill.pipelines.probe.checkpoints import CheckpointRates
+from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
+from tokenmill.pipelines.probe.loader import DEPTHS, Depth
+from tokenmill.pipelines.probe.order import READ_AHEAD, Order
+from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.shards import Shards
+from tokenmill.pipelines.probe.team import Run
+from tokenmill.pipelines.probe.verdict import (
     MOST_SPREAD,
     RUNS,
     Verdict,

@@ -9,20 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.probe.cache import evict, host_memory_bytes, mount_of, read_ahead_bytes, sight
-from pipelines.probe.checkpoint import CheckpointFile
-from pipelines.probe.checkpoints import CheckpointRates, node_files, rates, while_training
-from pipelines.probe.demand import LEAST_AU, Demand, Step, demand
-from pipelines.probe.fill import silent
-from pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
-from pipelines.probe.order import ORDERS, Order
-from pipelines.probe.report import Checkpoints, Probed, probe_json
-from pipelines.probe.search import Clock, Found, search
-from pipelines.probe.shards import Shards, open_dataset
-from pipelines.probe.team import Run, Team, together
-from pipelines.probe.verdict import REPEATS, RUNS, mean_kept
-from pipelines.probe.worker import Train
-from sizing.sheet import Sheet
+from tokenmill.pipelines.probe.cache import (
+    evict,
+    host_memory_bytes,
+    mount_of,
+    read_ahead_bytes,
+    sight,
+)
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.checkpoints import CheckpointRates, node_files, rates, while_training
+from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
+from tokenmill.pipelines.probe.fill import silent
+from tokenmill.pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
+from tokenmill.pipelines.probe.order import ORDERS, Order
+from tokenmill.pipelines.probe.report import Checkpoints, Probed, probe_json
+from tokenmill.pipelines.probe.search import Clock, Found, search
+from tokenmill.pipelines.probe.shards import Shards, open_dataset
+from tokenmill.pipelines.probe.team import Run, Team, together
+from tokenmill.pipelines.probe.verdict import REPEATS, RUNS, mean_kept
+from tokenmill.pipelines.probe.worker import Train
+from tokenmill.sizing.sheet import Sheet
 
 LEAST_STEPS = 5
 SEARCH, DEPTHS_SHARE = 0.45, 0.12  # of the time

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipelines.probe.demand import LEAST_AU
+from tokenmill.pipelines.probe.demand import LEAST_AU
 
 RESOLUTION = 20  # the count is found to a 20th of itself
 

@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
-from pipelines.errors import ConfigError
-from pipelines.probe.checkpoint import CheckpointFile, Written
-from pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
+from tokenmill.pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
 
 PATIENCE_S = 1.0  # with workers that are to end
 GRACE_S = 20.0  # for a read that is under way when a run ends

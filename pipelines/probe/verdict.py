@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Sight
-from pipelines.probe.checkpoints import CheckpointRates
-from pipelines.probe.demand import LEAST_AU
-from pipelines.probe.search import Found
-from pipelines.probe.team import Run
-from sizing.units import format_bytes, format_quantity, format_rate
+from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Sight
+from tokenmill.pipelines.probe.checkpoints import CheckpointRates
+from tokenmill.pipelines.probe.demand import LEAST_AU
+from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.team import Run
+from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
 
 Outcome: TypeAlias = Literal["PASS", "FAIL", "UNDECIDED"]
 

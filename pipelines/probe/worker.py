@@ -16,10 +16,10 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from pipelines.errors import ConfigError
-from pipelines.probe.cache import device_bytes
-from pipelines.probe.checkpoint import CheckpointFile
-from pipelines.probe.loader import Counters, Loader, Reading, StoppedError
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.cache import device_bytes
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.loader import Counters, Loader, Reading, StoppedError
 
 GO, STOP, READY = "go", "stop", "ready"
 POLL_S = 0.05

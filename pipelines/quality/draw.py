@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from dedup.digest import digests
+from tokenmill.dedup.digest import digests
 
 # the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

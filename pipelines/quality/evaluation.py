@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from pipelines.quality.draw import kept_share
+from tokenmill.pipelines.quality.draw import kept_share
 
 F64 = npt.NDArray[np.float64]
 BINS = 10

@@ -15,15 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_array, vstack
 
-from dedup.digest import digests, first_occurrence
-from pipelines.apart import refuse_runs
-from pipelines.errors import ConfigError
-from pipelines.plan import plan_inputs
-from pipelines.quality.draw import uniform
-from pipelines.quality.training import Training
-from pipelines.quality.words import WordFeatures, word_features
-from pipelines.read.readers import read_shard
-from pipelines.shard import FailedInput, Plan
+from tokenmill.dedup.digest import digests, first_occurrence
+from tokenmill.pipelines.apart import refuse_runs
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.quality.draw import uniform
+from tokenmill.pipelines.quality.training import Training
+from tokenmill.pipelines.quality.words import WordFeatures, word_features
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import FailedInput, Plan
 
 SHARD_BYTES = 256 * 10**6
 LEAST_DOCS = 20  # of a side: of fewer, neither training nor evaluation tells rule from chance

@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.errors import ConfigError
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)

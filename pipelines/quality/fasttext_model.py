@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.errors import ConfigError
-from pipelines.quality.fasttext_file import PREFIX, check_fasttext
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality.fasttext_file import PREFIX, check_fasttext
 
 LIBRARY = "fasttext"  # the module of fasttext-predict, and of those that train too
 

@@ -21,9 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import expit
 
-from pipelines.atomic import atomic_path
-from pipelines.errors import ConfigError
-from pipelines.quality.words import MOST_FEATURES, check_features, weight_sums
+from tokenmill.pipelines.atomic import atomic_path
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality.words import MOST_FEATURES, check_features, weight_sums
 
 KIND = "tokenmill quality model"
 FORMAT = 1  # raise it when the same file would give other scores

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.quality.training import SIDES
-from sizing.document.markdown import markdown
-from sizing.document.section import Block, Section, Table, table
+from tokenmill.pipelines.quality.training import SIDES
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import Block, Section, Table, table
 
 About = Mapping[str, Any]
 

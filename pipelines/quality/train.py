@@ -16,11 +16,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from scipy.special import expit
 
-from pipelines.errors import ConfigError
-from pipelines.quality.evaluation import evaluate
-from pipelines.quality.examples import Names, read_examples
-from pipelines.quality.model import LinearModel
-from pipelines.quality.training import SIDES, Training
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality.evaluation import evaluate
+from tokenmill.pipelines.quality.examples import Names, read_examples
+from tokenmill.pipelines.quality.model import LinearModel
+from tokenmill.pipelines.quality.training import SIDES, Training
 
 LIBRARY = "sklearn"
 MOST_TELLING = 20  # words of each side
@@ -44,7 +44,7 @@ def train(training: Training) -> LinearModel:
         ConfigError: scikit-learn is missing, inputs cannot be read, or hold too few documents.
     """
     check_library()
-    from pipelines.quality.fit import fit  # imports scikit-learn, which is optional
+    from tokenmill.pipelines.quality.fit import fit  # imports scikit-learn, which is optional
 
     names = Names(training.n_features)
     good, bad = (read_examples(training, side, names) for side in SIDES)

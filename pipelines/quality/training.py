@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from pipelines.config import Config
-from pipelines.quality.words import check_features
-from pipelines.read.limits import Limits
-from pipelines.shard import Input
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.quality.words import check_features
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.shard import Input
 
 SIDES = ("good", "bad")
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrays import parts, read_only
-from dedup.arrow_text import TextBuffers, text_buffers
-from dedup.shingle import WordLetters, split_words
-from pipelines.filters.kernels import quality as kernels
+from tokenmill.dedup.arrays import parts, read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.shingle import WordLetters, split_words
+from tokenmill.pipelines.filters.kernels import quality as kernels
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from pipelines.images.account import read_images
-from pipelines.ledger import StageStats
-from pipelines.read.batch import FILE_CAUSES, ReadBatch
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.images.account import read_images
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.read.batch import FILE_CAUSES, ReadBatch
 
 
 def read_stats(batch: ReadBatch) -> StageStats:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from pipelines.errors import InputError
-from pipelines.read.batch import ReadBatch, failed_batch
-from pipelines.read.columns import Piece
-from pipelines.read.limits import Limits
-from pipelines.read.messages import (
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
+from tokenmill.pipelines.read.columns import Piece
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.messages import (
     BATCH,
     DICTIONARY,
     SCHEMA,
@@ -17,16 +17,16 @@ from pipelines.read.messages import (
     messages,
     stream_start,
 )
-from pipelines.read.stream import DamagedError
-from pipelines.read.table import (
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.table import (
     TABLE_ERRORS,
     broken_off,
     one_line,
     table_documents,
 )
-from pipelines.read.table_columns import table_columns
-from pipelines.shard import Input, SourceShard
-from pipelines.store import InputFile, is_outage, open_input, resolve, translated
+from tokenmill.pipelines.read.table_columns import table_columns
+from tokenmill.pipelines.shard import Input, SourceShard
+from tokenmill.pipelines.store import InputFile, is_outage, open_input, resolve, translated
 
 
 def cut_arrow(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.images.blobs import Blobs
-from pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
 
 STAGE = "read"
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from pipelines.errors import InputError
-from pipelines.shard import Input
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.shard import Input
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")

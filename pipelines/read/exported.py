@@ -7,9 +7,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pipelines.read.illustrated import Told, own_text
-from pipelines.read.interleaved import told
-from pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.read.illustrated import Told, own_text
+from tokenmill.pipelines.read.interleaved import told
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
 

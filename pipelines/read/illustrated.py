@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipelines.images.blobs import Window
-from pipelines.images.edit import without_places
-from pipelines.images.facts import Facts, image_facts, lies
-from pipelines.images.options import Images
-from pipelines.images.pillow import Unreadable
-from pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
-from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS
-from pipelines.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
+from tokenmill.pipelines.images.blobs import Window
+from tokenmill.pipelines.images.edit import without_places
+from tokenmill.pipelines.images.facts import Facts, image_facts, lies
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.pillow import Unreadable
+from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.limits import BATCH_BYTES, BATCH_DOCS
+from tokenmill.pipelines.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 
 BATCH_IMAGE_BYTES = 64 * 1024**2
 BATCH_SPAN = 2 * BATCH_IMAGE_BYTES

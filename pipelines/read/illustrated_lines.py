@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from pipelines.images.options import Images
-from pipelines.read.batch import ReadBatch, without_images
-from pipelines.read.illustrated import Lost, Page, illustrated_batches
-from pipelines.read.interleaved import (
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.batch import ReadBatch, without_images
+from tokenmill.pipelines.read.illustrated import Lost, Page, illustrated_batches
+from tokenmill.pipelines.read.interleaved import (
     GENERAL,
     HEIGHTS,
     METADATA,
@@ -21,7 +21,7 @@ from pipelines.read.interleaved import (
     lost_page,
     make_page,
 )
-from pipelines.read.jsonl import (
+from tokenmill.pipelines.read.jsonl import (
     BOM,
     SHOWN_ERROR,
     as_string,
@@ -30,12 +30,12 @@ from pipelines.read.jsonl import (
     read_jsonl,
     what_is_wrong,
 )
-from pipelines.read.limits import Limits
-from pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
-from pipelines.read.references import Folder, Place, Value
-from pipelines.read.stream import read_blocks
-from pipelines.read.table_columns import BYTES, PATH
-from pipelines.shard import SourceShard
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
+from tokenmill.pipelines.read.references import Folder, Place, Value
+from tokenmill.pipelines.read.stream import read_blocks
+from tokenmill.pipelines.read.table_columns import BYTES, PATH
+from tokenmill.pipelines.shard import SourceShard
 
 
 def read_illustrated_jsonl(

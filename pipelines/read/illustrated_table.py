@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipelines.images.options import Images
-from pipelines.read.arrow import arrow_tables, read_arrow
-from pipelines.read.batch import ReadBatch, without_images
-from pipelines.read.columns import Columns
-from pipelines.read.illustrated import BATCH_IMAGE_BYTES, Lost, Page, illustrated_batches
-from pipelines.read.img2dataset import ERROR, STATUS, missing_page, not_downloaded
-from pipelines.read.interleaved import (
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.arrow import arrow_tables, read_arrow
+from tokenmill.pipelines.read.batch import ReadBatch, without_images
+from tokenmill.pipelines.read.columns import Columns
+from tokenmill.pipelines.read.illustrated import BATCH_IMAGE_BYTES, Lost, Page, illustrated_batches
+from tokenmill.pipelines.read.img2dataset import ERROR, STATUS, missing_page, not_downloaded
+from tokenmill.pipelines.read.interleaved import (
     GENERAL,
     HEIGHTS,
     METADATA,
@@ -23,12 +23,12 @@ from pipelines.read.interleaved import (
     lost_page,
     make_page,
 )
-from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
-from pipelines.read.parquet import parquet_tables, read_parquet
-from pipelines.read.references import Folder, Place, Value, unsigned
-from pipelines.read.table import TABLE_ERRORS, broken_off, raw, row_ids, strings
-from pipelines.read.table_columns import BYTES, PATH, is_listed
-from pipelines.shard import SourceShard
+from tokenmill.pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.parquet import parquet_tables, read_parquet
+from tokenmill.pipelines.read.references import Folder, Place, Value, unsigned
+from tokenmill.pipelines.read.table import TABLE_ERRORS, broken_off, raw, row_ids, strings
+from tokenmill.pipelines.read.table_columns import BYTES, PATH, is_listed
+from tokenmill.pipelines.shard import SourceShard
 
 PIECE_BYTES = 1024**2  # of a column, read at a time
 OF_SAMPLES = (*WIDTHS, *HEIGHTS, STATUS, ERROR)

@@ -10,13 +10,13 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from pipelines.read.illustrated import Found, Lost, Page
-from pipelines.read.parquet import parquet_tables
-from pipelines.read.references import Place
-from pipelines.read.stream import DamagedError
-from pipelines.read.table import strings
-from pipelines.shard import SourceShard
-from pipelines.store import InputFile, files_among
+from tokenmill.pipelines.read.illustrated import Found, Lost, Page
+from tokenmill.pipelines.read.parquet import parquet_tables
+from tokenmill.pipelines.read.references import Place
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.table import strings
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.store import InputFile, files_among
 
 NOT_DOWNLOADED = "not_downloaded"
 STATUS, SUCCESS, ERROR = "status", "success", "error_message"

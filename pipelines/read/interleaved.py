@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from pipelines.images.edit import BREAK
-from pipelines.read.illustrated import Found, Lost, Page, Told, own_text
-from pipelines.read.references import Folder, Place, Value, is_url
-from pipelines.schema import PLACEHOLDER
-from pipelines.shard import Captions
+from tokenmill.pipelines.images.edit import BREAK
+from tokenmill.pipelines.read.illustrated import Found, Lost, Page, Told, own_text
+from tokenmill.pipelines.read.references import Folder, Place, Value, is_url
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.shard import Captions
 
 # Columns that OBELICS has beside texts and images: of each image, and of the document.
 METADATA, GENERAL = "metadata", "general_metadata"

@@ -11,15 +11,15 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from pipelines.errors import InputError
-from pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
-from pipelines.read.columns import Columns, Piece, find_columns
-from pipelines.read.limits import BATCH_DOCS, Limits
-from pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
-from pipelines.read.parked import BLOCK_BYTES
-from pipelines.read.stream import expansion_ratio, read_blocks
-from pipelines.shard import Input, SourceShard
-from pipelines.store import InputFile
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
+from tokenmill.pipelines.read.columns import Columns, Piece, find_columns
+from tokenmill.pipelines.read.limits import BATCH_DOCS, Limits
+from tokenmill.pipelines.read.lines import LineGroup, LostLine, first_byte, read_lines
+from tokenmill.pipelines.read.parked import BLOCK_BYTES
+from tokenmill.pipelines.read.stream import expansion_ratio, read_blocks
+from tokenmill.pipelines.shard import Input, SourceShard
+from tokenmill.pipelines.store import InputFile
 
 BOM = b"\xef\xbb\xbf"
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pipelines.config import Bytes, Config
+from tokenmill.pipelines.config import Bytes, Config
 
 BATCH_DOCS = 4096
 BATCH_BYTES = 8 * 1024**2

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.stream import DamagedError
 
 
 class LineGroup(NamedTuple):

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from pipelines.images.options import Images
-from pipelines.read.batch import Failure, ReadBatch
-from pipelines.read.illustrated import Lost, Page, illustrated_batches, own_text
-from pipelines.read.limits import Limits
-from pipelines.read.markdown_images import find_images, with_placeholders
-from pipelines.read.names import compression_of
-from pipelines.read.references import Folder, Place, Value, is_url
-from pipelines.read.text import read_text
-from pipelines.shard import SourceShard
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.batch import Failure, ReadBatch
+from tokenmill.pipelines.read.illustrated import Lost, Page, illustrated_batches, own_text
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.markdown_images import find_images, with_placeholders
+from tokenmill.pipelines.read.names import compression_of
+from tokenmill.pipelines.read.references import Folder, Place, Value, is_url
+from tokenmill.pipelines.read.text import read_text
+from tokenmill.pipelines.shard import SourceShard
 
 
 def read_markdown(shard: SourceShard, limits: Limits, images: Images) -> Iterator[ReadBatch]:

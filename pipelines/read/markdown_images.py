@@ -23,8 +23,8 @@ from markdown_it.common import html_re
 from markdown_it.rules_inline import StateInline, html_inline, image
 from markdown_it.token import Token
 
-from pipelines.images.edit import BREAK
-from pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.images.edit import BREAK
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 _LINE_END = re.compile(r"\r\n?|\n")  # as CommonMark has it; `str.splitlines` ends lines elsewhere
 _HINT = re.compile(r"!\[|<img", re.IGNORECASE)  # what a document with images has at least

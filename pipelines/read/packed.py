@@ -2,7 +2,7 @@
 
 from isal import isal_zlib
 
-from pipelines.read.stream import GZIP_WBITS
+from tokenmill.pipelines.read.stream import GZIP_WBITS
 
 _GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.errors import InputError
-from pipelines.read.batch import ReadBatch, failed_batch
-from pipelines.read.columns import Columns, Piece
-from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
-from pipelines.read.stream import DamagedError
-from pipelines.read.table import (
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
+from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.table import (
     TABLE_ERRORS,
     broken_off,
     one_line,
     table_documents,
 )
-from pipelines.read.table_columns import table_columns
-from pipelines.shard import Input, SourceShard
-from pipelines.store import InputFile, is_outage, open_input, translated
+from tokenmill.pipelines.read.table_columns import table_columns
+from tokenmill.pipelines.shard import Input, SourceShard
+from tokenmill.pipelines.store import InputFile, is_outage, open_input, translated
 
 
 def cut_parquet(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:

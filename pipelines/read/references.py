@@ -16,11 +16,11 @@ from urllib.parse import unquote_to_bytes
 import pyarrow as pa
 from pyarrow import fs
 
-from pipelines.errors import InputError
-from pipelines.images.facts import too_large
-from pipelines.images.options import Images
-from pipelines.read.illustrated import Found, Lost, Told
-from pipelines.store import resolve, translated
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.images.facts import too_large
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.illustrated import Found, Lost, Told
+from tokenmill.pipelines.store import resolve, translated
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-zA-Z]:[\\/]")

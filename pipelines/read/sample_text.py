@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from pipelines.read.columns import URL
-from pipelines.read.exported import Export, exported
+from tokenmill.pipelines.read.columns import URL
+from tokenmill.pipelines.read.exported import Export, exported
 
 BOM = b"\xef\xbb\xbf"
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json

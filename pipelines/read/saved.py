@@ -5,8 +5,8 @@ import posixpath
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pipelines.errors import InputError
-from pipelines.store import InputFile, open_input
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.store import InputFile, open_input
 
 STATE = "state.json"
 SIDE_FILES = frozenset({STATE, "dataset_info.json", "dataset_dict.json"})

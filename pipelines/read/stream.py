@@ -11,9 +11,9 @@ import pyarrow as pa
 import zstandard
 from isal import isal_zlib
 
-from pipelines.read.limits import Limits
-from pipelines.read.parked import BLOCK_BYTES, Stream, ends_past, park, take
-from pipelines.store import is_outage, open_input, translated
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.parked import BLOCK_BYTES, Stream, ends_past, park, take
+from tokenmill.pipelines.store import is_outage, open_input, translated
 
 # What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
 GZIP_PIECE_BYTES = 16 * 1024

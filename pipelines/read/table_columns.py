@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-from pipelines.errors import InputError
-from pipelines.read.columns import Columns, find_columns
-from pipelines.read.table import TEXT_TYPES
-from pipelines.shard import Input
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.read.columns import Columns, find_columns
+from tokenmill.pipelines.read.table import TEXT_TYPES
+from tokenmill.pipelines.shard import Input
 
 BYTES, PATH = "bytes", "path"  # of the structs that stand for images in saved datasets
 _BLOBS = {pa.binary(), pa.large_binary(), pa.binary_view()}

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.stream import DamagedError
 
 RECORD = 512  # bytes; headers and data begin at multiples of it
 MOST_HEADER_BYTES = 1024**2  # of a long name or a pax header

@@ -16,20 +16,20 @@ from typing import NamedTuple
 
 import xxhash
 
-from pipelines.images.options import Images
-from pipelines.read.batch import ReadBatch
-from pipelines.read.columns import Columns, Piece
-from pipelines.read.exported import Export, Shown
-from pipelines.read.illustrated import Found, Lost, Page, illustrated_batches, own_text
-from pipelines.read.img2dataset import with_missing
-from pipelines.read.interleaved import caption_of
-from pipelines.read.limits import Limits
-from pipelines.read.packed import PackedError, unpacked
-from pipelines.read.sample_text import Said, UnsaidError, Wanted, said
-from pipelines.read.stream import DamagedError, read_blocks
-from pipelines.read.tar import Member, Tar
-from pipelines.shard import Input, SourceShard
-from pipelines.store import InputFile
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.exported import Export, Shown
+from tokenmill.pipelines.read.illustrated import Found, Lost, Page, illustrated_batches, own_text
+from tokenmill.pipelines.read.img2dataset import with_missing
+from tokenmill.pipelines.read.interleaved import caption_of
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.packed import PackedError, unpacked
+from tokenmill.pipelines.read.sample_text import Said, UnsaidError, Wanted, said
+from tokenmill.pipelines.read.stream import DamagedError, read_blocks
+from tokenmill.pipelines.read.tar import Member, Tar
+from tokenmill.pipelines.shard import Input, SourceShard
+from tokenmill.pipelines.store import InputFile
 
 IMAGE = frozenset(
     {

@@ -11,15 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from pipelines.filters.rules import Rule
-from pipelines.images.edit import counts_of, drop_images, owners_of, removed_images
-from pipelines.images.result import edited_where
-from pipelines.repeats.paragraph_keys import split_units
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.steps import NearImages, RepeatedImages, Repeats
-from pipelines.schema import SCHEMA_VERSION
-from pipelines.stage import StageResult, with_texts
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.filters.rules import Rule
+from tokenmill.pipelines.images.edit import counts_of, drop_images, owners_of, removed_images
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.repeats.paragraph_keys import split_units
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.steps import NearImages, RepeatedImages, Repeats
+from tokenmill.pipelines.schema import SCHEMA_VERSION
+from tokenmill.pipelines.stage import StageResult, with_texts
 
 NO_IMAGES, NO_TEXT = "no_images_left", "no_text_left"  # reasons
 NUMBER_BITS = 32

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup.digest import first_occurrence
-from dedup.partition import prefix_bits
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.parts import Part, Room, parts
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.found import FOUND_BYTES, RUN, Leaving, Runs, joined, write_shard
-from pipelines.repeats.spilled_units import SpilledUnits, gone_units
-from pipelines.repeats.steps import Counted
-from pipelines.repeats.unit_table import Span, Units, counted_step, read_units, rows_of
-from pipelines.repeats.units import has_copies, unit_name
+from tokenmill.dedup.digest import first_occurrence
+from tokenmill.dedup.partition import prefix_bits
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.parts import Part, Room, parts
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.found import FOUND_BYTES, RUN, Leaving, Runs, joined, write_shard
+from tokenmill.pipelines.repeats.spilled_units import SpilledUnits, gone_units
+from tokenmill.pipelines.repeats.steps import Counted
+from tokenmill.pipelines.repeats.unit_table import Span, Units, counted_step, read_units, rows_of
+from tokenmill.pipelines.repeats.units import has_copies, unit_name
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.sidecar import Opened, Rows, open_arrow, values
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.sidecar import Opened, Rows, open_arrow, values
 
 # A row for each unit to be taken out; a batch for each of documents.
 FOUND = pa.schema(

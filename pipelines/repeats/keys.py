@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from dedup.digest import digests, span_digests
-from pipelines.images.edit import counts_of, owners_of
-from pipelines.repeats.steps import ImageKey, SameUrl
-from pipelines.urls import normalized
+from tokenmill.dedup.digest import digests, span_digests
+from tokenmill.pipelines.images.edit import counts_of, owners_of
+from tokenmill.pipelines.repeats.steps import ImageKey, SameUrl
+from tokenmill.pipelines.urls import normalized
 
 Keys = npt.NDArray[np.uint64]  # (n, 2)
 KEY_BYTES = 16

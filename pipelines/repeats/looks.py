@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipelines.images.blobs import Blobs
-from pipelines.images.pillow import BAD, Unreadable, loaded
-from pipelines.repeats.keys import Keys
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.pillow import BAD, Unreadable, loaded
+from tokenmill.pipelines.repeats.keys import Keys
 
 HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
 

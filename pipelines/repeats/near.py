@@ -3,17 +3,17 @@
 import numpy as np
 import numpy.typing as npt
 
-from dedup.images import BYTES_PER_HASH, first_near
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.found import RUN, Runs, run_of, write_shard
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.steps import NearImages
-from pipelines.repeats.units import gone_before, unit_name, unit_rows
-from pipelines.sidecar import Rows
+from tokenmill.dedup.images import BYTES_PER_HASH, first_near
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.found import RUN, Runs, run_of, write_shard
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.steps import NearImages
+from tokenmill.pipelines.repeats.units import gone_before, unit_name, unit_rows
+from tokenmill.pipelines.sidecar import Rows
 
 ROW_BYTES = BYTES_PER_HASH + 32  # the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did

@@ -7,11 +7,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.ccnet import ccnet_form
-from dedup.digest import digests, first_occurrence, sha1_prefixes
-from pipelines.repeats.keys import Keys, has_key, host_keys
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.schema import PLACEHOLDER
+from tokenmill.dedup.ccnet import ccnet_form
+from tokenmill.dedup.digest import digests, first_occurrence, sha1_prefixes
+from tokenmill.pipelines.repeats.keys import Keys, has_key, host_keys
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 # odd multipliers with well-spread bits: 2**64 / golden ratio, the second of SplitMix64
 SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from pipelines.config import Config
+from tokenmill.pipelines.config import Config
 
 Many = Annotated[int, Field(ge=1)]
 SINCE_FIRST = {

@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.duplicates import read_duplicates
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.unit_table import Span, Units, counted_step, read_units, rows_of
-from pipelines.repeats.units import KEY, unit_name
-from pipelines.sidecar import Rows, open_arrow, open_batch, values
-from pipelines.spill import AT_ONCE, Keyed, by_range
-from pipelines.steps import step_name
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.unit_table import Span, Units, counted_step, read_units, rows_of
+from tokenmill.pipelines.repeats.units import KEY, unit_name
+from tokenmill.pipelines.sidecar import Rows, open_arrow, open_batch, values
+from tokenmill.pipelines.spill import AT_ONCE, Keyed, by_range
+from tokenmill.pipelines.steps import step_name
 
 # Of a unit of a group: row number 4, key 16, name 12, gone before 1; partition 4, a range of it 4
 ROW_BYTES = 41

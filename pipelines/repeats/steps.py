@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from dedup.images import MOST_DISTANCE
-from pipelines.config import Config
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.urls import LIBRARY, TRACKING
+from tokenmill.dedup.images import MOST_DISTANCE
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.urls import LIBRARY, TRACKING
 
 ImageKey = Literal["url", "md5"]
 MostTimes = Annotated[int, Field(ge=1)]

@@ -17,18 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.partition import MAX_ROWS
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.errors import ConfigError
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.repeats.paragraphs import BucketOfDocs, GroupOfShards, RepeatedParagraphs
-from pipelines.repeats.steps import Counted
-from pipelines.repeats.units import unit_name, unit_parameters
-from pipelines.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
-from pipelines.spill_rows import GROUP_ROWS, MOST_BITS, groups_of
+from tokenmill.dedup.partition import MAX_ROWS
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.repeats.paragraphs import BucketOfDocs, GroupOfShards, RepeatedParagraphs
+from tokenmill.pipelines.repeats.steps import Counted
+from tokenmill.pipelines.repeats.units import unit_name, unit_parameters
+from tokenmill.pipelines.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
+from tokenmill.pipelines.spill_rows import GROUP_ROWS, MOST_BITS, groups_of
 
 UNITS = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])
 RANGE_UNITS = 1 << 20  # of keys, about; fewer than of documents: more of them leave

@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.partition import MAX_ROWS
-from pipelines.corpus import Corpus
-from pipelines.duplicates import read_duplicates
-from pipelines.errors import ConfigError
-from pipelines.images.blobs import Blobs
-from pipelines.images.edit import counts_of
-from pipelines.images.options import Images
-from pipelines.repeats.keys import Keys, image_keys
-from pipelines.repeats.looks import looks
-from pipelines.repeats.paragraph_keys import keyed_paragraphs
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.steps import RepeatedImages, Repeats
-from pipelines.sidecar import Rows, counted_rows, open_arrow, values, with_parameters
-from pipelines.steps import step_name
+from tokenmill.dedup.partition import MAX_ROWS
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.blobs import Blobs
+from tokenmill.pipelines.images.edit import counts_of
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.repeats.keys import Keys, image_keys
+from tokenmill.pipelines.repeats.looks import looks
+from tokenmill.pipelines.repeats.paragraph_keys import keyed_paragraphs
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.steps import RepeatedImages, Repeats
+from tokenmill.pipelines.sidecar import Rows, counted_rows, open_arrow, values, with_parameters
+from tokenmill.pipelines.steps import step_name
 
 KEY = pa.list_(pa.uint64(), 2)
 

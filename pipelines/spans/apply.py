@@ -10,15 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.arrow_text import text_buffers
-from dedup.span_cut import cut_words, without_units, word_places
-from dedup.spans import Units, lines, whole_documents
-from pipelines.filters.rules import Rule, ratio
-from pipelines.images.edit import counts_of
-from pipelines.images.result import edited_where
-from pipelines.schema import PLACEHOLDER, SCHEMA_VERSION
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.stage import StageResult, with_texts
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.span_cut import cut_words, without_units, word_places
+from tokenmill.dedup.spans import Units, lines, whole_documents
+from tokenmill.pipelines.filters.rules import Rule, ratio
+from tokenmill.pipelines.images.edit import counts_of
+from tokenmill.pipelines.images.result import edited_where
+from tokenmill.pipelines.schema import PLACEHOLDER, SCHEMA_VERSION
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.stage import StageResult, with_texts
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32

@@ -7,15 +7,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.arrow_text import text_buffers
-from dedup.spans import Units, lines, whole_documents
-from pipelines.corpus import Corpus
-from pipelines.duplicates import read_duplicates
-from pipelines.mirror import present
-from pipelines.passes import duplicate_finders
-from pipelines.spans.size import Group
-from pipelines.spans.steps import RepeatedSpans
-from pipelines.steps import step_name
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.spans import Units, lines, whole_documents
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.mirror import present
+from tokenmill.pipelines.passes import duplicate_finders
+from tokenmill.pipelines.spans.size import Group
+from tokenmill.pipelines.spans.steps import RepeatedSpans
+from tokenmill.pipelines.steps import step_name
 
 
 class Texts(NamedTuple):

@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import Opened, Rows, open_arrow, open_sidecar
-from pipelines.spans.documents import shards_of, step_of
-from pipelines.spans.minimizers import LEAST_BYTES
-from pipelines.spans.ngrams import WORD_BITS
-from pipelines.spans.size import Group, Size
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import Opened, Rows, open_arrow, open_sidecar
+from tokenmill.pipelines.spans.documents import shards_of, step_of
+from tokenmill.pipelines.spans.minimizers import LEAST_BYTES
+from tokenmill.pipelines.spans.ngrams import WORD_BITS
+from tokenmill.pipelines.spans.size import Group, Size
 
 # A run of n-grams that stand elsewhere, one word behind the other, there as here; a batch for each
 # of documents.

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.spans import Known
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import Rows, open_arrow
-from pipelines.spans.documents import step_of, texts
-from pipelines.spans.ranges import HASH_BITS, RangeWriter, equal_rows, range_rows, turned
-from pipelines.spans.size import Group, Size
+from tokenmill.dedup.spans import Known
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import Rows, open_arrow
+from tokenmill.pipelines.spans.documents import step_of, texts
+from tokenmill.pipelines.spans.ranges import HASH_BITS, RangeWriter, equal_rows, range_rows, turned
+from tokenmill.pipelines.spans.size import Group, Size
 
 HASHES = pa.schema([pa.field("hash", pa.uint64(), nullable=False)])
 KNOWN = pa.schema(

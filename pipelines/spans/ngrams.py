@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.arrow_files import arrow_file
-from pipelines.config import Config
-from pipelines.corpus import Corpus
-from pipelines.job import Done
-from pipelines.prepare_job import PrepareJob
-from pipelines.sidecar import Rows
-from pipelines.spans.documents import step_of, texts
-from pipelines.spans.minimizers import LEAST_BYTES, read_known
-from pipelines.spans.ranges import RangeWriter, equal_rows, range_rows
-from pipelines.spans.size import Group, Size
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.sidecar import Rows
+from tokenmill.pipelines.spans.documents import step_of, texts
+from tokenmill.pipelines.spans.minimizers import LEAST_BYTES, read_known
+from tokenmill.pipelines.spans.ranges import RangeWriter, equal_rows, range_rows
+from tokenmill.pipelines.spans.size import Group, Size
 
 WORD_BITS = 32  # a place is `row of the corpus << WORD_BITS | first word of the n-gram`
 PLACED = pa.schema(

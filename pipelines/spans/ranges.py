@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.lsh import Buckets, buckets
-from dedup.partition import partition, prefix_bits
-from pipelines.parts import KeyColumn, Part, Room, parts
-from pipelines.sidecar import Opened, Rows, open_sidecar
-from pipelines.spans.size import Size
+from tokenmill.dedup.lsh import Buckets, buckets
+from tokenmill.dedup.partition import partition, prefix_bits
+from tokenmill.pipelines.parts import KeyColumn, Part, Room, parts
+from tokenmill.pipelines.sidecar import Opened, Rows, open_sidecar
+from tokenmill.pipelines.spans.size import Size
 
 HASH_BITS = 64
 ROW_BYTES = 32  # of a part: row and hash 12, partition 4, members 8, their ends 4, on the way 4

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.spans import Ngrams
-from pipelines.spill_rows import groups_of
+from tokenmill.dedup.spans import Ngrams
+from tokenmill.pipelines.spill_rows import groups_of
 
 GROUP_BYTES = 1 << 30
 RANGE_BYTES = 1 << 26

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from dedup.spans import Ngrams
-from pipelines.config import Config
+from tokenmill.dedup.spans import Ngrams
+from tokenmill.pipelines.config import Config
 
 
 class RepeatedSpans(Config):

@@ -6,11 +6,11 @@ minimizers ── known ── ngrams ── equal ── runs
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pipelines.job import Done
-from pipelines.spans.found import find_runs
-from pipelines.spans.minimizers import find_known, spill_minimizers
-from pipelines.spans.ngrams import find_equal_ngrams, spill_ngrams
-from pipelines.spans.size import sized
+from tokenmill.pipelines.job import Done
+from tokenmill.pipelines.spans.found import find_runs
+from tokenmill.pipelines.spans.minimizers import find_known, spill_minimizers
+from tokenmill.pipelines.spans.ngrams import find_equal_ngrams, spill_ngrams
+from tokenmill.pipelines.spans.size import sized
 
 
 class SpanPhase(NamedTuple):

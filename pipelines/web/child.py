@@ -1,4 +1,6 @@
-"""The process that makes text of pages, one after the other: `python -m pipelines.web.child`.
+"""The process that makes text of pages, one after the other.
+
+    python -m tokenmill.pipelines.web.child SETTINGS
 
     length, page (UTF-8) ──► stdin │ extractor │ stdout ──► status, length, text or message (UTF-8)
 

@@ -10,15 +10,15 @@ import contextlib
 from collections.abc import Iterator
 from functools import partial
 
-from pipelines.errors import InputError
-from pipelines.outages import patiently
-from pipelines.read.columns import Columns, Piece
-from pipelines.read.limits import Limits
-from pipelines.read.stream import DamagedError, expansion_ratio
-from pipelines.store import InputFile, open_input
-from pipelines.web.feed import Feed
-from pipelines.web.members import DICTIONARY, MAGIC, read_members
-from pipelines.web.records import LONGEST_ARC_LINE, Walk, begins_record
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.outages import patiently
+from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.stream import DamagedError, expansion_ratio
+from tokenmill.pipelines.store import InputFile, open_input
+from tokenmill.pipelines.web.feed import Feed
+from tokenmill.pipelines.web.members import DICTIONARY, MAGIC, read_members
+from tokenmill.pipelines.web.records import LONGEST_ARC_LINE, Walk, begins_record
 
 STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 KiB
 LOOK_BYTES = 4 * 1024**2  # behind a place where a file might be cut

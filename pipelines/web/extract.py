@@ -12,9 +12,9 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from pipelines.web.child import ANSWER, CPU_SECONDS, SIZE, TEXT
-from pipelines.web.options import Html
-from pipelines.web.outline import Bounds, outline
+from tokenmill.pipelines.web.child import ANSWER, CPU_SECONDS, SIZE, TEXT
+from tokenmill.pipelines.web.options import Html
+from tokenmill.pipelines.web.outline import Bounds, outline
 
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
@@ -80,7 +80,7 @@ class Extractor:
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "pipelines.web.child", self._settings],
+            [sys.executable, "-m", "tokenmill.pipelines.web.child", self._settings],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

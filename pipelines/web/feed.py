@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.read.stream import DamagedError
-from pipelines.web.members import Piece
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.web.members import Piece
 
 FIRST_LOOK = 1024  # bytes
 

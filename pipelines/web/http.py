@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import brotli
 import zstandard
 
-from pipelines.read.stream import ZSTD_PIECE_BYTES
+from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES
 
 MOST_HEADER_BYTES = 256 * 1024
 LONGEST_CHUNK_LINE = 1024

@@ -14,16 +14,16 @@ import lz4.frame
 import zstandard
 from isal import isal_zlib
 
-from pipelines.read.limits import Limits
-from pipelines.read.parked import BLOCK_BYTES
-from pipelines.read.stream import (
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.parked import BLOCK_BYTES
+from tokenmill.pipelines.read.stream import (
     GZIP_OUT_BYTES,
     GZIP_PIECE_BYTES,
     GZIP_WBITS,
     ZSTD_PIECE_BYTES,
     DamagedError,
 )
-from pipelines.store import is_outage, open_input, translated
+from tokenmill.pipelines.store import is_outage, open_input, translated
 
 MAGIC = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 DICTIONARY = b"\x5d\x2a\x4d\x18"

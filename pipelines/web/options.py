@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from pipelines.config import Bytes, Config
+from tokenmill.pipelines.config import Bytes, Config
 
 LIBRARIES = ("resiliparse", "brotli", "lz4")
 

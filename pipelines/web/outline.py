@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.web.kernels import outline as kernel
+from tokenmill.pipelines.web.kernels import outline as kernel
 
 # Built trees of a million nodes took 0.4 s and 330 MB; options, n**2: 10,000 of them 0.3 s.
 MOST_NODES = 1_000_000

@@ -4,11 +4,17 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from pipelines.read.batch import FILE_CAUSES
-from pipelines.web.charset import decode_page
-from pipelines.web.http import CodingError, Response, decoded_body, media_type, parse_response
-from pipelines.web.options import Html
-from pipelines.web.records import DAMAGED, MADE_OF, Record
+from tokenmill.pipelines.read.batch import FILE_CAUSES
+from tokenmill.pipelines.web.charset import decode_page
+from tokenmill.pipelines.web.http import (
+    CodingError,
+    Response,
+    decoded_body,
+    media_type,
+    parse_response,
+)
+from tokenmill.pipelines.web.options import Html
+from tokenmill.pipelines.web.records import DAMAGED, MADE_OF, Record
 
 NAMED_TYPES = 50  # of content passed over; more are counted together
 LONGEST_TYPE = 40

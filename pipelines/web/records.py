@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from pipelines.web.feed import Feed, Place
-from pipelines.web.members import Piece
+from tokenmill.pipelines.web.feed import Feed, Place
+from tokenmill.pipelines.web.members import Piece
 
 ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
 TYPES = frozenset(

@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
-from pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
-from pipelines.schema import CRAWLED
-from pipelines.shard import SourceShard
-from pipelines.web.cut import packing_of
-from pipelines.web.extract import ExtractionError, Extractor
-from pipelines.web.members import read_members
-from pipelines.web.options import Html
-from pipelines.web.pages import Lost, Page, Pages, Passed
-from pipelines.web.records import Record, Walk
+from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.schema import CRAWLED
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.web.cut import packing_of
+from tokenmill.pipelines.web.extract import ExtractionError, Extractor
+from tokenmill.pipelines.web.members import read_members
+from tokenmill.pipelines.web.options import Html
+from tokenmill.pipelines.web.pages import Lost, Page, Pages, Passed
+from tokenmill.pipelines.web.records import Record, Walk
 
 NO_TEXT = "no_text"
 

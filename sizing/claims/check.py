@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from sizing.claims.claim import TOLERANCES, Claim, Figure, Tolerance, claims
-from sizing.claims.compute import amount, unverified_cells
-from sizing.claims.quantity import parse_quantity, show_in
-from sizing.units import UnitError
+from tokenmill.sizing.claims.claim import TOLERANCES, Claim, Figure, Tolerance, claims
+from tokenmill.sizing.claims.compute import amount, unverified_cells
+from tokenmill.sizing.claims.quantity import parse_quantity, show_in
+from tokenmill.sizing.units import UnitError
 
 Verdict: TypeAlias = Literal["agrees", "explained", "differs"]
 

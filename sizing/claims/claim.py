@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sizing.tables.row import DATA, LOADER
+from tokenmill.sizing.tables.row import DATA, LOADER
 
 FOLDER = DATA / "claims"
 # of a computed figure, relative to the published one; "printed" is half its last digit instead

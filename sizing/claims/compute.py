@@ -4,18 +4,18 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sizing.claims.claim import Call, Expression, Text
-from sizing.claims.quantity import Quantity, Unit, parse_quantity, unit_of
-from sizing.formula import Formula
-from sizing.tables.accelerators import find_accelerator
-from sizing.tables.access import find_access
-from sizing.tables.recipes import find_recipe
-from sizing.tables.row import Row
-from sizing.tables.tiers import find_tier
-from sizing.tables.workloads import find_workload
-from sizing.units import UnitError
+from tokenmill.sizing.claims.claim import Call, Expression, Text
+from tokenmill.sizing.claims.quantity import Quantity, Unit, parse_quantity, unit_of
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.tables.accelerators import find_accelerator
+from tokenmill.sizing.tables.access import find_access
+from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.row import Row
+from tokenmill.sizing.tables.tiers import find_tier
+from tokenmill.sizing.tables.workloads import find_workload
+from tokenmill.sizing.units import UnitError
 
-FORMULAS = "sizing.formulas"
+FORMULAS = "tokenmill.sizing.formulas"
 TABLES: Mapping[str, Callable[[str], Row]] = {
     "accelerators": find_accelerator,
     "tiers": find_tier,
@@ -73,13 +73,15 @@ def unverified_cells(expression: Expression) -> Iterator[str]:
 def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
     """A function and the unit of its result, which the Formula of the same name tells.
 
-    dotted: "module.function" of sizing.formulas, or a whole path, "sizing.module.function".
+    dotted: "module.function" of sizing.formulas, or a longer path, "sizing.module.function".
 
     Raises:
         AttributeError: there is no such function.
     """
     name, _, function = dotted.rpartition(".")
-    module = importlib.import_module(name if name.startswith("sizing.") else f"{FORMULAS}.{name}")
+    module = importlib.import_module(
+        f"tokenmill.{name}" if name.startswith("sizing.") else f"{FORMULAS}.{name}"
+    )
     formula: Formula | None = getattr(module, function.upper(), None)
     return getattr(module, function), unit_of("" if formula is None else formula.unit)
 

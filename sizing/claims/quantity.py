@@ -9,7 +9,7 @@ Two figures can be compared if they have the same base, so that bits are never t
 import re
 from dataclasses import dataclass
 
-from sizing.units import BINARY, COUNTS, SI, UnitError
+from tokenmill.sizing.units import BINARY, COUNTS, SI, UnitError
 
 _NUMBER = re.compile(r"(?P<number>-?\d[\d,_]*(?:\.\d+)?(?:e-?\d+)?)\s*(?P<rest>.*)", re.ASCII)
 _WORDS = {word: size for word, size in COUNTS.items() if len(word) > 1} | {"M": 10**6, "G": 10**9}

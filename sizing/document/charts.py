@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from sizing.document.svg import (
+from tokenmill.sizing.document.svg import (
     CHAR,
     MARGIN,
     WIDTH,
@@ -23,7 +23,7 @@ from sizing.document.svg import (
     text_at,
     width_of,
 )
-from sizing.units import format_memory
+from tokenmill.sizing.units import format_memory
 
 Kind: TypeAlias = Literal["main", "gone", "failed"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from sizing.document.charts import MOST_LABEL, ROW, ticks_to
-from sizing.document.svg import (
+from tokenmill.sizing.document.charts import MOST_LABEL, ROW, ticks_to
+from tokenmill.sizing.document.svg import (
     CHAR,
     MARGIN,
     WIDTH,

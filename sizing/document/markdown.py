@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from sizing.document.section import (
+from tokenmill.sizing.document.section import (
     Block,
     Comparison,
     Comparisons,
@@ -13,7 +13,7 @@ from sizing.document.section import (
     Section,
     Table,
 )
-from sizing.document.unseen import named
+from tokenmill.sizing.document.unseen import named
 
 # what Markdown or the HTML in it would obey; an underscore inside a word is none of it
 _OBEYED = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")

@@ -6,8 +6,8 @@ Readable in light and dark, on paper, and by a screen reader. All text is escape
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sizing.document import passages, pictures, svg
-from sizing.document.section import (
+from tokenmill.sizing.document import passages, pictures, svg
+from tokenmill.sizing.document.section import (
     Comparisons,
     Derivation,
     Derivations,
@@ -15,7 +15,7 @@ from sizing.document.section import (
     Table,
     count,
 )
-from sizing.document.svg import escaped
+from tokenmill.sizing.document.svg import escaped
 
 OPEN_ROWS = 40  # a longer table is folded
 SUMMARY = "summary"  # key of the section that needs no heading: the key figures follow it

@@ -1,8 +1,8 @@
 """Texts of others side by side on a page, with what they have in common marked."""
 
-from sizing.document.section import Comparison, Comparisons, Passage
-from sizing.document.svg import escaped
-from sizing.document.unseen import RUN, name_of
+from tokenmill.sizing.document.section import Comparison, Comparisons, Passage
+from tokenmill.sizing.document.svg import escaped
+from tokenmill.sizing.document.unseen import RUN, name_of
 
 STYLE = """
 :root { --found: #fff0b3; --found-line: #c79a00; }

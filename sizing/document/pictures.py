@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sizing.document.svg import escaped
+from tokenmill.sizing.document.svg import escaped
 
 STYLE = """
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(7.2rem, 1fr));

@@ -7,7 +7,7 @@ device    what storage delivers for them: more by the read amplification, less w
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
 NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified

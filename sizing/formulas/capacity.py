@@ -7,7 +7,7 @@ raw       what the drives add up to: redundancy on top
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
 DOC_ID_BYTES = 8

@@ -6,8 +6,8 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from sizing.formula import Formula
-from sizing.formulas.training import SECONDS_PER_DAY
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 
 def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:

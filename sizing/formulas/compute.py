@@ -5,7 +5,7 @@ hardware FLOP a token   the same, and what is computed twice to save memory
 MFU, HFU                either, as a share of the dense peak
 """
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 FLOPS_PER_PARAM_AND_TOKEN = 6  # 2 a multiply-add; forward once, backward twice
 ATTENTION_FLOPS = 12  # two products of the sequence with itself, each 2 FLOP, forward and backward

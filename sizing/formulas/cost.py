@@ -1,7 +1,7 @@
 """What training and storage cost, and what waiting for storage costs, in US dollars."""
 
-from sizing.formula import Formula
-from sizing.formulas.training import HOURS_PER_DAY
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import HOURS_PER_DAY
 
 DAYS_PER_MONTH = 365.25 / 12
 TB = 1e12

@@ -5,7 +5,7 @@ rail-only     one Clos network for each rail, that is for the accelerators of th
               every scale-up domain; what changes rails goes through the scale-up network
 """
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 ENDS_OF_A_LINK = 2  # a transceiver each
 # a switch costs this many transceivers for each of its ports: fitted to the seven reductions that

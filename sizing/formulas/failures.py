@@ -6,8 +6,8 @@ waste    the share of time that brings training no further: waiting for checkpoi
 
 import math
 
-from sizing.formula import Formula
-from sizing.formulas.training import HOURS_PER_DAY, SECONDS_PER_HOUR
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import HOURS_PER_DAY, SECONDS_PER_HOUR
 
 
 def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:

@@ -10,7 +10,7 @@ JSONL.gz   the text itself, before any tokenizer
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 ARROW_DOC_BYTES = 50.0  # offsets 12, number 8, id and source 30: "part-00042.jsonl.gz#1234567"
 ARROW_SEQUENCE_BYTES = 16.0  # doc_id and doc_offset, 64 bits each

@@ -6,7 +6,7 @@ FLOP ratio  bytes of a sample over its FLOP, times FLOP/s: an upper bound, since
 measured    bytes of a batch over the time a real accelerator computes on it
 """
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 
 def sample_tokens(

@@ -5,7 +5,7 @@ storage -> workers (read, decode, shuffle) -> prefetched batches -> pinned memor
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 BUSY_FRAC = 0.7  # of its time that a worker may be busy, so that batches never come late
 PINNED_BATCHES = 2  # one is copied to the accelerator while the next one is filled

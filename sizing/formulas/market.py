@@ -1,6 +1,6 @@
 """What things cost, as shares and multiples of what else they could cost."""
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 
 def purchase_usd(*, accelerators: float, accelerator_usd: float) -> float:

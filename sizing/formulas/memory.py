@@ -2,7 +2,7 @@
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 TRAIN_BYTES_PER_PARAM = 18.0  # 2 + 4 weights, 4 gradients, 8 Adam's moments
 SERVE_BYTES_PER_PARAM = 2.0  # BF16 weights

@@ -1,6 +1,6 @@
 """What a corpus of one or several sources holds, and what training reads of it."""
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 
 def corpus_tokens(**sources_tokens: float) -> float:

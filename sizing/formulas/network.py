@@ -1,8 +1,8 @@
 """Time on the wire: fetching a corpus, feeding a node, averaging gradients over replicas."""
 
-from sizing.formula import Formula
-from sizing.formulas.training import SECONDS_PER_HOUR
-from sizing.units import BITS_PER_BYTE
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
+from tokenmill.sizing.units import BITS_PER_BYTE
 
 
 def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:

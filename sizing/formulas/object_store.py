@@ -2,8 +2,8 @@
 
 import math
 
-from sizing.formula import Formula
-from sizing.formulas.training import SECONDS_PER_HOUR
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 
 PRICED_REQUESTS = 1000  # prices are printed for so many
 

@@ -1,6 +1,6 @@
 """How many parameters a model has, and how many bytes each of them takes."""
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 
 def bytes_per_param(*, memory_bytes: float, params: float) -> float:

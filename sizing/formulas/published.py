@@ -3,8 +3,8 @@
 The sheet needs none of them; sizing.claims does, to begin where a document begins.
 """
 
-from sizing.formula import Formula
-from sizing.units import BITS_PER_BYTE
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.units import BITS_PER_BYTE
 
 
 def iteration_flops_per_s(*, iteration_flops: float, iteration_s: float) -> float:

@@ -7,7 +7,7 @@ Arrow   a read for each record batch, of as many samples as it holds
 tar     files read from end to end, in requests of a stated size
 """
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 TAR_MEMBER_BYTES = 768  # of a member beside its content: header 512, and half a block to fill it
 TAR_SAMPLE_MEMBERS = 2  # of a sample beside its images: text, and JSON of what is known of it

@@ -1,7 +1,7 @@
 """What storage has to deliver when a job starts again: its state, and its software."""
 
-from sizing.formula import Formula
-from sizing.formulas.training import SECONDS_PER_HOUR
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 
 
 def restart_read_bytes(

@@ -1,6 +1,6 @@
 """How long it takes to copy a dataset to the drives that nodes have of their own."""
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 SECONDS_PER_HOUR = 3600
 

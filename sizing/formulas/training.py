@@ -1,6 +1,6 @@
 """How fast a training run consumes tokens, for how long, and from which sources."""
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400

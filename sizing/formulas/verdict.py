@@ -2,7 +2,7 @@
 
 import math
 
-from sizing.formula import Formula
+from tokenmill.sizing.formula import Formula
 
 TIB = 1024**4  # in which file systems are provisioned
 

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Duration, Section
-from sizing.tables.recipes import find_recipe
-from sizing.tables.row import ByteRate, MaybeShare, Positive, Share, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Duration, Section
+from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.row import ByteRate, MaybeShare, Positive, Share, Whole
 
 
 class Checkpoints(Section):

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Section, Size
-from sizing.tables.row import BitRate, ByteRate, FlopRate, Positive, Share, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Section, Size
+from tokenmill.sizing.tables.row import BitRate, ByteRate, FlopRate, Positive, Share, Whole
 
 _TABLE = "the accelerator's"
 

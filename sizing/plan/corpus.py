@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
-from sizing.tables.row import NotNegative, Positive, Share, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
+from tokenmill.sizing.tables.row import NotNegative, Positive, Share, Whole
 
 
 class ImageText(Section):

@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from sizing.duration import parse_seconds
-from sizing.redundancy import redundancy_factor
-from sizing.tables.row import UnitOf
-from sizing.units import parse_bytes, parse_count
+from tokenmill.sizing.duration import parse_seconds
+from tokenmill.sizing.redundancy import redundancy_factor
+from tokenmill.sizing.tables.row import UnitOf
+from tokenmill.sizing.units import parse_bytes, parse_count
 
 OUR_CHOICE = "our choice"
 _UNCERTAIN = {"value", "low", "high"}

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Duration, Section, Size
-from sizing.tables.row import BitRate, NotNegative, Positive, Share, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Count, Duration, Section, Size
+from tokenmill.sizing.tables.row import BitRate, NotNegative, Positive, Share, Whole
 
 
 class Loaders(Section):

@@ -7,11 +7,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from sizing.errors import PlanError, explain
-from sizing.plan.plan import Plan
-from sizing.tables.accelerators import find_accelerator
-from sizing.tables.row import OF_THE_PLAN, Row
-from sizing.tables.tiers import find_tier
+from tokenmill.sizing.errors import PlanError, explain
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.tables.accelerators import find_accelerator
+from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
+from tokenmill.sizing.tables.tiers import find_tier
 
 # sections of a plan that add rows to a table, and where the table's own are found
 _TABLES: Mapping[str, Callable[[str], Row]] = {

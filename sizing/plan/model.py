@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section
-from sizing.tables.row import Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section
+from tokenmill.sizing.tables.row import Whole
 
 LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
 

@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from sizing.errors import PlanError
-from sizing.plan.checkpoints import Checkpoints
-from sizing.plan.cluster import Cluster
-from sizing.plan.corpus import Corpus, Source
-from sizing.plan.fields import Assumed, Section
-from sizing.plan.hosts import Imports, Loaders, Network, Prices
-from sizing.plan.model import Model
-from sizing.plan.storage import Storage
-from sizing.plan.training import Training
-from sizing.requirement import Input
-from sizing.spread import ends
-from sizing.tables.accelerators import AcceleratorRow, find_accelerator
-from sizing.tables.tiers import TierRow, find_tier
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.checkpoints import Checkpoints
+from tokenmill.sizing.plan.cluster import Cluster
+from tokenmill.sizing.plan.corpus import Corpus, Source
+from tokenmill.sizing.plan.fields import Assumed, Section
+from tokenmill.sizing.plan.hosts import Imports, Loaders, Network, Prices
+from tokenmill.sizing.plan.model import Model
+from tokenmill.sizing.plan.storage import Storage
+from tokenmill.sizing.plan.training import Training
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.spread import ends
+from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator
+from tokenmill.sizing.tables.tiers import TierRow, find_tier
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
 _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Redundancy, Section, Size
-from sizing.tables.row import ByteRate, Growth, MaybeShare, Positive, Share, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Redundancy, Section, Size
+from tokenmill.sizing.tables.row import ByteRate, Growth, MaybeShare, Positive, Share, Whole
 
 
 def _names(value: Any) -> Any:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
-from sizing.tables.access import find_access
-from sizing.tables.row import MaybeShare, Positive, Ratio, Whole
+from tokenmill.sizing.plan.fields import OUR_CHOICE, Assumed, Count, Section, Size
+from tokenmill.sizing.tables.access import find_access
+from tokenmill.sizing.tables.row import MaybeShare, Positive, Ratio, Whole
 
 
 class Training(Section):

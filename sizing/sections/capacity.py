@@ -1,9 +1,9 @@
 """All that is stored at once, and the size of what must be bought to store it."""
 
-from sizing.formulas.capacity import LOGICAL_BYTES, RAW_BYTES, USABLE_BYTES
-from sizing.redundancy import redundancy_factor
-from sizing.sections.stages import STORED
-from sizing.sheet import Sheet
+from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES, RAW_BYTES, USABLE_BYTES
+from tokenmill.sizing.redundancy import redundancy_factor
+from tokenmill.sizing.sections.stages import STORED
+from tokenmill.sizing.sheet import Sheet
 
 TITLE = "Capacity"
 

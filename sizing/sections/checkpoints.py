@@ -8,7 +8,7 @@ Where the rate is not known, the interval is stated or assumed, and the rate fol
 
 import math
 
-from sizing.formulas.checkpoint import (
+from tokenmill.sizing.formulas.checkpoint import (
     BYTES_PER_DAY,
     CHECKPOINT_BYTES,
     DRAIN_BYTES_PER_S,
@@ -23,7 +23,7 @@ from sizing.formulas.checkpoint import (
     WRITE_BYTES_PER_S,
     WRITE_S,
 )
-from sizing.formulas.failures import (
+from tokenmill.sizing.formulas.failures import (
     DALY_INTERVAL_S,
     DAYS_WITH_WASTE,
     EXPECTED_FAILURES,
@@ -31,10 +31,10 @@ from sizing.formulas.failures import (
     WASTE_FRAC,
     YOUNG_INTERVAL_S,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sheet import Given, Sheet
-from sizing.tables.recipes import find_recipe
-from sizing.units import format_quantity
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sheet import Given, Sheet
+from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.units import format_quantity
 
 TITLE = "Checkpoints"
 JOB_RATE = "checkpoint write bandwidth, whole job"

@@ -4,9 +4,9 @@ corpus or sources ── corpus tokens ── trained on ── training time
                           └────────── stored bytes a token, as training mixes the sources
 """
 
-from sizing.errors import PlanError
-from sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES, WEIGHTS_SUM
-from sizing.formulas.training import (
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES, WEIGHTS_SUM
+from tokenmill.sizing.formulas.training import (
     EPOCHS,
     MIXTURE_BYTES_PER_TOKEN,
     MIXTURE_TOKENS,
@@ -15,9 +15,9 @@ from sizing.formulas.training import (
     TRAINED_TOKENS,
     TRAINING_DAYS,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sheet import Given, Sheet, SourceFacts
-from sizing.sources import facts
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.sources import facts
 
 TITLE = "Corpus and training"
 AGREEING = 0.01  # tokens and days of a plan may differ by rounding

@@ -1,7 +1,7 @@
 """What training and storage cost, and what it would be worth not to wait for storage."""
 
-from sizing.formulas.compute import TRAIN_FLOPS
-from sizing.formulas.cost import (
+from tokenmill.sizing.formulas.compute import TRAIN_FLOPS
+from tokenmill.sizing.formulas.cost import (
     AFFORDABLE_BYTES,
     COMPUTE_USD,
     SAVED_FRAC,
@@ -11,18 +11,18 @@ from sizing.formulas.cost import (
     WASTE_USD,
     WASTE_USD_PER_DAY,
 )
-from sizing.formulas.failures import (
+from tokenmill.sizing.formulas.failures import (
     FASTER_STALL_S,
     RESTART_FRAC,
     WASTE_FRAC,
     YOUNG_INTERVAL_S,
 )
-from sizing.formulas.mixture import READ_BYTES
-from sizing.formulas.object_store import REQUESTS, REQUESTS_USD
-from sizing.formulas.training import JOB_ACCELERATOR_HOURS
-from sizing.requirement import Requirement
-from sizing.sections.checkpoints import WITH_FAILURES
-from sizing.sheet import Given, Sheet
+from tokenmill.sizing.formulas.mixture import READ_BYTES
+from tokenmill.sizing.formulas.object_store import REQUESTS, REQUESTS_USD
+from tokenmill.sizing.formulas.training import JOB_ACCELERATOR_HOURS
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
+from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Time and money"
 TWICE = 2.0

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from sizing.formula import Formula
-from sizing.formulas.capacity import LOGICAL_BYTES, TEXT_BYTES
-from sizing.formulas.formats import (
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES, TEXT_BYTES
+from tokenmill.sizing.formulas.formats import (
     ARROW_BYTES,
     ARROW_DOC_BYTES,
     ARROW_SEQUENCE_BYTES,
@@ -22,9 +22,9 @@ from sizing.formulas.formats import (
     PARQUET_SOURCE,
     TOTAL_DOCS,
 )
-from sizing.formulas.mixture import CORPUS_TOKENS
-from sizing.requirement import Input, Requirement
-from sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.formulas.mixture import CORPUS_TOKENS
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
 TITLE = "The same text in other formats"
 WIDE = 4  # bytes of a token id that holds any vocabulary

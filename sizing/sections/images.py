@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sizing.formulas.image_text import IMAGES_PER_S, SAMPLE_READ_BYTES_PER_S
-from sizing.formulas.loaders import DECODE_CORES
-from sizing.formulas.read_requests import (
+from tokenmill.sizing.formulas.image_text import IMAGES_PER_S, SAMPLE_READ_BYTES_PER_S
+from tokenmill.sizing.formulas.loaders import DECODE_CORES
+from tokenmill.sizing.formulas.read_requests import (
     BATCH_READS_PER_S,
     SAMPLE_READS_PER_S,
     TAR_READS_PER_S,
     TAR_SAMPLE_BYTES,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
 
 def add(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Requirement) -> None:

@@ -1,6 +1,6 @@
 """How a job lies on its cluster, where several sections ask the same."""
 
-from sizing.sheet import Given, Sheet
+from tokenmill.sizing.sheet import Given, Sheet
 
 
 def replicas(sheet: Sheet) -> Given:

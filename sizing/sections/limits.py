@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S
-from sizing.formulas.verdict import (
+from tokenmill.sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S
+from tokenmill.sizing.formulas.verdict import (
     CAPACITY_NEEDED_BYTES,
     OFFERED_BY_CAPACITY,
     OFFERED_TOGETHER,
     RAW_WRITE_BYTES_PER_S,
     UNITS_NEEDED,
 )
-from sizing.redundancy import redundancy_factor
-from sizing.requirement import Input, Requirement
-from sizing.sections.purchases import CAPACITY, bought, cell, drives, in_unit
-from sizing.sections.restart import NODE_READ
-from sizing.sheet import Sheet
-from sizing.tables.tiers import TierRow
+from tokenmill.sizing.redundancy import redundancy_factor
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, in_unit
+from tokenmill.sizing.sections.restart import NODE_READ
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.tables.tiers import TierRow
 
 _SHARED = ("client", "tib", "total", "group", "drive")
 _READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}

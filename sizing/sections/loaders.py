@@ -1,7 +1,7 @@
 """Loader workers of a node, the cores they need, and the memory of its host."""
 
-from sizing.formulas.bandwidth import PAGE_CACHE_BYTES
-from sizing.formulas.loaders import (
+from tokenmill.sizing.formulas.bandwidth import PAGE_CACHE_BYTES
+from tokenmill.sizing.formulas.loaders import (
     BATCH_BYTES,
     BUFFERED_BYTES,
     BUSY_FRAC,
@@ -14,11 +14,11 @@ from sizing.formulas.loaders import (
     WIDTH_IN_MEMORY,
     WORKERS,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sections.images import decoded_per_core
-from sizing.sections.layout import node_accelerators
-from sizing.sheet import Given, Sheet
-from sizing.units import format_memory
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.images import decoded_per_core
+from tokenmill.sizing.sections.layout import node_accelerators
+from tokenmill.sizing.sheet import Given, Sheet
+from tokenmill.sizing.units import format_memory
 
 TITLE = "Loaders"
 PATCH_BYTES = 14 * 14 * 3 * 4  # of an image's token: 14 x 14 pixels of 3 colours in float32

@@ -1,7 +1,7 @@
 """How many accelerators hold the model, to train and to serve it, and what each then holds."""
 
-from sizing.formulas.checkpoint import CHECKPOINT_BYTES
-from sizing.formulas.memory import (
+from tokenmill.sizing.formulas.checkpoint import CHECKPOINT_BYTES
+from tokenmill.sizing.formulas.memory import (
     KV_BYTES_PER_TOKEN,
     KV_SEQUENCE_BYTES,
     LEAST_ACCELERATORS,
@@ -13,9 +13,9 @@ from sizing.formulas.memory import (
     TRAIN_BYTES_PER_PARAM,
     ZERO_BYTES_PER_PARAM,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sections.layout import replicas
-from sizing.sheet import Given, Sheet
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.layout import replicas
+from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Accelerator memory"
 ZERO_STAGES = (0, 1, 2, 3)

@@ -1,7 +1,7 @@
 """What networks carry: a node's reads and checkpoints, the corpus on its way in, gradients."""
 
-from sizing.formulas.capacity import LOGICAL_BYTES
-from sizing.formulas.network import (
+from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
+from tokenmill.sizing.formulas.network import (
     ALLREDUCE_FRAC,
     ALLREDUCE_RANKS,
     ALLREDUCE_S,
@@ -13,10 +13,10 @@ from sizing.formulas.network import (
     STEP_S,
     TRANSFER_HOURS,
 )
-from sizing.requirement import Input
-from sizing.sections.layout import replicas
-from sizing.sheet import Given, Sheet
-from sizing.units import format_count
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.sections.layout import replicas
+from tokenmill.sizing.sheet import Given, Sheet
+from tokenmill.sizing.units import format_count
 
 TITLE = "Network"
 INPUTS = "stored: inputs"  # how the rows of what comes in begin

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from sizing.formula import Formula
-from sizing.formulas.capacity import USABLE_BYTES
-from sizing.formulas.verdict import BOUGHT_BYTES, UNITS_NEEDED
-from sizing.requirement import Input, Requirement
-from sizing.sections.stages import one_dataset
-from sizing.sheet import Sheet
-from sizing.tables.tiers import TierRow
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formulas.capacity import USABLE_BYTES
+from tokenmill.sizing.formulas.verdict import BOUGHT_BYTES, UNITS_NEEDED
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.tables.tiers import TierRow
 
 CAPACITY = "usable capacity"
 RAW = "raw capacity"

@@ -1,15 +1,15 @@
 """How fast the cluster trains the model."""
 
-from sizing.errors import PlanError
-from sizing.formulas.compute import (
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formulas.compute import (
     ATTENTION_FLOPS_PER_TOKEN,
     MFU_OF_HFU,
     TRAIN_FLOPS_PER_TOKEN,
     hfu_of_mfu,
 )
-from sizing.formulas.training import TOKENS_PER_ACCELERATOR_S, TOKENS_PER_S
-from sizing.requirement import Input
-from sizing.sheet import Given, Sheet
+from tokenmill.sizing.formulas.training import TOKENS_PER_ACCELERATOR_S, TOKENS_PER_S
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Training rate"
 

@@ -1,6 +1,6 @@
 """What training reads from storage: bytes and requests each second, and what is read again."""
 
-from sizing.formulas.bandwidth import (
+from tokenmill.sizing.formulas.bandwidth import (
     ACCELERATOR_READ_BYTES_PER_S,
     CACHED_FRAC,
     DRIVES_FOR_READS,
@@ -17,22 +17,22 @@ from sizing.formulas.bandwidth import (
     USEFUL_BYTES_PER_READ,
     WASTED_BYTES_PER_READ,
 )
-from sizing.formulas.capacity import LOGICAL_BYTES
-from sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S
-from sizing.formulas.network import TRANSFER_HOURS
-from sizing.formulas.read_requests import (
+from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
+from tokenmill.sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S
+from tokenmill.sizing.formulas.network import TRANSFER_HOURS
+from tokenmill.sizing.formulas.read_requests import (
     MEAN_USEFUL_BYTES_PER_READ,
     SAMPLE_READS_PER_S,
     TOTAL_READS_PER_S,
 )
-from sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
-from sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
-from sizing.requirement import Requirement
-from sizing.sections import images
-from sizing.sections.rate import peak
-from sizing.sections.stages import one_dataset
-from sizing.sheet import Given, Sheet, SourceFacts
-from sizing.tables.access import AccessRow, find_access
+from tokenmill.sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
+from tokenmill.sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections import images
+from tokenmill.sizing.sections.rate import peak
+from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.tables.access import AccessRow, find_access
 
 TITLE = "Reads"
 REQUESTS = "read requests, whole job"

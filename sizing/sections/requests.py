@@ -1,7 +1,7 @@
 """What reading from an object store takes in requests, and what it charges for them."""
 
-from sizing.formulas.bandwidth import USEFUL_BYTES_PER_READ
-from sizing.formulas.object_store import (
+from tokenmill.sizing.formulas.bandwidth import USEFUL_BYTES_PER_READ
+from tokenmill.sizing.formulas.object_store import (
     EGRESS_USD,
     PREFIXES,
     READ_REQUESTS_PER_S,
@@ -9,10 +9,10 @@ from sizing.formulas.object_store import (
     REQUESTS,
     REQUESTS_USD,
 )
-from sizing.requirement import Requirement
-from sizing.sections.stages import one_dataset
-from sizing.sheet import Given, Sheet
-from sizing.tables.tiers import find_tier
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sheet import Given, Sheet
+from tokenmill.sizing.tables.tiers import find_tier
 
 TITLE = "Object store"
 STORE = "S3"

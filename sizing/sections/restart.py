@@ -1,6 +1,6 @@
 """What storage must deliver when the job starts again after a failure."""
 
-from sizing.formulas.restart import (
+from tokenmill.sizing.formulas.restart import (
     IMPORT_FILES,
     IMPORT_S,
     NODE_RESTART_BYTES_PER_S,
@@ -8,11 +8,11 @@ from sizing.formulas.restart import (
     RESTART_READ_BYTES_PER_S,
     RESTART_READ_S,
 )
-from sizing.requirement import Input, Requirement
-from sizing.sections.layout import replicas
-from sizing.sheet import Given, Sheet
-from sizing.tables.recipes import find_recipe
-from sizing.units import format_quantity
+from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.sections.layout import replicas
+from tokenmill.sizing.sheet import Given, Sheet
+from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.units import format_quantity
 
 TITLE = "Restart"
 NODE_READ = "restart read bandwidth, one node"

@@ -5,8 +5,8 @@ Stages that a run deletes at its end need room all the same, unless the plan say
 
 import re
 
-from sizing.corpus import DATASET, INPUTS, CorpusMeasurement
-from sizing.formulas.capacity import (
+from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement
+from tokenmill.sizing.formulas.capacity import (
     DATASET_BYTES,
     FILTERED_BYTES,
     KEY_BYTES,
@@ -20,9 +20,9 @@ from sizing.formulas.capacity import (
     STAGE_BYTES,
     VERSIONS_BYTES,
 )
-from sizing.formulas.mixture import DOCS_IN
-from sizing.requirement import Requirement
-from sizing.sheet import Given, Sheet, SourceFacts
+from tokenmill.sizing.formulas.mixture import DOCS_IN
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
 TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins

@@ -6,14 +6,14 @@ what the capacity that is needed anyway brings; where that is short, how much mo
 
 from dataclasses import replace
 
-from sizing.formulas.verdict import SHORTFALL
-from sizing.requirement import Requirement
-from sizing.sections.limits import NEEDS, OF_CHECKPOINTS, ONE_CLIENT, Limit, limits
-from sizing.sections.purchases import CAPACITY, bought, cell, drives, instances, is_sold
-from sizing.sheet import Sheet
-from sizing.tables.tiers import TierRow, find_tier, tiers
-from sizing.units import format_bytes
-from sizing.verdict import Verdict
+from tokenmill.sizing.formulas.verdict import SHORTFALL
+from tokenmill.sizing.requirement import Requirement
+from tokenmill.sizing.sections.limits import NEEDS, OF_CHECKPOINTS, ONE_CLIENT, Limit, limits
+from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, instances, is_sold
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.units import format_bytes
+from tokenmill.sizing.verdict import Verdict
 
 
 def candidates(sheet: Sheet) -> tuple[TierRow, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
-from sizing.tables.row import (
+from tokenmill.sizing.tables.row import (
     BitRate,
     ByteRate,
     Capacity,

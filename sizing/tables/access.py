@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sizing.tables.row import NotNegative, Ratio, Row, find_row, read_rows
+from tokenmill.sizing.tables.row import NotNegative, Ratio, Row, find_row, read_rows
 
 
 class AccessRow(Row):

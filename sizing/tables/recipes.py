@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sizing.tables.row import Positive, Row, find_row, read_rows
+from tokenmill.sizing.tables.row import Positive, Row, find_row, read_rows
 
 
 class RecipeRow(Row):

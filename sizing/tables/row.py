@@ -20,10 +20,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from sizing.errors import PlanError
-from sizing.nearest import nearest
-from sizing.percent import parse_fraction
-from sizing.units import (
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.nearest import nearest
+from tokenmill.sizing.percent import parse_fraction
+from tokenmill.sizing.units import (
     UnitError,
     parse_bits_per_s,
     parse_bytes,

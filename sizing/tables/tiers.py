@@ -5,7 +5,15 @@ from functools import cache
 
 from pydantic import model_validator
 
-from sizing.tables.row import ByteRate, Capacity, Positive, Row, Whole, find_row, read_rows
+from tokenmill.sizing.tables.row import (
+    ByteRate,
+    Capacity,
+    Positive,
+    Row,
+    Whole,
+    find_row,
+    read_rows,
+)
 
 
 class TierRow(Row):

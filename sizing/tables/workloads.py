@@ -5,7 +5,7 @@ from functools import cache
 
 from pydantic import model_validator
 
-from sizing.tables.row import Positive, Row, Share, Whole, find_row, read_rows
+from tokenmill.sizing.tables.row import Positive, Row, Share, Whole, find_row, read_rows
 
 
 class WorkloadRow(Row):

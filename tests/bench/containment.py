@@ -23,15 +23,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dedup.containment import SHORT_THRESHOLD, THRESHOLD, Containments, contained
-from dedup.containment_index import ContainmentIndex
-from dedup.gram_words import count_words
-from dedup.seeds import LONG_GRAMS
-from pipelines.benchmark.items import item_texts, read_items
-from pipelines.benchmark.spec import parse_benchmark
-from pipelines.contamination.ngrams import ItemTexts, prepare_texts
-from pipelines.shard import Input
 from tests.bench.corpus import packages, shared, texts_of
+from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, Containments, contained
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.seeds import LONG_GRAMS
+from tokenmill.pipelines.benchmark.items import item_texts, read_items
+from tokenmill.pipelines.benchmark.spec import parse_benchmark
+from tokenmill.pipelines.contamination.ngrams import ItemTexts, prepare_texts
+from tokenmill.pipelines.shard import Input
 
 SEED = 20
 BENCHMARKS = {

@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 import zstandard
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from pipelines.demo import found_inputs
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
+from tokenmill.pipelines.demo import found_inputs
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
 
 VERSION = 1  # raise it when a part would come out otherwise: older ones are made again
 SEED = 20

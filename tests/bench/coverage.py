@@ -14,11 +14,6 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import Drawn
-from pipelines.estimate.growth import Growth
-from pipelines.estimate.hash_space import HashSample
-from pipelines.estimate.local import LocalSample
-from pipelines.estimate.unique import Probes
 from tests.bench.coverage_joint import bracket_rows, chain_rows, grouped_rows
 from tests.bench.intervals import DRAWN, METHODS, Method
 from tests.bench.simulated import (
@@ -31,6 +26,11 @@ from tests.bench.simulated import (
     probe_copies,
     typical_length,
 )
+from tokenmill.pipelines.estimate.drawn import Drawn
+from tokenmill.pipelines.estimate.growth import Growth
+from tokenmill.pipelines.estimate.hash_space import HashSample
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimate.unique import Probes
 
 F64 = npt.NDArray[np.float64]
 

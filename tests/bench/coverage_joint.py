@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pipelines.estimate.drawn import exact
-from pipelines.estimate.joint import Step, predict
-from pipelines.estimate.local import LocalSample
-from pipelines.estimate.unique import Probes, bracket
 from tests.bench.intervals import DRAWN
 from tests.bench.simulated import F64, Row, clusters, covered, lengths, probe_copies
+from tokenmill.pipelines.estimate.drawn import exact
+from tokenmill.pipelines.estimate.joint import Step, predict
+from tokenmill.pipelines.estimate.local import LocalSample
+from tokenmill.pipelines.estimate.unique import Probes, bracket
 
 GROUPS, GROUP_DOCS = 2_000, 40
 OPEN = 300  # documents of a cluster that is not followed to its end

@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows import cli
 from tests.bench.corpus import documents, shared
 from tests.conftest import SHARED_DATA
+from tokenmill.flows import cli
 
 STEPS = ["normalize", {"gopher_quality": {"min_stop_words": None}}, "exact", "near"]
 FIGURES = ("wall_s", "cpu_s", "peak_gb", "read_gb")
@@ -91,7 +91,10 @@ def table(recipe: Path, out: Path) -> list[str]:
     made += ["", f"{sum(step['cpu_s'] for step in rows['steps']):.4g} CPU s in steps of the run"]
     again = ["prepare", str(recipe), "--out", run, "--estimate", estimate]
     told = subprocess.run(
-        [sys.executable, "-m", "flows.cli", *again], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tokenmill.flows.cli", *again],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return [*made, "", told.stdout]
 

@@ -20,8 +20,8 @@ import threading
 import time
 from pathlib import Path
 
-from pipelines.filters.iso639 import code_of
 from tests.bench.language_libraries import LIBRARIES
+from tokenmill.pipelines.filters.iso639 import code_of
 
 LENGTHS = {"document": 1000, "paragraph": 200, "short": 40}  # characters
 TEXTS = {"document": 10, "paragraph": 40, "short": 60}  # of a language, at most

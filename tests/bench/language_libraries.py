@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from pipelines.filters.iso639 import code_of
-from pipelines.filters.langid_model import langid_model
+from tokenmill.pipelines.filters.iso639 import code_of
+from tokenmill.pipelines.filters.langid_model import langid_model
 
 LONGEST = 10_000  # characters looked at, as the step does
 

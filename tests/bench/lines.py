@@ -22,20 +22,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dedup.ccnet import CONTROLS, PUNCTUATION
-from pipelines.arrow_files import arrow_file
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import make_recipe
-from pipelines.repeats.apply import without_paragraphs
-from pipelines.repeats.count import count_units, write_repeated
-from pipelines.repeats.found import read_found
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.spilled_units import spill_units
-from pipelines.repeats.unit_table import write_units
-from pipelines.repeats.units import unit_schema, units_maker
-from pipelines.schema import doc_ids
-from pipelines.spill_rows import write_rows
 from tests.strategies import document_batch
+from tokenmill.dedup.ccnet import CONTROLS, PUNCTUATION
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.repeats.apply import without_paragraphs
+from tokenmill.pipelines.repeats.count import count_units, write_repeated
+from tokenmill.pipelines.repeats.found import read_found
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.spilled_units import spill_units
+from tokenmill.pipelines.repeats.unit_table import write_units
+from tokenmill.pipelines.repeats.units import unit_schema, units_maker
+from tokenmill.pipelines.schema import doc_ids
+from tokenmill.pipelines.spill_rows import write_rows
 
 BATCH_DOCS = 256
 RULES = {

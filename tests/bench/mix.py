@@ -19,16 +19,16 @@ import numpy as np
 import pyarrow as pa
 from datasets import load_from_disk
 
-from pipelines.arrow_files import arrow_file
-from pipelines.drive import drive, one_by_one
-from pipelines.mix.lists import Gathered, spans_of
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.recipe import make_recipe
-from pipelines.run import Prepared, _lay_out
-from pipelines.shard import SourceShard, shard_key
-from pipelines.token_shards import token_schema
 from tests.pipelines.conftest import train
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.drive import drive, one_by_one
+from tokenmill.pipelines.mix.lists import Gathered, spans_of
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.run import Prepared, _lay_out
+from tokenmill.pipelines.shard import SourceShard, shard_key
+from tokenmill.pipelines.token_shards import token_schema
 
 SHARD_TOKENS = 32_000_000
 DOC_TOKENS = 800  # about; lengths are log-normal

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.hash_space import HashSample
-from pipelines.estimate.unique import Probes
-from pipelines.estimate.unseen import Seen, Unseen
 from tests.bench.coverage import TRUTHS, clusters
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.hash_space import HashSample
+from tokenmill.pipelines.estimate.unique import Probes
+from tokenmill.pipelines.estimate.unseen import Seen, Unseen
 
 I64 = npt.NDArray[np.int64]
 

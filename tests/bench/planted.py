@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from pipelines.contamination.benchmark_index import BenchmarkIndex
 from tests.conftest import SHARED_DATA
 from tests.pipelines.contamination.disguises import DISGUISES
 from tests.pipelines.contamination.planting import (
@@ -31,6 +30,7 @@ from tests.pipelines.contamination.planting import (
     results,
     shown_overlaps,
 )
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
 
 ENDS = ("planted", "n-grams", "covered", "containment", "either", "foldings needed by most")
 

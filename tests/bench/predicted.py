@@ -17,16 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.drive import drive, one_by_one
-from pipelines.estimating.compare import Compared, compare
-from pipelines.estimating.copies import count_copies
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.phases import phases
-from pipelines.estimating.run import estimate_of, opened, predict_from
-from pipelines.estimating.sample import DEFAULT_SAMPLE, draw_sample
-from pipelines.prepare import plan_run, prepare
-from pipelines.recipe import Recipe, make_recipe
 from tests.conftest import SHARED_DATA
+from tokenmill.pipelines.drive import drive, one_by_one
+from tokenmill.pipelines.estimating.compare import Compared, compare
+from tokenmill.pipelines.estimating.copies import count_copies
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.phases import phases
+from tokenmill.pipelines.estimating.run import estimate_of, opened, predict_from
+from tokenmill.pipelines.estimating.sample import DEFAULT_SAMPLE, draw_sample
+from tokenmill.pipelines.prepare import plan_run, prepare
+from tokenmill.pipelines.recipe import Recipe, make_recipe
 
 GOPHER = {"gopher_quality": {"min_stop_words": None}}
 STEPS = {

@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from pipelines.stages import STAGES
 from tests.bench.__main__ import prepared
 from tests.bench.measure import WARM_MB, Bench
 from tests.bench.tools.ours import command, recipe_data
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.stages import STAGES
 
 FUNCTIONS = {  # step: the end of its function's file, its name
     "read": ("read/jsonl.py", "read_jsonl"),

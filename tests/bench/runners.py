@@ -19,11 +19,11 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from flows.server import embedded_server
-from pipelines.atomic import write_json
-from pipelines.drive import one_by_one
-from pipelines.job import Done, Job, Phase, Work
-from pipelines.run_options import RunOptions, Slurm
+from tokenmill.flows.server import embedded_server
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.job import Done, Job, Phase, Work
+from tokenmill.pipelines.run_options import RunOptions, Slurm
 
 N_TASKS, N_REQUESTS, N_DASK = 1000, 2000, 5000
 CALLERS = 16
@@ -73,8 +73,8 @@ def pooled(name, options, n):
     """A flow that opens the pool and has the works done in it."""
     from prefect import flow
 
-    from flows.pools.choose import open_pool
-    from flows.tasks import as_tasks
+    from tokenmill.flows.pools.choose import open_pool
+    from tokenmill.flows.tasks import as_tasks
 
     row = {"runner": name, "works": n}
 

@@ -22,23 +22,23 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dedup.digest import first_occurrence
-from dedup.lsh import band_keys
-from pipelines.config import Config
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.drive import Finished, attempt, drive
-from pipelines.job import Job, Outcome, Phase
-from pipelines.keys import band_column, key_schema
-from pipelines.ledger import StageStats
-from pipelines.passes import Pass
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.recipe import Recipe, make_recipe
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.repeats.units import unit_schema
-from pipelines.schema import doc_ids
-from pipelines.spill_phases import corpus_wide
-from pipelines.steps import step_name
+from tokenmill.dedup.digest import first_occurrence
+from tokenmill.dedup.lsh import band_keys
+from tokenmill.pipelines.config import Config
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.drive import Finished, attempt, drive
+from tokenmill.pipelines.job import Job, Outcome, Phase
+from tokenmill.pipelines.keys import band_column, key_schema
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.passes import Pass
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.recipe import Recipe, make_recipe
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.repeats.units import unit_schema
+from tokenmill.pipelines.schema import doc_ids
+from tokenmill.pipelines.spill_phases import corpus_wide
+from tokenmill.pipelines.steps import step_name
 
 SHARD_DOCS = 100_000
 BATCH_DOCS = 4_096

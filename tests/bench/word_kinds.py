@@ -10,11 +10,11 @@ import gzip
 import json
 from pathlib import Path
 
-from pipelines.filters.c4 import C4
-from pipelines.filters.fineweb import FineWeb
-from pipelines.filters.gopher_quality import GopherQuality
-from pipelines.filters.gopher_repetition import GopherRepetition
 from tests.pipelines.filters.verdicts import verdicts
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
 
 BY_WORDS = (GopherQuality, GopherRepetition, FineWeb)
 OTHERWISE = ({"words": "unicode"}, {"words": "whitespace"})

@@ -5,8 +5,8 @@ POISON="pass-0/00003-of-00032" dask worker … --preload tests/cluster/poison.py
 
 import os
 
-from pipelines import drive
 from tests.e2e.fatal import arm
+from tokenmill.pipelines import drive
 
 
 def _is_poison(_job, work):

@@ -7,13 +7,13 @@ import time
 import pytest
 from distributed import Client
 
-from pipelines.bundle import do_bundle
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.cluster import runs
 from tests.cluster.dask_cluster import dask_cluster_in
 from tests.cluster.processes import ROOT, eventually
 from tests.cluster.skewed import SKEW_S
+from tokenmill.pipelines.bundle import do_bundle
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 WITHIN_S = 300
 

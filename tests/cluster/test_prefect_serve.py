@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from pipelines.roots import VARIABLE
 from tests.cluster import runs
 from tests.cluster.processes import eventually, running
 from tests.cluster.test_prefect import rows
 from tests.e2e.corpus import write_corpus
+from tokenmill.pipelines.roots import VARIABLE
 
 WITHIN_S = 180
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")

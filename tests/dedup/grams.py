@@ -1,6 +1,6 @@
 """N-grams of an index as words, to be compared with those of a reference."""
 
-from dedup.overlap import find
+from tokenmill.dedup.overlap import find
 
 
 def gram_texts(grams, index, texts):

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from dedup.unicode import flags_of, interpreter_flags, lower_of
 from tests.strategies import documents, words
+from tokenmill.dedup.unicode import flags_of, interpreter_flags, lower_of
 
 
 def known_alike(char):

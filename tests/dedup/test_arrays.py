@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.arrays import parts
+from tokenmill.dedup.arrays import parts
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 12))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.cluster import Forest, Touched, clusters, merge_edges
 from tests.reference import cluster as reference
+from tokenmill.dedup.cluster import Forest, Touched, clusters, merge_edges
 
 
 @st.composite

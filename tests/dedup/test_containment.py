@@ -7,13 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import dedup.containment
-import dedup.gram_words
-import dedup.seeds
-from dedup.containment import contained
-from dedup.containment_index import ContainmentIndex
-from dedup.seeds import whole_blocks
 from tests.reference import containment as reference
+from tokenmill.dedup import containment, gram_words, seeds
+from tokenmill.dedup.containment import contained
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.seeds import whole_blocks
 
 COMMON = "the of and to in is it was for on as with he by at from his an were are which this"
 RARE = ["É", "“d”", "Σ", "ς", "İ", "東京", "x\u0301", "1", "48", "3.5", "--", "Ж"]
@@ -93,10 +91,10 @@ def test_containments_equal_the_reference(corpus, threshold, short, limits, bloc
     docs, of_items, items, starts = corpus
     most_items, most_texts = limits
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedup.gram_words, "BLOCK_BYTES", block_bytes)
-        patch.setattr(dedup.containment, "FIRST_HITS", 1)
-        patch.setattr(dedup.seeds, "MOST_ITEMS", most_items)
-        patch.setattr(dedup.seeds, "MOST_TEXTS", most_texts)
+        patch.setattr(gram_words, "BLOCK_BYTES", block_bytes)
+        patch.setattr(containment, "FIRST_HITS", 1)
+        patch.setattr(seeds, "MOST_ITEMS", most_items)
+        patch.setattr(seeds, "MOST_TEXTS", most_texts)
         index = index_of(of_items, items, starts[:-1], starts[-1])
         got = contained(docs, index, threshold=threshold, short_threshold=short)
     expected = reference.contained(
@@ -232,7 +230,7 @@ def test_blocks_hold_whole_documents(block_bytes, monkeypatch):
         ["one two", LEAK, "", LEAK.upper(), "é " * 30, "--", "two", "three four", "5 6 7 8 9"]
     )
     (expected,) = whole_blocks(docs)
-    monkeypatch.setattr(dedup.gram_words, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(gram_words, "BLOCK_BYTES", block_bytes)
     made = [
         (block.doc + d, block.hashes[first:end].tolist(), block.stops[first:end].tolist())
         for block in whole_blocks(docs)
@@ -256,7 +254,7 @@ def test_a_saved_index_finds_the_same(tmp_path):
 def test_an_index_of_other_parameters_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "index.arrow"
     with monkeypatch.context() as patch:
-        patch.setattr("dedup.containment_index.UNICODE_VERSION", "13.0.0")
+        patch.setattr("tokenmill.dedup.containment_index.UNICODE_VERSION", "13.0.0")
         index_of([LEAK]).save(path)
     with pytest.raises(ValueError, match="containment index of unicode") as e:
         ContainmentIndex.load(path)

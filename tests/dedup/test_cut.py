@@ -5,10 +5,10 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.cut import Cutting, cut, piece_texts
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import find
 from tests.reference import cut as reference
+from tokenmill.dedup.cut import Cutting, cut, piece_texts
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import find
 
 LEAK = (
     "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips"

@@ -9,9 +9,9 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import partition
-from dedup.digest import digests, first_occurrence, last_occurrence, sha1_prefixes
 from tests.strategies import text_columns
+from tokenmill.dedup import partition
+from tokenmill.dedup.digest import digests, first_occurrence, last_occurrence, sha1_prefixes
 
 METHODS = {
     "md5": lambda data: hashlib.md5(data).hexdigest(),

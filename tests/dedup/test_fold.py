@@ -13,8 +13,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.arrow_text import text_buffers
-from dedup.fold import (
+from tests.reference import fold as reference
+from tests.reference.overlap import gram_words
+from tests.strategies import documents, text_columns
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.fold import (
     FOLDINGS,
     Folding,
     char_maps,
@@ -23,11 +26,8 @@ from dedup.fold import (
     names_of,
     needs_folding,
 )
-from dedup.fold_tables import gram_form, invisible, lookalikes, signs
-from dedup.unicode import N_CODE_POINTS
-from tests.reference import fold as reference
-from tests.reference.overlap import gram_words
-from tests.strategies import documents, text_columns
+from tokenmill.dedup.fold_tables import gram_form, invisible, lookalikes, signs
+from tokenmill.dedup.unicode import N_CODE_POINTS
 
 ALL = Folding(marks=True)
 NONE = Folding(**dict.fromkeys(FOLDINGS, False))

@@ -4,9 +4,15 @@ import unicodedata
 import numpy as np
 import pytest
 
-from dedup import fold_tables
-from dedup.fold_tables import FOLD_VERSION, gram_form, interpreter_tables, lookalikes, tables
-from dedup.unicode import N_CODE_POINTS, UNICODE_VERSION, lower_of
+from tokenmill.dedup import fold_tables
+from tokenmill.dedup.fold_tables import (
+    FOLD_VERSION,
+    gram_form,
+    interpreter_tables,
+    lookalikes,
+    tables,
+)
+from tokenmill.dedup.unicode import N_CODE_POINTS, UNICODE_VERSION, lower_of
 
 
 def test_tables_have_not_changed():

@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dedup.gram_counts import document_counts, frequent
-from dedup.overlap import find
-from pipelines.benchmark.spec import Benchmark
-from pipelines.cleaner import Cleaner
-from pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.counts import ignored_grams
-from pipelines.contamination.found import collect, hits_of
-from pipelines.contamination.ngrams import ItemTexts, ngram_of, prepare_texts
-from pipelines.contamination.search import search
-from pipelines.decontaminate import Decontaminate
 from tests.strategies import document_batch
+from tokenmill.dedup.gram_counts import document_counts, frequent
+from tokenmill.dedup.overlap import find
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.cleaner import Cleaner
+from tokenmill.pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.counts import ignored_grams
+from tokenmill.pipelines.contamination.found import collect, hits_of
+from tokenmill.pipelines.contamination.ngrams import ItemTexts, ngram_of, prepare_texts
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.decontaminate import Decontaminate
 
 ITEM = (
     "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in"

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import dedup.gram_counts
-from dedup.gram_counts import (
+from tests.dedup.grams import gram_texts
+from tests.reference import overlap as reference
+from tokenmill.dedup import gram_counts
+from tokenmill.dedup.gram_counts import (
     PASSAGE,
     GramCounts,
     document_counts,
@@ -17,11 +19,9 @@ from dedup.gram_counts import (
     shared,
     total,
 )
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import find, overlaps
-from dedup.unicode import ALPHA, N_CODE_POINTS, flags_of, lower_of
-from tests.dedup.grams import gram_texts
-from tests.reference import overlap as reference
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import find, overlaps
+from tokenmill.dedup.unicode import ALPHA, N_CODE_POINTS, flags_of, lower_of
 
 words = st.sampled_from(["a", "B,", "é", "d", "東京"])
 sentences = st.lists(words, max_size=12).map(" ".join)
@@ -106,7 +106,7 @@ def lowered(names):
 @example(["1\u2028½", "1 ½ ª 2 3"], 4, 1)
 def test_n_grams_without_a_letter_are_those_of_the_reference(items, ngram, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedup.gram_counts, "TEXTS_AT_ONCE", at_once)
+        patch.setattr(gram_counts, "TEXTS_AT_ONCE", at_once)
         index = index_of(items, ngram=ngram, least=1)
         mask = letterless(index, pa.array(items))
     every = np.arange(len(index.hashes))

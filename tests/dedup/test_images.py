@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.images import MOST_DISTANCE, bands, first_near
 from tests.reference import images as reference
+from tokenmill.dedup.images import MOST_DISTANCE, bands, first_near
 
 BITS = st.integers(0, 63)
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import partition
-from dedup.lsh import (
+from tests.reference import lsh as reference
+from tokenmill.dedup import partition
+from tokenmill.dedup.lsh import (
     NO_KEY,
     PREVIOUS_ROWS,
     Bands,
@@ -17,8 +18,7 @@ from dedup.lsh import (
     candidate_pairs,
     detection_probability,
 )
-from dedup.minhash import MinHash, signatures
-from tests.reference import lsh as reference
+from tokenmill.dedup.minhash import MinHash, signatures
 
 few_keys = st.lists(
     st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1), st.sampled_from([1 << 63, 1 << 32])),

@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import minhash
-from dedup.minhash import EMPTY, MinHash, pair_similarity, permutations, signatures, similarity
-from dedup.shingle import shingle_hash
 from tests.dedup.strategies import hard_documents
 from tests.reference import minhash as reference
 from tests.reference.shingle import shingles
 from tests.strategies import text_columns
+from tokenmill.dedup import minhash
+from tokenmill.dedup.minhash import (
+    EMPTY,
+    MinHash,
+    pair_similarity,
+    permutations,
+    signatures,
+    similarity,
+)
+from tokenmill.dedup.shingle import shingle_hash
 
 configs = st.builds(
     MinHash,

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import dedup.gram_words
-import dedup.overlap
-from dedup.kernels.overlap import CHUNK
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import find, overlaps
 from tests.reference import overlap as reference
 from tests.strategies import text_columns
+from tokenmill.dedup import gram_words, overlap
+from tokenmill.dedup.kernels.overlap import CHUNK
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import find, overlaps
 
 words = st.sampled_from(
     ["a", "B", "c,", "“D”", "é", "É", "Σ", "ς", "İ", "--", "x\u0301", "東京", "Ж", "1"]
@@ -85,7 +84,7 @@ def passages(seed):
 def test_spans_joined_in_parts_are_the_same(seed, most_pairs):
     docs, texts, ids, index = passages(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedup.overlap, "MOST_PAIRS", most_pairs)
+        patch.setattr(overlap, "MOST_PAIRS", most_pairs)
         got = scan(pa.array(docs), index)
     assert spans_of(got) == reference.overlaps(docs, texts, ids, 2, 2)
 
@@ -156,8 +155,8 @@ def gram_ids(texts, ids, ngrams, least, index):
 def test_hits_of_texts_with_n_grams_of_their_own_equal_the_reference(corpus, block_bytes):
     docs, texts, ids, ngrams, least = corpus
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dedup.gram_words, "BLOCK_BYTES", block_bytes)
-        patch.setattr(dedup.overlap, "FIRST_HITS", 1)
+        patch.setattr(gram_words, "BLOCK_BYTES", block_bytes)
+        patch.setattr(overlap, "FIRST_HITS", 1)
         index = index_of(texts, ids, np.array(ngrams), np.array(least))
         got = find(docs, index)
         known = gram_ids(texts, ids, ngrams, least, index)
@@ -185,8 +184,8 @@ def test_ignored_n_grams_count_for_nothing(corpus, draw):
 
 @pytest.mark.parametrize("ngram", [1, 2, 7, 8, 13, 14])
 def test_a_full_block_loses_and_doubles_no_window(ngram, monkeypatch):
-    monkeypatch.setattr(dedup.gram_words, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(dedup.overlap, "FIRST_HITS", 1)
+    monkeypatch.setattr(gram_words, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(overlap, "FIRST_HITS", 1)
     some = [f"w{i}" for i in range(100)]
     text = " ".join(some)
     docs, index = pa.array([text]), index_of([text], ngram=ngram)
@@ -285,7 +284,7 @@ def test_a_saved_index_of_several_n_finds_the_same_and_refuses_others(tmp_path):
 
 
 def test_a_document_longer_than_a_block_is_searched_in_parts(monkeypatch):
-    monkeypatch.setattr(dedup.gram_words, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(gram_words, "BLOCK_BYTES", 100)
     text = f"é {CLEAN} x {LEAK.upper()} {CLEAN} {'y' * 500} {LEAK}"
     index = index_of([LEAK, f"{LEAK} {CLEAN}"])
     assert spans_of(scan(pa.array(["a", text, LEAK]), index)) == reference.overlaps(

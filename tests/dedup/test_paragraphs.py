@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.ngram_index import NgramIndex
-from dedup.paragraphs import ParagraphRule, drop_paragraphs
 from tests.reference import cut as reference
 from tests.reference.overlap import gram_words, hits, item_index
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.paragraphs import ParagraphRule, drop_paragraphs
 
 PARTS = ["a", "b", "é ", "\n", "\n\n", " ", "\r\n", "\u3000", "\x85"]
 ITEM = " ".join(f"i{n}" for n in range(40))

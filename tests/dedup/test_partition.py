@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.lsh import buckets
-from dedup.partition import partition, prefix_bits, ranges_within
+from tokenmill.dedup.lsh import buckets
+from tokenmill.dedup.partition import partition, prefix_bits, ranges_within
 
 ROOM = {"per_row": 3, "per_largest": 2}
 

@@ -10,12 +10,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.arrow_text import text_buffers
-from dedup.shingle import ngram_hash, shingle_hash, shingles, split_words, word_hash
-from dedup.unicode import CAPITAL_I_WITH_DOT, N_CODE_POINTS, SPACE, WORD, flags_of, lower_of
 from tests.dedup.strategies import hard_documents, known_alike
 from tests.reference import shingle as reference
 from tests.strategies import text_columns
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.shingle import ngram_hash, shingle_hash, shingles, split_words, word_hash
+from tokenmill.dedup.unicode import (
+    CAPITAL_I_WITH_DOT,
+    N_CODE_POINTS,
+    SPACE,
+    WORD,
+    flags_of,
+    lower_of,
+)
 
 GOLDEN_FILE = Path(__file__).parent.parent / "golden" / "shingle.jsonl"
 GOLDEN = [json.loads(line) for line in GOLDEN_FILE.read_text("utf-8").split("\n") if line]

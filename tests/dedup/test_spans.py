@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import spans
-from dedup.arrow_text import text_buffers
-from dedup.kernels import ngrams as kernels
-from dedup.shingle import ngram_hash, word_hash
-from dedup.span_cut import cut_words, without_units, word_places
-from dedup.spans import Known, Ngrams, lines, whole_documents, word_hashes
 from tests.dedup.strategies import hard_documents
 from tests.reference import spans as reference
 from tests.reference.shingle import words_of
 from tests.strategies import text_columns
+from tokenmill.dedup import spans
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.kernels import ngrams as kernels
+from tokenmill.dedup.shingle import ngram_hash, word_hash
+from tokenmill.dedup.span_cut import cut_words, without_units, word_places
+from tokenmill.dedup.spans import Known, Ngrams, lines, whole_documents, word_hashes
 
 KINDS = ("unicode", "whitespace")
 kinds = st.sampled_from(KINDS)

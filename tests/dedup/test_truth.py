@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dedup.cluster import merge_edges
-from dedup.lsh import Bands, band_keys, candidate_pairs
-from dedup.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.cluster import merge_edges
+from tokenmill.dedup.lsh import Bands, band_keys, candidate_pairs
+from tokenmill.dedup.minhash import MinHash, pair_similarity, signatures
 
 
 def documents_of_etcd(folder):

@@ -6,8 +6,15 @@ import unicodedata
 import numpy as np
 import pytest
 
-from dedup import unicode
-from dedup.unicode import N_CODE_POINTS, PAGE, flags_of, interpreter_flags, lower_of, tables
+from tokenmill.dedup import unicode
+from tokenmill.dedup.unicode import (
+    N_CODE_POINTS,
+    PAGE,
+    flags_of,
+    interpreter_flags,
+    lower_of,
+    tables,
+)
 
 same_unicode = pytest.mark.skipif(
     unicodedata.unidata_version != unicode.UNICODE_VERSION,

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import verify
-from dedup.cluster import clusters
-from dedup.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets, buckets, candidate_pairs
-from dedup.minhash import pair_similarity
-from dedup.verify import CONTEXT_ROWS, blocks, cut_large, least_equal, verified_edges
 from tests.reference import verify as reference
+from tokenmill.dedup import verify
+from tokenmill.dedup.cluster import clusters
+from tokenmill.dedup.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets, buckets, candidate_pairs
+from tokenmill.dedup.minhash import pair_similarity
+from tokenmill.dedup.verify import CONTEXT_ROWS, blocks, cut_large, least_equal, verified_edges
 
 SMALL = {"ALL_PAIRS": 4, "MAX_BUCKET": 7, "FIRST_ROWS": 3, "PREVIOUS_ROWS": 2}
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipelines import atomic, dataset, edges, forest, ignored, job
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.e2e.fatal import arm, named
+from tokenmill.pipelines import atomic, dataset, edges, forest, ignored, job
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 MOMENTS = {
     # bytes lie under a temporary name, not yet fsynced or renamed

@@ -6,11 +6,11 @@ python -m tests.e2e.killed_contamination CHECK.json OUT MOMENT N
 import sys
 from pathlib import Path
 
-from pipelines import atomic, job
-from pipelines.contamination import phases, run
-from pipelines.contamination.job import Check
-from pipelines.drive import one_by_one
 from tests.e2e.fatal import arm, named
+from tokenmill.pipelines import atomic, job
+from tokenmill.pipelines.contamination import phases, run
+from tokenmill.pipelines.contamination.job import Check
+from tokenmill.pipelines.drive import one_by_one
 
 MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named("found/part-")}),

@@ -17,12 +17,12 @@ from datasets import load_from_disk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.cli import main
-from pipelines.inspect import beside, documents, removals
-from pipelines.pieces import NUMBERS
 from tests.e2e.corpus import corpus
 from tests.e2e.test_kill import contents, receipts, run
 from tests.pipelines.chains import Runs, doc_ids, index, rows, words
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.inspect import beside, documents, removals
+from tokenmill.pipelines.pieces import NUMBERS
 
 LARGE, MIDDLE = {"shard_bytes": 80_000}, {"shard_bytes": 30_000}
 LONG = {"gopher_quality": {"min_words": 60, "min_stop_words": 0}}

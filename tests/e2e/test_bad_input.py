@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.inspect import removals
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 LINES = [{"id": f"d{i}", "text": f"document {i} with a few words of its own"} for i in range(50)]
 JSONL = "".join(json.dumps(line) + "\n" for line in LINES).encode()

@@ -8,14 +8,14 @@ import re
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.quality.model import save_model
-from pipelines.quality.train import train as train_quality
-from pipelines.quality.training import Training
-from pipelines.recipe import find_recipe, load_recipe
-from pipelines.report import write_report
 from tests.pipelines.conftest import train
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.quality.model import save_model
+from tokenmill.pipelines.quality.train import train as train_quality
+from tokenmill.pipelines.quality.training import Training
+from tokenmill.pipelines.recipe import find_recipe, load_recipe
+from tokenmill.pipelines.report import write_report
 
 pytest.importorskip("sklearn")
 

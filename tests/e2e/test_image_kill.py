@@ -7,12 +7,12 @@ import signal
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.e2e.test_kill import receipts, run
 from tests.pipelines.conftest import train
 from tests.pipelines.images.shards import sample_members, tar_bytes
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import os
 import pytest
 import yaml
 
-from flows.cli import main
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe, make_recipe
 from tests.e2e.corpus import write_corpus
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe, make_recipe
 
 
 @pytest.fixture(scope="module")

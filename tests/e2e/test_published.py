@@ -5,13 +5,13 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import find_recipe, load_recipe
 from tests.e2e.crawled import BANNER, PASSAGE, pages, write_crawl
 from tests.pipelines.conftest import train
 from tests.pipelines.perplexity import models as perplexity
 from tests.pipelines.quality import models as quality
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import find_recipe, load_recipe
 
 
 @pytest.fixture(scope="module")

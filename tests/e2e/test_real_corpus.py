@@ -8,8 +8,8 @@ import tokenizers
 import yaml
 from datasets import load_from_disk
 
-from flows.cli import main
-from pipelines.sidecar import open_arrow
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.sidecar import open_arrow
 
 END = "<|endoftext|>"
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
-from dedup.cluster import clusters, merge_edges
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
-from pipelines.sidecar import open_arrow
 from tests.pipelines.conftest import train
+from tokenmill.dedup.cluster import clusters, merge_edges
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.sidecar import open_arrow
 
 
 def truth(path):

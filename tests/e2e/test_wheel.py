@@ -61,7 +61,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
 def test_the_installed_wheel_runs_the_demo_and_again_does_nothing(installed, tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT", "PYTHON"))}
     environment["PREFECT_HOME"] = str(tmp_path / "prefect")
-    where = "import pipelines, sys; sys.stdout.write(pipelines.__file__)"
+    where = "from tokenmill import pipelines; import sys; sys.stdout.write(pipelines.__file__)"
     found = subprocess.check_output([installed / "python", "-c", where], cwd=tmp_path, text=True)
     assert not found.startswith(str(ROOT))
     reports = []

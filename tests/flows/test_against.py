@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from flows.cli import main
-from flows.commands.prepare import show_report
 from tests.pipelines.chains import Runs, index, words
+from tokenmill.flows.cli import main
+from tokenmill.flows.commands.prepare import show_report
 
 
 @pytest.fixture(scope="module")

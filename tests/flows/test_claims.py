@@ -6,9 +6,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from flows.cli import main
-from flows.commands.claims import counted, exit_code
-from sizing.claims import check_all
+from tokenmill.flows.cli import main
+from tokenmill.flows.commands.claims import counted, exit_code
+from tokenmill.sizing.claims import check_all
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -56,7 +56,7 @@ def test_one_that_differs_makes_the_answer_no():
 
 def test_nothing_heavy_is_imported():
     code = (
-        "import sys; from flows.cli import main; main(['claims'])\n"
+        "import sys; from tokenmill.flows.cli import main; main(['claims'])\n"
         "print({'prefect', 'datasets', 'numba', 'pyarrow', 'numpy'} & set(sys.modules),"
         " file=sys.stderr)"
     )

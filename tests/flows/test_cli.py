@@ -9,8 +9,8 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from flows.cli import main, parser
 from tests.e2e.corpus import write_corpus
+from tokenmill.flows.cli import main, parser
 
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = sorted(next(a for a in parser()._actions if a.dest == "command").choices)
@@ -46,7 +46,7 @@ def test_every_command_has_help_and_stands_in_the_readme(command, capsys):
 @pytest.mark.parametrize("command", [["--help"], ["size", "--help"]])
 def test_help_starts_without_the_heavy_packages(command):
     code = (
-        "import sys; from flows.cli import main\n"
+        "import sys; from tokenmill.flows.cli import main\n"
         f"try: main({command!r})\n"
         "except SystemExit: pass\n"
         "print({'prefect', 'datasets', 'numba', 'pyarrow', 'numpy'} & set(sys.modules),"
@@ -153,13 +153,13 @@ def test_a_bug_is_a_traceback_and_never_the_answer_no(tmp_path, capsys, monkeypa
     def broken(_):
         raise KeyError("ours")
 
-    monkeypatch.setattr("flows.commands.inspect.run", broken)
+    monkeypatch.setattr("tokenmill.flows.commands.inspect.run", broken)
     assert main(["inspect", str(tmp_path)]) == 70
     assert capsys.readouterr().err.endswith("KeyError: 'ours'\n")
 
 
 def test_two_runs_in_one_directory_at_once_are_refused(recipe, tmp_path, capsys, server):
-    from pipelines.manifest import locked
+    from tokenmill.pipelines.manifest import locked
 
     out = tmp_path / "run"
     with locked(out):

@@ -6,12 +6,12 @@ import urllib.request
 import pyarrow.parquet as pq
 import pytest
 
-from dedup.fold import FOLDINGS
-from flows.cli import main, parser
-from flows.commands.contamination import parse_check
-from flows.contamination_tables import highlighted, one_a_benchmark
-from pipelines.contamination.copies import Copies
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.flows.cli import main, parser
+from tokenmill.flows.commands.contamination import parse_check
+from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark
+from tokenmill.pipelines.contamination.copies import Copies
 
 
 class Corpus:
@@ -108,7 +108,7 @@ def test_artifacts_are_a_table_a_benchmark_and_the_report(corpus, tmp_path, arti
 
 
 def test_keys_of_artifacts_are_never_alike(server):
-    from flows.contamination import artifact_keys
+    from tokenmill.flows.contamination import artifact_keys
 
     keys = artifact_keys(["A b", "a-B", "a/b!", "東京", "a b 2"])
     assert keys == [
@@ -141,7 +141,7 @@ MISTAKES = [
 def test_mistakes_are_one_line_and_start_no_server(
     corpus, tmp_path, capsys, monkeypatch, words, message
 ):
-    monkeypatch.setattr("flows.commands.contamination.embedded_server", None)
+    monkeypatch.setattr("tokenmill.flows.commands.contamination.embedded_server", None)
     assert main(corpus.command(tmp_path / "run", *words)) == 2
     told = capsys.readouterr().err
     assert message in told

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from flows.cli import main
 from tests.pipelines.export.test_run import made
+from tokenmill.flows.cli import main
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import urllib.request
 import pytest
 import yaml
 
-from flows.asked import read_recipe
-from pipelines.errors import ConfigError, ShardError
-from pipelines.roots import VARIABLE
-from pipelines.run_options import RunOptions
 from tests.e2e.corpus import write_corpus
+from tokenmill.flows.asked import read_recipe
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.roots import VARIABLE
+from tokenmill.pipelines.run_options import RunOptions
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def recipe(tmp_path_factory):
 
 @pytest.fixture
 def prepare_flow(server):
-    from flows.prepare import prepare_flow  # once the server's address is set
+    from tokenmill.flows.prepare import prepare_flow  # once the server's address is set
 
     return prepare_flow
 
@@ -81,10 +81,10 @@ def test_a_failed_input_fails_the_run_whose_report_is_complete(prepare_flow, tmp
 
 
 def test_a_flow_keeps_to_the_roots(prepare_flow, server, recipe, tmp_path, monkeypatch):
-    from flows.contamination import contamination_flow
-    from flows.measure import measure_flow
-    from flows.probe import probe_storage
-    from flows.size import size_cluster
+    from tokenmill.flows.contamination import contamination_flow
+    from tokenmill.flows.measure import measure_flow
+    from tokenmill.flows.probe import probe_storage
+    from tokenmill.flows.size import size_cluster
 
     inside = tmp_path / "inside"
     inside.mkdir()

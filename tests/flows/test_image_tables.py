@@ -5,14 +5,14 @@ import json
 import pytest
 import yaml
 
-from flows.cli import main
-from flows.image_tables import with_numbers
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
-from sizing.units import format_bytes
 from tests.pipelines.conftest import train
 from tests.pipelines.images.shards import jpeg, png, sample, tar_bytes
+from tokenmill.flows.cli import main
+from tokenmill.flows.image_tables import with_numbers
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.sizing.units import format_bytes
 
 HELD = jpeg(320, 240)
 ALONE = "A picture that leaves by itself"

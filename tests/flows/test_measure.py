@@ -8,10 +8,10 @@ import urllib.request
 import pytest
 import yaml
 
-from flows.cli import main
-from pipelines.estimating.run import n_cores
-from pipelines.recipe import load_recipe
 from tests.e2e.corpus import write_corpus
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.estimating.run import n_cores
+from tokenmill.pipelines.recipe import load_recipe
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import re
 import pytest
 import yaml
 
-from flows.cli import main
 from tests.pipelines.conftest import train
 from tests.pipelines.images.shards import jpeg, sample, tar_bytes
+from tokenmill.flows.cli import main
 
 
 @pytest.fixture

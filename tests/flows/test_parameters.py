@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from flows.parameters import checked
-from pipelines.errors import ConfigError
-from pipelines.run_options import RunOptions
+from tokenmill.flows.parameters import checked
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.run_options import RunOptions
 
 
 def prepare(recipe: str | dict[str, Any], n: int = 3, run: RunOptions | None = None) -> None:

@@ -6,8 +6,8 @@ import urllib.request
 import pytest
 import yaml
 
-from flows.cli import main
 from tests.pipelines.probe.corpora import SEQ_LEN, packed
+from tokenmill.flows.cli import main
 
 PLAN = {
     "model": {"params": "8B", "seq_len": SEQ_LEN},
@@ -98,7 +98,7 @@ def test_a_mistake_is_one_line(arguments, told, dataset, tmp_path, capsys):
 
 
 def test_the_flow_publishes_a_table_and_a_document(plan, dataset, server):
-    from flows.probe import probe_storage  # once the server's address is set
+    from tokenmill.flows.probe import probe_storage  # once the server's address is set
 
     data = probe_storage(dataset, plan, seconds=1)
 

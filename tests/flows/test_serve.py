@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.cli import main, parser
-from flows.commands.serve import parse_parameters
-from pipelines.roots import VARIABLE
 from tests.e2e.corpus import write_corpus
+from tokenmill.flows.cli import main, parser
+from tokenmill.flows.commands.serve import parse_parameters
+from tokenmill.pipelines.roots import VARIABLE
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -57,7 +57,7 @@ def test_a_recipe_is_where_the_form_begins(tmp_path):
 
 
 def test_each_flow_is_a_deployment_with_its_schema(server):
-    from flows.serve import FLOWS, deployments
+    from tokenmill.flows.serve import FLOWS, deployments
 
     made = deployments({"recipe": "c4", "out": "/run"}, cron="0 3 * * *", interval_s=None)
     assert [d.flow_name for d in made] == [flow.name for flow in FLOWS]
@@ -73,7 +73,7 @@ def test_each_flow_is_a_deployment_with_its_schema(server):
 def test_zombies_are_looked_for_once(server):
     from prefect.client.orchestration import get_client
 
-    from flows.serve import ZOMBIES, crash_zombies
+    from tokenmill.flows.serve import ZOMBIES, crash_zombies
 
     crash_zombies()
     crash_zombies()
@@ -84,7 +84,7 @@ def test_zombies_are_looked_for_once(server):
 
 
 def test_prefect_yaml_deploys_every_flow_and_runs_none_by_itself(server):
-    from flows.serve import FLOWS
+    from tokenmill.flows.serve import FLOWS
 
     config = yaml.safe_load((ROOT / "prefect.yaml").read_text())
     entrypoints = {d["entrypoint"] for d in config["deployments"]}

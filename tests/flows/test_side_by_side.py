@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.side_by_side import WIDTH, side_by_side, tiers_side_by_side
-from sizing.compared_tiers import tier_figures
-from sizing.comparison import compare, figures, parse_variation
+from tokenmill.flows.side_by_side import WIDTH, side_by_side, tiers_side_by_side
+from tokenmill.sizing.compared_tiers import tier_figures
+from tokenmill.sizing.comparison import compare, figures, parse_variation
 
 
 def cases(*texts):

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import main
-from sizing.inputs import size
-from sizing.report import sheet_json
-from sizing.report_html import sheet_html
-from sizing.report_markdown import sheet_markdown
-from sizing.report_sections import shown
-from sizing.requirements import headline
 from tests.sizing.corpora import estimate, report
+from tokenmill.flows.cli import main
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.report import sheet_json
+from tokenmill.sizing.report_html import sheet_html
+from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.report_sections import shown
+from tokenmill.sizing.requirements import headline
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = "llama-8b-1024-h100"
@@ -273,7 +273,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(more, tmp_path, capsys):
 def test_nothing_that_is_slow_to_import_is_imported(more, tmp_path):
     arguments = ["size", EXAMPLE, "--out", str(tmp_path), *more]
     code = (
-        f"import sys; from flows.cli import main; main({arguments!r})\n"
+        f"import sys; from tokenmill.flows.cli import main; main({arguments!r})\n"
         f"print({HEAVY} & set(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

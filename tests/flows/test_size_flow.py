@@ -5,18 +5,18 @@ import urllib.request
 
 import pytest
 
-from pipelines.errors import ConfigError
-from sizing.errors import PlanError
-from sizing.inputs import size
-from sizing.report_markdown import sheet_markdown
 from tests.sizing.corpora import report
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.report_markdown import sheet_markdown
 
 EXAMPLE = "image-text-8b-1024-h100"
 
 
 @pytest.fixture
 def size_cluster(server):
-    from flows.size import size_cluster  # once the server's address is set
+    from tokenmill.flows.size import size_cluster  # once the server's address is set
 
     return size_cluster
 

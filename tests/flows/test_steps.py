@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from flows.cli import main
-from pipelines.steps import STEPS
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.steps import STEPS
 
 
 def test_all_steps_are_listed(capsys):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import ConfigError, ShardError
-from pipelines.job import Done, Job, Phase, Work
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.job import Done, Job, Phase, Work
 
 MANY = 40
 
@@ -45,8 +45,8 @@ def run(server, job, call, n):
     """The works as tasks of a flow, two at a time."""
     from prefect import flow  # once the server's address is set
 
-    from flows.pools.threads import ThreadPool
-    from flows.tasks import as_tasks
+    from tokenmill.flows.pools.threads import ThreadPool
+    from tokenmill.flows.tasks import as_tasks
 
     keys = [f"{i:02d}" for i in range(n)]
     works = tuple(Work(step="s", key=k, inputs="i", call=call, args=(k,)) for k in keys)

@@ -5,14 +5,14 @@ import json
 import pytest
 import yaml
 
-from flows.cli import main
-from pipelines.drive import one_by_one
-from pipelines.inspect import removals
-from pipelines.perplexity.model_file import load_model
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.perplexity.test_train import documents, jsonl
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.perplexity.model_file import load_model
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 JUNK = ["buy cheap watches now", "zx81 qwerty asdf jkl", "東京 大阪 京都", "click click click"]
 

@@ -5,14 +5,14 @@ import json
 import pytest
 import yaml
 
-from flows.cli import main
-from pipelines.drive import one_by_one
-from pipelines.inspect import removals
-from pipelines.prepare import prepare
-from pipelines.quality.model import load_model
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.quality.test_train import BAD, GOOD, documents, jsonl
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.quality.model import load_model
+from tokenmill.pipelines.recipe import load_recipe
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.stages import STAGES
 from tests.strategies import document_batch
+from tokenmill.pipelines.stages import STAGES
 
 # those for images, and by scores of images and documents, are in test_images.py; quality and
 # perplexity, which need models, are in test_quality.py and test_perplexity.py

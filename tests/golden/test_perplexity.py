@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.filters.perplexity import Perplexity
 from tests.golden.test_filters import cases
 from tests.pipelines.perplexity.models import saved
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.perplexity import Perplexity
 
 
 @pytest.mark.parametrize("case", cases("perplexity"), ids=lambda case: case["why"])

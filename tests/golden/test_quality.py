@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.filters.quality import Quality
 from tests.golden.test_filters import cases
 from tests.pipelines.quality.models import saved
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.quality import Quality
 
 
 @pytest.mark.parametrize("case", cases("quality"), ids=lambda case: case["why"])

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-FORMULAS = "sizing/formulas"
-COPIED = ("sizing", "pipelines", "dedup", "flows", "tests")
+FORMULAS = "tokenmill/sizing/formulas"
+PACKAGES = ("sizing", "pipelines", "dedup", "flows")
 TESTS = ("tests/sizing/formulas", "tests/sizing/test_house.py")
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider")
 CONFIG = f"""
@@ -32,7 +32,7 @@ pythonpath = ["."]
 [tool.mutmut]
 paths_to_mutate = ["{FORMULAS}/"]
 tests_dir = {list(TESTS)}
-also_copy = {list(COPIED)}
+also_copy = ["tokenmill", "tests"]
 """
 
 
@@ -40,9 +40,10 @@ def main() -> int:
     args = _arguments()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for name in COPIED:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(PROJECT / name, copy / name, ignore=ignored)
+        ignored = shutil.ignore_patterns("__pycache__")
+        for name in PACKAGES:
+            shutil.copytree(PROJECT / name, copy / "tokenmill" / name, ignore=ignored)
+        shutil.copytree(PROJECT / "tests", copy / "tests", ignore=ignored)
         # the tests of formulas use none of its fixtures, and it starts a server
         (copy / "tests" / "conftest.py").unlink()
         (copy / "pyproject.toml").write_text(CONFIG, encoding="utf-8")

@@ -6,12 +6,12 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.export.exported import asked
-from pipelines.export.run import export
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.export.exported import asked
+from tokenmill.pipelines.export.run import export
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 
 def made(folder, *, eos=True, **output):

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from pipelines.perplexity.ccnet import normalize
-from pipelines.perplexity.kenlm_model import KenlmModel
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.perplexity.models import saved_arpa
+from tokenmill.pipelines.perplexity.ccnet import normalize
+from tokenmill.pipelines.perplexity.kenlm_model import KenlmModel
 
 cc_net = pytest.importorskip("cc_net.perplexity")
 pytestmark = pytest.mark.peers

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.cluster import merge_edges
-from dedup.lsh import Bands, band_keys, candidate_pairs
-from dedup.minhash import MinHash, signatures, similarity, to_datasketch
-from dedup.shingle import shingle_hash
 from tests.dedup.strategies import hard_documents
 from tests.reference.shingle import shingles
 from tests.strategies import text_columns
+from tokenmill.dedup.cluster import merge_edges
+from tokenmill.dedup.lsh import Bands, band_keys, candidate_pairs
+from tokenmill.dedup.minhash import MinHash, signatures, similarity, to_datasketch
+from tokenmill.dedup.shingle import shingle_hash
 
 configs = st.builds(
     MinHash,

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.filters.c4 import C4
-from pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
-from pipelines.filters.fineweb import FineWeb
-from pipelines.filters.gopher_quality import GopherQuality
-from pipelines.filters.gopher_repetition import GopherRepetition
-from pipelines.filters.words import split
 from tests.pipelines.filters.test_differential import dense_documents
 from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import odd_texts, random_text
 from tests.reference.filters import SENTENCE_END
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
+from tokenmill.pipelines.filters.words import split
 
 datatrove = pytest.importorskip("datatrove")
 pytestmark = pytest.mark.peers

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from pipelines.filters.pii import Pii
-from pipelines.filters.url_filter import UrlFilter
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.pii import Pii
+from tokenmill.pipelines.filters.url_filter import UrlFilter
 
 datatrove = pytest.importorskip("datatrove")
 tldextract = pytest.importorskip("tldextract")

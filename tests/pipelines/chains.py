@@ -5,11 +5,11 @@ import json
 import pyarrow as pa
 from datasets import DatasetDict, load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from pipelines.sidecar import open_arrow
 from tests.pipelines.conftest import train
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.sidecar import open_arrow
 
 STEPS = ["normalize", "exact", "near"]
 

@@ -6,21 +6,21 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from dedup.lsh import band_keys
-from pipelines.arrow_files import arrow_file
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.drive import Finished, drive, one_by_one
-from pipelines.duplicates import read_duplicates
-from pipelines.keys import DATE, band_column, key_schema
-from pipelines.ledger import StageStats
-from pipelines.passes import Pass
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.recipe import make_recipe
-from pipelines.schema import doc_ids
-from pipelines.sidecar import Opened, Rows
-from pipelines.spill_phases import corpus_wide
-from pipelines.steps import step_name
+from tokenmill.dedup.lsh import band_keys
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.drive import Finished, drive, one_by_one
+from tokenmill.pipelines.duplicates import read_duplicates
+from tokenmill.pipelines.keys import DATE, band_column, key_schema
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.passes import Pass
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.schema import doc_ids
+from tokenmill.pipelines.sidecar import Opened, Rows
+from tokenmill.pipelines.spill_phases import corpus_wide
+from tokenmill.pipelines.steps import step_name
 
 
 class Job(PrepareJob):

@@ -3,9 +3,9 @@ import os
 
 import pytest
 
-from pipelines.apart import check_apart, refuse_runs
-from pipelines.errors import ConfigError
-from pipelines.shard import Input
+from tokenmill.pipelines.apart import check_apart, refuse_runs
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.shard import Input
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import uuid
 import pyarrow as pa
 import pytest
 
-from pipelines.arrow_files import arrow_file, parquet_file
-from pipelines.atomic import atomic_path, sweep_partials, write_json, write_text
+from tokenmill.pipelines.arrow_files import arrow_file, parquet_file
+from tokenmill.pipelines.atomic import atomic_path, sweep_partials, write_json, write_text
 
 SCHEMA = pa.schema({"n": pa.int64()})
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.benchmark.spec import Benchmark
-from pipelines.cleaner import Cleaner
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.overlap_rows import OVERLAP
-from pipelines.contamination.search import search
-from pipelines.decontaminate import Decontaminate
-from pipelines.pieces import PIECE
-from pipelines.schema import DOCUMENT, REMOVED
 from tests.reference import cut as reference
 from tests.strategies import document_batch
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.cleaner import Cleaner
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.overlap_rows import OVERLAP
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.pieces import PIECE
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
 
 LEAK = "Natalia sold clips to 48 of her friends in April, then she sold"  # 13 words
 OTHER = "half as many clips in May; how many did she sell altogether in those two months?"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.recipe import make_recipe
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.recipe import make_recipe
 
 
 @pytest.mark.parametrize(

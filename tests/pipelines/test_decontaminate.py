@@ -1,9 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
-from pipelines.decontaminate import Decontaminate
-from pipelines.errors import ConfigError
-from pipelines.recipe import make_recipe
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.recipe import make_recipe
 
 BENCHMARK = {"name": "sums", "path": "sums.jsonl"}
 

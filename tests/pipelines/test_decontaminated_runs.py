@@ -8,14 +8,14 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines.drive import attempt, one_by_one
-from pipelines.dry_run import dry_run
-from pipelines.errors import ConfigError
-from pipelines.inspect import documents, pieces, removals
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.e2e.corpus import corpus, prose, write_corpus
 from tests.pipelines.test_run import every_id
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import documents, pieces, removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.contamination.job import WORDS
-from pipelines.differences import differences
+from tokenmill.pipelines.contamination.job import WORDS
+from tokenmill.pipelines.differences import differences
 
 CHECK = {
     "inputs": [{"path": "/a.jsonl", "source": "a", "text": None}],

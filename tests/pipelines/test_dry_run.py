@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.dry_run import dry_run
-from pipelines.recipe import make_recipe
 from tests.pipelines.images.shards import sample_tar
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.recipe import make_recipe
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.cluster import clusters
-from dedup.lsh import NO_KEY, band_keys, candidate_pairs
-from dedup.minhash import EMPTY, pair_similarity
-from pipelines import duplicates, edges, forest, spill_rows
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.errors import ConfigError
-from pipelines.repeats.steps import SameUrl
 from tests.pipelines.keyed import find, found, job_of, write_shards
+from tokenmill.dedup.cluster import clusters
+from tokenmill.dedup.lsh import NO_KEY, band_keys, candidate_pairs
+from tokenmill.dedup.minhash import EMPTY, pair_similarity
+from tokenmill.pipelines import duplicates, edges, forest, spill_rows
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.repeats.steps import SameUrl
 
 MIB = 1 << 20
 EXACT = ExactDedup()

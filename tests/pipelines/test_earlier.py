@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.dry_run import dry_run
-from pipelines.earlier import earlier_runs, first_ordinal, holder, remarks
-from pipelines.errors import ConfigError
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus, recipe_digest
-from pipelines.prepare import plan_run, prepare
-from pipelines.recipe import Recipe
 from tests.pipelines.chains import Runs, index, words
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.earlier import earlier_runs, first_ordinal, holder, remarks
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus, recipe_digest
+from tokenmill.pipelines.prepare import plan_run, prepare
+from tokenmill.pipelines.recipe import Recipe
 
 DOCS = {name: [words(f"{name}{i}") for i in range(5)] for name in "abc"}
 PARAGRAPHS = {"repeated_paragraphs": {"within": "corpus"}}

@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines import cluster_facts, forest
-from pipelines.corpus import Corpus
-from pipelines.dedup_steps import NearDedup
-from pipelines.edges import EDGES
-from pipelines.errors import ConfigError
-from pipelines.forest import FOREST, join_forests, levels, read_pairs, trees_between, write_pairs
-from pipelines.spill_rows import write_rows
 from tests.pipelines.keyed import job_of, write_shards
 from tests.reference import cluster as reference
+from tokenmill.pipelines import cluster_facts, forest
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.edges import EDGES
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.forest import (
+    FOREST,
+    join_forests,
+    levels,
+    read_pairs,
+    trees_between,
+    write_pairs,
+)
+from tokenmill.pipelines.spill_rows import write_rows
 
 N = 40
 row = st.integers(0, N - 1)

@@ -3,11 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.matching import Matching
-from pipelines.errors import ShardError
-from pipelines.ignored import of_short_items, read_ignored, write_ignored
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.ignored import of_short_items, read_ignored, write_ignored
 
 LONG = "Natalia sold clips to 48 of her friends in April and then sold half as many"
 

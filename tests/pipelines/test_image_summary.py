@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.image_summary import image_facts, image_summary, percentile
-from pipelines.images.image_measure import ImageMeasure, bins_of
-from pipelines.ledger import ImageStats, StageStats
-from pipelines.receipt import Receipt
-from sizing.spread import Z_95
 from tests.pipelines.images.batches import illustrated, image
+from tokenmill.pipelines.image_summary import image_facts, image_summary, percentile
+from tokenmill.pipelines.images.image_measure import ImageMeasure, bins_of
+from tokenmill.pipelines.ledger import ImageStats, StageStats
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.sizing.spread import Z_95
 
 
 def receipt(documents, *, tokens, text_bytes):

@@ -6,13 +6,13 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from flows.cli import main
-from pipelines.cut_out import cut_out
-from pipelines.drive import one_by_one
-from pipelines.inspect import documents, pieces, removals
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.cut_out import cut_out
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.inspect import documents, pieces, removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 

@@ -1,4 +1,4 @@
-from pipelines.job import Work, chained
+from tokenmill.pipelines.job import Work, chained
 
 
 def works(chains):

@@ -6,11 +6,11 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.prepare import prepare
-from pipelines.sidecar import PARAMETERS, open_arrow
 from tests.pipelines.chains import Runs, doc_ids, index, words
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.sidecar import PARAMETERS, open_arrow
 
 TEXTS = [words(of) for of in "abcdef"]
 NEARLY = words("a").replace("a60 ", "other ")

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import LedgerError
-from pipelines.ledger import StageStats, check_chain
+from tokenmill.pipelines.errors import LedgerError
+from tokenmill.pipelines.ledger import StageStats, check_chain
 
 counts = st.integers(0, 10**6)
 reasons = st.dictionaries(st.sampled_from(["short", "long", "dup"]), counts)

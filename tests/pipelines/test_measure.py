@@ -5,7 +5,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.measure import measure, ratio_and_error
+from tokenmill.pipelines.measure import measure, ratio_and_error
 
 
 def shard(source="web", docs=1, tokens=10, text_bytes=40, token_file_bytes=24, **further):

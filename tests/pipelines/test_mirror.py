@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import mirror, outages
-from pipelines.apart import check_apart
-from pipelines.bundle import check_process, do_bundle, versions
-from pipelines.dataset_rows import first_rows
-from pipelines.drive import attempt, one_by_one
-from pipelines.errors import ConfigError
-from pipelines.inspect import open_run, removals
-from pipelines.job import Done, Job, Work
-from pipelines.ledger import StageStats
-from pipelines.manifest import held, read_manifest
-from pipelines.mirrored import fetched, viewed
-from pipelines.place import place
-from pipelines.prepare import prepare
-from pipelines.receipt import valid_receipt
-from pipelines.recipe import load_recipe, make_recipe
-from pipelines.shard import Input
 from tests.cluster.s3 import SECRET
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.images.shards import sample_tar
+from tokenmill.pipelines import mirror, outages
+from tokenmill.pipelines.apart import check_apart
+from tokenmill.pipelines.bundle import check_process, do_bundle, versions
+from tokenmill.pipelines.dataset_rows import first_rows
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import open_run, removals
+from tokenmill.pipelines.job import Done, Job, Work
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.manifest import held, read_manifest
+from tokenmill.pipelines.mirrored import fetched, viewed
+from tokenmill.pipelines.place import place
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.receipt import valid_receipt
+from tokenmill.pipelines.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.shard import Input
 
 BUCKET = "runs"
 TIMES = {"report.json", "report.md", "report.html", "manifest.json"}  # hold seconds and places
@@ -333,7 +333,7 @@ def test_credentials_stand_in_nothing_that_is_written(s3, corpus, out, tmp_path)
 
 def test_without_boto3_the_way_to_it_is_told(out, monkeypatch):
     monkeypatch.setitem(sys.modules, "boto3", None)
-    for name in ("pipelines.object_store", "pipelines.object_store_errors"):
+    for name in ("tokenmill.pipelines.object_store", "tokenmill.pipelines.object_store_errors"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ConfigError) as e, held(out):
         pass

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from pipelines import mirror_cache
-from pipelines.mirror_cache import Cache
+from tokenmill.pipelines import mirror_cache
+from tokenmill.pipelines.mirror_cache import Cache
 
 
 def test_the_cache_is_bounded_and_keeps_what_is_a_work_own(tmp_path, monkeypatch):

@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.normalize import MAY_COMPOSE, NORMALIZE_VERSION, Normalize, composing, work_needed
 from tests.reference import normalize as twin
 from tests.strategies import document_batch
+from tokenmill.pipelines.normalize import (
+    MAY_COMPOSE,
+    NORMALIZE_VERSION,
+    Normalize,
+    composing,
+    work_needed,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "normalize.jsonl"
 

@@ -9,17 +9,17 @@ import pytest
 import xxhash
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from pipelines import object_store, outages
-from pipelines import store as store_of_inputs
-from pipelines.errors import ConfigError, ShardError
-from pipelines.object_store import PART_BYTES, ObjectStore
-from pipelines.object_store_errors import translated
-from pipelines.outages import stop_if_gone
-from pipelines.place import place
-from pipelines.plan import plan_inputs
-from pipelines.shard import Input
-from pipelines.store import OutageError, arrow_s3, is_outage, outage, resolve
 from tests.cluster.s3 import SECRET
+from tokenmill.pipelines import object_store, outages
+from tokenmill.pipelines import store as store_of_inputs
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.object_store import PART_BYTES, ObjectStore
+from tokenmill.pipelines.object_store_errors import translated
+from tokenmill.pipelines.outages import stop_if_gone
+from tokenmill.pipelines.place import place
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.store import OutageError, arrow_s3, is_outage, outage, resolve
 
 BUCKET = "objects"
 SOME = {"slow_down": 0.1, "truncate": 0.15, "reset": 0.15}

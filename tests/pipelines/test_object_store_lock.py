@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from pipelines import object_store_lock
-from pipelines.errors import ConfigError
-from pipelines.object_store import ObjectStore
-from pipelines.object_store_lock import Lock, held_lock
+from tokenmill.pipelines import object_store_lock
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.object_store import ObjectStore
+from tokenmill.pipelines.object_store_lock import Lock, held_lock
 
 BUCKET = "locks"
 
@@ -70,7 +70,8 @@ def test_a_lock_that_says_nothing_holds_too(store, data):
 
 
 def test_a_lock_of_a_process_here_that_is_dead_is_taken_at_once(store):
-    code = "from pipelines.object_store_lock import Lock; from pipelines.object_store import *;"
+    code = "from tokenmill.pipelines.object_store_lock import Lock;"
+    code += "from tokenmill.pipelines.object_store import *;"
     subprocess.run(
         [sys.executable, "-c", f"{code} Lock(ObjectStore({store.address!r})).take(); os._exit(9)"],
         check=False,

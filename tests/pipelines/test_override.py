@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.override import overridden
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.override import overridden
 
 RECIPE = {"name": "a", "output": {"seq_len": 8}, "steps": ["exact", {"near": {"rows": 8}}, "c4"]}
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.parts import KeyColumn, Room, parts
 from tests.pipelines.keyed import rows_of
+from tokenmill.pipelines.parts import KeyColumn, Room, parts
 
 BATCH = 7
 

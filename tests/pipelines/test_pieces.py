@@ -2,10 +2,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ShardError
-from pipelines.pieces import MOST_PIECES, SHIFT, number_pieces, parent_ids
-from pipelines.schema import doc_ids
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.pieces import MOST_PIECES, SHIFT, number_pieces, parent_ids
+from tokenmill.pipelines.schema import doc_ids
 
 
 def numbered(batch, numbers):

@@ -11,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.errors import ConfigError
-from pipelines.plan import plan_inputs
-from pipelines.shard import Input, SourceShard
 from tests.pipelines.read.corpus import (
     as_jsonl,
     read_all,
@@ -21,6 +18,9 @@ from tests.pipelines.read.corpus import (
     write_arrow_stream,
     write_parquet,
 )
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.shard import Input, SourceShard
 
 LINE = b'{"text": "some text"}\n'
 

@@ -2,8 +2,8 @@
 
 import doctest
 
-from pipelines import ratios
-from pipelines.ratios import fixed, with_error
+from tokenmill.pipelines import ratios
+from tokenmill.pipelines.ratios import fixed, with_error
 
 
 def test_the_examples_hold():

@@ -1,7 +1,13 @@
 import pytest
 
-from pipelines.ledger import StageStats
-from pipelines.receipt import Receipt, file_entry, receipt_path, save_receipt, valid_receipt
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.receipt import (
+    Receipt,
+    file_entry,
+    receipt_path,
+    save_receipt,
+    valid_receipt,
+)
 
 
 @pytest.fixture

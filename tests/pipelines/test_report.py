@@ -6,22 +6,22 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from dedup.gram_counts import document_counts, frequent
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of
-from pipelines.contamination.search import search
-from pipelines.contamination.summary import summarize
-from pipelines.decontaminate import Decontaminate
-from pipelines.ledger import StageStats, check_chain
-from pipelines.measure import measure
-from pipelines.report import headline, sections, write_report
-from sizing.corpus import read_corpus
-from sizing.plan.plan import Plan
-from sizing.report import summary_json
-from sizing.requirements import requirement_sheet
 from tests.strategies import document_batch
+from tokenmill.dedup.gram_counts import document_counts, frequent
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import hits_of
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.contamination.summary import summarize
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.ledger import StageStats, check_chain
+from tokenmill.pipelines.measure import measure
+from tokenmill.pipelines.report import headline, sections, write_report
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.requirements import requirement_sheet
 
 HOSTILE = '</title><script>alert("1")</script>'
 

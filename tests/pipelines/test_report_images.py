@@ -1,11 +1,11 @@
 """What a report says of images."""
 
-from pipelines.image_summary import image_facts, image_summary
-from pipelines.measure import measure
-from pipelines.report_images import image_blocks, image_plots
-from sizing.document.section import Table
 from tests.pipelines.test_image_summary import SHARDS
 from tests.pipelines.test_measure import shard
+from tokenmill.pipelines.image_summary import image_facts, image_summary
+from tokenmill.pipelines.measure import measure
+from tokenmill.pipelines.report_images import image_blocks, image_plots
+from tokenmill.sizing.document.section import Table
 
 
 def row(stage, *, came, out, removed=None, failed=None, gone=0):

@@ -8,15 +8,15 @@ from typing import Any, get_args
 import pyarrow as pa
 import pytest
 
-from pipelines.config import Config, FilePath
-from pipelines.contamination.job import Check
-from pipelines.errors import ConfigError
-from pipelines.estimating.job import Measuring
-from pipelines.recipe import Recipe, load_recipe, make_recipe
-from pipelines.roots import ADDRESSES, VARIABLE, roots_of, within_roots
-from pipelines.run_options import RunOptions, Slurm
-from pipelines.steps import STEPS
-from pipelines.store import expand
+from tokenmill.pipelines.config import Config, FilePath
+from tokenmill.pipelines.contamination.job import Check
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.recipe import Recipe, load_recipe, make_recipe
+from tokenmill.pipelines.roots import ADDRESSES, VARIABLE, roots_of, within_roots
+from tokenmill.pipelines.run_options import RunOptions, Slurm
+from tokenmill.pipelines.steps import STEPS
+from tokenmill.pipelines.store import expand
 
 # fields of text that name no file: columns, words, tokens, names, addresses
 NO_PATHS = {
@@ -108,7 +108,7 @@ def test_what_does_not_is_refused_with_its_name_and_the_roots(data, tmp_path, pa
 
 
 def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
-    from pipelines.store import open_input
+    from tokenmill.pipelines.store import open_input
 
     (data / "b.jsonl").symlink_to(tmp_path / "secret.jsonl")
     names = [f.path for f in expand(str(data / "*.jsonl"))]

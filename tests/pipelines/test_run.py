@@ -6,14 +6,14 @@ import pytest
 import yaml
 from datasets import DatasetDict, load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.inspect import removals
-from pipelines.passes import passes
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
-from pipelines.schema import doc_ids
-from pipelines.steps import step_name
 from tests.e2e.corpus import corpus, write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.passes import passes
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.schema import doc_ids
+from tokenmill.pipelines.steps import step_name
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
 STEPS = {

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from pipelines.errors import ConfigError
-from pipelines.recipe import make_recipe
-from pipelines.run_options import RunOptions, Slurm
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.run_options import RunOptions, Slurm
 
 
 def options(text):

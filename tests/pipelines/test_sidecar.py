@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.arrow_files import arrow_file
-from pipelines.errors import ShardError
-from pipelines.sidecar import (
+from tests.pipelines.keyed import listed
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.sidecar import (
     MOST_OPEN,
     Opened,
     Rows,
@@ -19,7 +20,6 @@ from pipelines.sidecar import (
     open_batch,
     with_parameters,
 )
-from tests.pipelines.keyed import listed
 
 SCHEMA = with_parameters(
     pa.schema([("id", pa.int64()), ("pair", pa.list_(pa.int64(), 2))]), {"a": 1}

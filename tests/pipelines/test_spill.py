@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines import spill_rows
-from pipelines.corpus import Corpus
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.errors import ConfigError
-from pipelines.repeats.steps import SameUrl
-from pipelines.spill import Spilled, key_columns, spill_keys
-from pipelines.spill_rows import groups_of, range_bits, read_shards, write_rows
 from tests.pipelines.keyed import job_of, write_shards
+from tokenmill.pipelines import spill_rows
+from tokenmill.pipelines.corpus import Corpus
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.repeats.steps import SameUrl
+from tokenmill.pipelines.spill import Spilled, key_columns, spill_keys
+from tokenmill.pipelines.spill_rows import groups_of, range_bits, read_shards, write_rows
 
 NEAR = NearDedup(num_perm=6, bands=3, rows=2)
 words = st.one_of(st.sampled_from([0, 1, 1 << 63, 2**64 - 1]), st.integers(0, 2**64 - 1))

@@ -4,13 +4,13 @@ import pickle
 
 import numpy as np
 
-from pipelines import spill_rows
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.drive import Finished, one_by_one
-from pipelines.passes import Pass
-from pipelines.receipt import Receipt
-from pipelines.spill_phases import corpus_wide
 from tests.pipelines.keyed import find, job_of, stats_of, write_shards
+from tokenmill.pipelines import spill_rows
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.drive import Finished, one_by_one
+from tokenmill.pipelines.passes import Pass
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.spill_phases import corpus_wide
 
 EXACT, NEAR = ExactDedup(), NearDedup(num_perm=8, bands=4, rows=2)
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dedup.arrow_text import text_buffers
-from pipelines.ledger import StageStats
-from pipelines.schema import DOCUMENT, REMOVED
-from pipelines.stages import STAGES
 from tests.pipelines.filters.texts import texts
 from tests.strategies import document_batch, text_columns
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.stages import STAGES
 
 # those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores; that
 # by models in filters/test_quality.py and filters/test_perplexity.py

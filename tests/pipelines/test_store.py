@@ -10,13 +10,13 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
-from pipelines.errors import ConfigError, InputError
-from pipelines.plan import plan_inputs
-from pipelines.shard import Input
-from pipelines.store import expand, open_input, resolve
 from tests.pipelines.images.shards import sample_tar
 from tests.pipelines.read.corpus import read_all
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.errors import ConfigError, InputError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.store import expand, open_input, resolve
 
 FILES = {
     "a.jsonl": b'{"text": "a"}\n',

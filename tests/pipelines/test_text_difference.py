@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines import text_difference
-from pipelines.text_difference import difference
+from tokenmill.pipelines import text_difference
+from tokenmill.pipelines.text_difference import difference
 
 WORDS = st.lists(
     st.sampled_from(["a", "b", "cat", ",", "日", "本語", "é", "\n", "  "]), max_size=60

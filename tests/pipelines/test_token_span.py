@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pipelines.token_span as token_span_module
-from pipelines.arrow_files import arrow_file
-from pipelines.images.options import Images
-from pipelines.token_shards import token_schema
-from pipelines.token_span import TokenFile, TokenShard, token_span
+import tokenmill.pipelines.token_span as token_span_module
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.token_shards import token_schema
+from tokenmill.pipelines.token_span import TokenFile, TokenShard, token_span
 
 documents = st.lists(st.lists(st.integers(0, 65535), max_size=7), max_size=6)
 corpora = st.lists(st.lists(documents, max_size=3), min_size=1, max_size=4)  # shards of batches

@@ -8,11 +8,11 @@ import tokenizers
 from huggingface_hub import constants
 from hypothesis import given
 
-from pipelines import tokenize
-from pipelines.errors import ConfigError
-from pipelines.tokenize import Tokenizer, load_engine
 from tests.pipelines.conftest import END
 from tests.strategies import text_columns
+from tokenmill.pipelines import tokenize
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 
 def per_document(tokens):

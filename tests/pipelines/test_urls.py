@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.urls import TRACKING, normalized
+from tokenmill.pipelines.urls import TRACKING, normalized
 
 FORMS = {
     "http://example.org/": [

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from dedup.unicode import ALPHA, flags_of
 from tests.reference.overlap import gram_words
+from tokenmill.dedup.unicode import ALPHA, flags_of
 
 
 def contained(

@@ -6,9 +6,9 @@ value is None where no quantity decides. A rule whose limit is None is off.
 import re
 from collections import Counter
 
-from pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
 from tests.reference.words import n_sentences
 from tests.reference.words import words as words_of
+from tokenmill.pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
 
 SYMBOL_SET = {chr(c) for c in code_points(SYMBOLS)}
 TERMINAL_SET = {chr(c) for c in code_points(TERMINAL_MARKS)}

@@ -3,10 +3,10 @@ r"""OBELICS' rules for text the slow, obvious way: strings, lists and counters."
 import re
 from collections import Counter
 
-from pipelines.filters.characters import code_points
-from pipelines.filters.function_words import ENGLISH
-from pipelines.filters.marks import EMOJI, MARKS
 from tests.reference.filters import above, below, first_broken
+from tokenmill.pipelines.filters.characters import code_points
+from tokenmill.pipelines.filters.function_words import ENGLISH
+from tokenmill.pipelines.filters.marks import EMOJI, MARKS
 
 SPECIAL = {chr(c) for c in code_points(MARKS + " " + EMOJI)}
 PLACE = "\ufffc"

@@ -1,7 +1,7 @@
 """Corpora that the tests of sizing share."""
 
-from sizing.corpus import CorpusMeasurement
-from sizing.corpus_images import CorpusImages
+from tokenmill.sizing.corpus import CorpusMeasurement
+from tokenmill.sizing.corpus_images import CorpusImages
 
 
 def measured(**changes):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sizing.compared_tiers import MOST_TIERS, tier_figures, tiers_json
-from sizing.inputs import size
-from sizing.sections.verdicts import judge
-from sizing.verdict import to_buy
+from tokenmill.sizing.compared_tiers import MOST_TIERS, tier_figures, tiers_json
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.verdict import to_buy
 
 CHECKPOINTS = "checkpoint write bandwidth, whole job"
 OURS = [{"name": "ours", "total_write_bytes_per_s": "100 GB/s"}]

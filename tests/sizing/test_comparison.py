@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sizing.comparison import (
+from tests.sizing.document.pages import tables_of
+from tokenmill.sizing.comparison import (
     MOST_CASES,
     Variation,
     compare,
@@ -14,10 +15,9 @@ from sizing.comparison import (
     parse_variation,
     warned,
 )
-from sizing.errors import PlanError
-from sizing.inputs import size
-from sizing.requirements import headline
-from tests.sizing.document.pages import tables_of
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.requirements import headline
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from sizing.corpus import CorpusMeasurement, load_corpus, read_corpus
-from sizing.errors import PlanError
 from tests.sizing.corpora import estimate, illustrated, illustrated_report, measured, report
+from tokenmill.sizing.corpus import CorpusMeasurement, load_corpus, read_corpus
+from tokenmill.sizing.errors import PlanError
 
 
 def test_a_measurement_survives_json():

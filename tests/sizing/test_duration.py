@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.duration import SECONDS, parse_seconds
-from sizing.units import UnitError
+from tokenmill.sizing.duration import SECONDS, parse_seconds
+from tokenmill.sizing.units import UnitError
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from sizing.inputs import EXAMPLES, example_names, size
-from sizing.units import format_quantity
+from tokenmill.sizing.inputs import EXAMPLES, example_names, size
+from tokenmill.sizing.units import format_quantity
 
 TEXT, LARGE, IMAGES = "llama-8b-1024-h100", "llama-405b-16384-h100", "image-text-8b-1024-h100"
 PUBLISHED = 0.01  # published figures are rounded to two or three digits

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sizing.figure import AnyFigure, Figure
+from tokenmill.sizing.figure import AnyFigure, Figure
 
 READ = TypeAdapter(AnyFigure).validate_python
 DRAWS = [float(i) for i in range(1, 101)]

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import sizing
-import sizing.formulas
-from sizing.claims.claim import FOLDER
-from sizing.formula import Formula
-from sizing.requirement import Input
-from sizing.spread import ends
+from tokenmill import sizing
+from tokenmill.sizing import formulas
+from tokenmill.sizing.claims.claim import FOLDER
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.spread import ends
 
-MODULES = sorted(m.name for m in pkgutil.iter_modules(sizing.formulas.__path__, "sizing.formulas."))
+MODULES = sorted(
+    m.name for m in pkgutil.iter_modules(formulas.__path__, "tokenmill.sizing.formulas.")
+)
 
 
 def volume(*, width, height, depth):

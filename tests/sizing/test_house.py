@@ -8,11 +8,10 @@ import sys
 
 import pytest
 
-import sizing
-import sizing.formulas
+from tokenmill import sizing
 
-MODULES = sorted(m.name for m in pkgutil.walk_packages(sizing.__path__, "sizing."))
-FORMULAS = [m for m in MODULES if m.startswith("sizing.formulas.")]
+MODULES = sorted(m.name for m in pkgutil.walk_packages(sizing.__path__, "tokenmill.sizing."))
+FORMULAS = [m for m in MODULES if m.startswith("tokenmill.sizing.formulas.")]
 HEAVY = {"numpy", "pyarrow", "prefect", "datasets", "numba", "pandas"}
 LOAD_ALL = "import sys, {}; print('\\n'.join(sys.modules))".format(", ".join(MODULES))
 
@@ -22,7 +21,7 @@ def test_no_module_of_sizing_imports_what_is_slow_to_import():
         [sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=True
     )
     loaded = set(run.stdout.split())
-    assert {"sizing.sheet", "sizing.report", "pydantic"} <= loaded
+    assert {"tokenmill.sizing.sheet", "tokenmill.sizing.report", "pydantic"} <= loaded
     assert not HEAVY & loaded
 
 

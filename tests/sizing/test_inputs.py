@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.inputs import find_plan, size
 from tests.sizing.corpora import estimate, report
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.inputs import find_plan, size
 
 
 @pytest.fixture

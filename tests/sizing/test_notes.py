@@ -1,10 +1,10 @@
 """What stands beside the headline: of what the capacity consists, on what the rates hang."""
 
-from sizing.corpus import read_corpus
-from sizing.notes import notes
-from sizing.plan.load import parse_plan
-from sizing.requirements import requirement_sheet
 from tests.sizing.corpora import estimate, measured
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.notes import notes
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirements import requirement_sheet
 
 
 def told(text, **measurements):

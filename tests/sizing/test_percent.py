@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.percent import parse_fraction
-from sizing.units import UnitError
+from tokenmill.sizing.percent import parse_fraction
+from tokenmill.sizing.units import UnitError
 
 
 @given(st.decimals(0, 1000, places=3), st.sampled_from(["%", " %"]))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.errors import PlanError
-from sizing.redundancy import redundancy_factor
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.redundancy import redundancy_factor
 
 
 @pytest.mark.parametrize(

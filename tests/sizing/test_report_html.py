@@ -2,13 +2,13 @@
 
 import pytest
 
-from sizing.inputs import example_names, size
-from sizing.plan.load import parse_plan
-from sizing.report_html import sheet_html
-from sizing.requirements import requirement_sheet
-from sizing.units import format_quantity
 from tests.sizing.corpora import measured
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
+from tokenmill.sizing.inputs import example_names, size
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report_html import sheet_html
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.units import format_quantity
 
 HOSTILE = '</title><script>alert("1")</script>'
 ALL_PLOTS = ["tiers-bandwidth-title", "interval-waste-title", "capacity-parts-title"]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from sizing.inputs import example_names, size
-from sizing.plan.load import parse_plan
-from sizing.report_markdown import sheet_markdown
-from sizing.requirements import requirement_sheet
 from tests.sizing.corpora import measured
 from tests.sizing.document.pages import tables_of
+from tokenmill.sizing.inputs import example_names, size
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.requirements import requirement_sheet
 
 PLAN = parse_plan("corpus: {tokens: 2T}\nmodel: {params: 70B}", where="plan")
 

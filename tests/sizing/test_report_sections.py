@@ -2,13 +2,13 @@
 
 import pytest
 
-from sizing.document.section import Derivations, Table
-from sizing.inputs import example_names, size
-from sizing.plan.load import parse_plan
-from sizing.report_sections import about, interval, sections, shown
-from sizing.requirement import Input
-from sizing.requirements import headline, requirement_sheet
 from tests.sizing.corpora import measured
+from tokenmill.sizing.document.section import Derivations, Table
+from tokenmill.sizing.inputs import example_names, size
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report_sections import about, interval, sections, shown
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.requirements import headline, requirement_sheet
 
 
 def row(unit, value, low=None, high=None):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sizing.inputs import size
-from sizing.plan.load import parse_plan
-from sizing.report_html import sheet_html
-from sizing.report_markdown import sheet_markdown
-from sizing.report_tiers import (
+from tokenmill.sizing.inputs import size
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report_html import sheet_html
+from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.report_tiers import (
     DELIVERS,
     TO_BUY,
     delivered,
@@ -16,9 +16,9 @@ from sizing.report_tiers import (
     tier_blocks,
     tier_table,
 )
-from sizing.requirements import requirement_sheet
-from sizing.sections.verdicts import judge
-from sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
 
 PLAN = """
 model: {params: 405B}

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from sizing.requirement import Input, Requirement, by_name, leaves
+from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
 
 
 def given(name, *, measured, computed_by=None, verified=True, **spread):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizing.corpus import read_corpus
-from sizing.errors import PlanError
-from sizing.plan.load import parse_plan
-from sizing.requirement import by_name, leaves
-from sizing.requirements import HEADLINE, headline, requirement_sheet
 from tests.sizing.corpora import estimate, measured
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirement import by_name, leaves
+from tokenmill.sizing.requirements import HEADLINE, headline, requirement_sheet
 
 LLAMA_405B = """
 corpus: {tokens: 15.6T}

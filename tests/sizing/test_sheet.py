@@ -2,11 +2,11 @@
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.formula import Formula
-from sizing.plan.load import parse_plan
-from sizing.requirement import Input
-from sizing.sheet import Sheet
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.sheet import Sheet
 
 
 def product(*, left: float, right: float) -> float:

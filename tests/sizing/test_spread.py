@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.spread import carried, ends, interval
+from tokenmill.sizing.spread import carried, ends, interval
 
 DRAWS = 20_000
 

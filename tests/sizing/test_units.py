@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sizing.units import (
+from tokenmill.sizing.units import (
     BINARY,
     SI,
     UnitError,

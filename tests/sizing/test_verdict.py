@@ -2,9 +2,9 @@
 
 import pytest
 
-from sizing.formulas.verdict import UNITS_NEEDED
-from sizing.requirement import Input
-from sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
+from tokenmill.sizing.formulas.verdict import UNITS_NEEDED
+from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
 
 
 def row(unit, value):

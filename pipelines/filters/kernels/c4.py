@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
-from pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
 
 START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.characters: a kernel's constants live
 DECIMAL = 64  # in its own file

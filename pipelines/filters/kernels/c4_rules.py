@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from dedup.kernels._jit import I64, U8
+from tokenmill.dedup.kernels._jit import I64, U8
 
 
 class LineRules(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import U8, kernel
+from tokenmill.dedup.kernels._jit import U8, kernel
 
 NOT_START = 0xFE  # all bits but START of pipelines.filters.characters
 LAST_CODE_POINT = 0x10FFFF

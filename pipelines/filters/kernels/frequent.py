@@ -7,7 +7,7 @@ only of rules it does not clear the exact answer: no n-gram is more frequent tha
 
 import numpy as np
 
-from dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
 
 KEEP = 0  # as in pipelines.stage
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import F32, F64, I32, I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels._jit import F32, F64, I32, I64, U8, U16, inlined, kernel
 
 BITS_OF_BYTE = np.uint64(8)
 

@@ -6,7 +6,7 @@ with odds of about m**2 / 2**64.
 
 import numpy as np
 
-from dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
 
 SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
 IN_TOKEN = 2

@@ -6,7 +6,7 @@ with odds of about n**2 / 2**65: for a million lines, 3 in 100 million.
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
 START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SPACE = 2

@@ -1,6 +1,6 @@
 """Phone numbers in text, found from one character of each; arguments as in `kernels.pii`."""
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
 DASH = 0x2D
 DOT = 0x2E

@@ -7,7 +7,7 @@ All finders: `data` (n_bytes,) is UTF-8 of all documents, document d at `offsets
 `anchors` (n,) ascend; `starts` and `ends` (n,) take what is found, which never overlaps.
 """
 
-from dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 
 AT = 0x40
 DASH = 0x2D

@@ -5,7 +5,7 @@ letters --murmur3--> feature of each word --weights--> their sum, a document at 
 
 import numpy as np
 
-from dedup.kernels._jit import F32, F64, I64, U8, U32, inlined, kernel
+from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, inlined, kernel
 
 # MurmurHash3_x86_32 (Austin Appleby, public domain) with the seed of Spark's HashingTF
 SEED = np.uint32(42)

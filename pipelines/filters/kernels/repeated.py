@@ -7,7 +7,7 @@ clear the exact answer: who repeats an n-gram repeats its first letters too.
 
 import numpy as np
 
-from dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
 
 KEEP = 0  # as in pipelines.stage
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
 START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.characters: a kernel's constants live
 TERMINAL, CLOSING = 32, 128  # in its own file

@@ -1,6 +1,6 @@
 """Pieces of text that spaCy may split otherwise together than each alone."""
 
-from dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
 SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
 BLANK = 0x20  # the one space that is no word to spaCy

@@ -7,7 +7,7 @@ are plain, their words known without it.
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 
 START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SPACE = 2

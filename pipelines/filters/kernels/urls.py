@@ -7,7 +7,7 @@ at most half full; 0 is an empty slot, and no hash.
 
 import numpy as np
 
-from dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
 
 BASIS = 0xCBF29CE484222325
 PRIME = 0x100000001B3

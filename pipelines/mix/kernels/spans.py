@@ -1,6 +1,6 @@
 """Copying spans of bytes to where they belong."""
 
-from dedup.kernels._jit import I64, U8, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, kernel
 
 
 @kernel

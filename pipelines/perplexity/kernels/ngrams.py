@@ -7,7 +7,7 @@ so is its suffix.
 
 import numpy as np
 
-from dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
 
 UNKNOWN = 0
 BOUNDARY = 1  # at the end of an n-gram the end of a line, before that the beginning of one

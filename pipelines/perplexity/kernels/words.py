@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 
 # What an action says of a character, above the 24 bits of a code point.
 SPACE = np.uint32(0)  # ends a word

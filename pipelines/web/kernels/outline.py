@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dedup.kernels._jit import I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
 # as in pipelines.web.outline: a kernel's constants live in its own file
 LOOSE, FORMATTING, SPECIAL, BARRIER, RAW, FOREIGN, OPTION, HEADING = 1, 2, 4, 8, 16, 32, 64, 128

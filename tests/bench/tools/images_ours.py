@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from pipelines.images.options import Images
-from pipelines.images.rules import ImageRules
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.rules import ImageRules
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
 
 RULES = ImageRules()
 

@@ -2,8 +2,8 @@
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from pipelines.filters.language import Language
 from tests.bench.tools.ours import batches_of, text_of
+from tokenmill.pipelines.filters.language import Language
 
 FIRST_CHARS = 10_000  # as the step looks at
 

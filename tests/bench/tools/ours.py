@@ -11,28 +11,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dedup.cluster import clusters
-from dedup.digest import digests, first_occurrence
-from dedup.fold import Folding, fold
-from dedup.lsh import Bands, band_keys, candidate_pairs
-from dedup.minhash import MinHash, signatures
-from dedup.ngram_index import NgramIndex
-from dedup.overlap import find
-from pipelines.benchmark.spec import Benchmark
-from pipelines.cleaner import Cleaner
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.search import search
-from pipelines.decontaminate import Decontaminate
-from pipelines.drive import one_by_one
-from pipelines.plan import plan_inputs
-from pipelines.prepare import prepare
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.recipe import make_recipe
-from pipelines.shard import Input
-from pipelines.stages import STAGES
-from pipelines.tokenize import Tokenizer, load_engine
 from tests.bench.corpus import texts_of
+from tokenmill.dedup.cluster import clusters
+from tokenmill.dedup.digest import digests, first_occurrence
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.lsh import Bands, band_keys, candidate_pairs
+from tokenmill.dedup.minhash import MinHash, signatures
+from tokenmill.dedup.ngram_index import NgramIndex
+from tokenmill.dedup.overlap import find
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.cleaner import Cleaner
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.stages import STAGES
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 WORD_FILTERS = ("gopher_repetition", "gopher_quality", "fineweb")
 NEAR = {"near": {}}
@@ -311,7 +311,7 @@ def command(*steps):
     def make(part, scratch):
         recipe = scratch / "recipe.yaml"  # JSON is YAML
         recipe.write_text(json.dumps(recipe_data(part, list(steps))))
-        tool = [sys.executable, "-m", "flows.cli", "prepare", str(recipe)]
+        tool = [sys.executable, "-m", "tokenmill.flows.cli", "prepare", str(recipe)]
 
         def work():
             ended = subprocess.run(

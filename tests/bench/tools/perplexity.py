@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.filters.perplexity import Perplexity
-from pipelines.perplexity.arpa import save_arpa
-from pipelines.perplexity.kenlm_model import KenlmModel
-from pipelines.perplexity.model_file import save_model
-from pipelines.perplexity.train import train
-from pipelines.perplexity.training import LmTraining
-from pipelines.shard import Input
 from tests.bench.tools.ours import batches_of
+from tokenmill.pipelines.filters.perplexity import Perplexity
+from tokenmill.pipelines.perplexity.arpa import save_arpa
+from tokenmill.pipelines.perplexity.kenlm_model import KenlmModel
+from tokenmill.pipelines.perplexity.model_file import save_model
+from tokenmill.pipelines.perplexity.train import train
+from tokenmill.pipelines.perplexity.training import LmTraining
+from tokenmill.pipelines.shard import Input
 
 WORDS = 2_000_000
 

@@ -6,9 +6,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from pipelines.filters.quality import Quality
-from pipelines.quality.model import LinearModel, save_model
 from tests.bench.tools.ours import batches_of
+from tokenmill.pipelines.filters.quality import Quality
+from tokenmill.pipelines.quality.model import LinearModel, save_model
 
 N_FEATURES = 1 << 20
 INTERCEPT = -0.1

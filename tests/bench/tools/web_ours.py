@@ -4,12 +4,12 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
-from pipelines.web.options import Html
 from tests.bench.crawl import write_crawl
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.web.options import Html
 
 
 def ours(extractor):

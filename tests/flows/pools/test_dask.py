@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from flows.pools import dask
-from flows.pools.dask import dask_pool
-from flows.pools.lane import Lane
-from flows.pools.pace import Pace
-from flows.pools.threads import thread_pool
-from pipelines.atomic import write_json
-from pipelines.errors import ConfigError, InputError, ShardError
-from pipelines.job import Done, Job, Work
+from tokenmill.flows.pools import dask
+from tokenmill.flows.pools.dask import dask_pool
+from tokenmill.flows.pools.lane import Lane
+from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.threads import thread_pool
+from tokenmill.pipelines.atomic import write_json
+from tokenmill.pipelines.errors import ConfigError, InputError, ShardError
+from tokenmill.pipelines.job import Done, Job, Work
 
 N = 12
 

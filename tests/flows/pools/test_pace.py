@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.pools.pace import Pace
-from pipelines.job import Done, Outcome, Work
-from pipelines.receipt import Receipt
+from tokenmill.flows.pools.pace import Pace
+from tokenmill.pipelines.job import Done, Outcome, Work
+from tokenmill.pipelines.receipt import Receipt
 
 
 def ended(step, seconds, *, fresh=True):

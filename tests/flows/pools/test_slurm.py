@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installed")
 
-from flows.pools.lane import Lane
-from flows.pools.pace import Pace
-from flows.pools.slurm import slurm_pool
-from pipelines.errors import ConfigError
-from pipelines.job import Done, Job, Work
-from pipelines.run_options import Slurm
+from tokenmill.flows.pools.lane import Lane
+from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.slurm import slurm_pool
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.job import Done, Job, Work
+from tokenmill.pipelines.run_options import Slurm
 
 SAID = (
     "sbatch: error: invalid partition specified: cpu\n"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pipelines.benchmark.formats import one_a_question, read_csv, read_json, read_jsonl
+from tokenmill.pipelines.benchmark.formats import one_a_question, read_csv, read_json, read_jsonl
 
 
 def squad(*paragraphs):

@@ -8,10 +8,10 @@ from pathlib import Path
 import datasets
 import pytest
 
-from pipelines.benchmark.hub import HubSet, hub_rows, parse_hub
-from pipelines.benchmark.items import read_items
-from pipelines.benchmark.spec import Benchmark
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.benchmark.hub import HubSet, hub_rows, parse_hub
+from tokenmill.pipelines.benchmark.items import read_items
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.errors import ConfigError
 
 CARD = """---
 configs:
@@ -110,8 +110,8 @@ def test_a_set_that_needs_its_own_code_is_not_run(repository, tmp_path):
 def read_offline(home):
     """What a process without a hub prints of `gsm8k`: its items, or why there are none."""
     script = (
-        "from pipelines.benchmark.items import read_items\n"
-        "from pipelines.benchmark.spec import parse_benchmark\n"
+        "from tokenmill.pipelines.benchmark.items import read_items\n"
+        "from tokenmill.pipelines.benchmark.spec import parse_benchmark\n"
         "try:\n"
         "    print(read_items(parse_benchmark('gsm8k')).to_pylist())\n"
         "except ValueError as e:\n"

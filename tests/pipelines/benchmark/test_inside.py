@@ -1,8 +1,8 @@
 import pytest
 
-from pipelines.benchmark.inside import inside
-from pipelines.benchmark.spec import Benchmark, parse_benchmark
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.benchmark.inside import inside
+from tokenmill.pipelines.benchmark.spec import Benchmark, parse_benchmark
+from tokenmill.pipelines.errors import ConfigError
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 import zstandard
 from datasets import Dataset, DatasetDict
 
-from pipelines.benchmark.items import item_texts, read_items
-from pipelines.benchmark.spec import Benchmark
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.benchmark.items import item_texts, read_items
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.errors import ConfigError
 
 ROWS = [
     {"question": "How many?", "choices": {"text": ["two", "three"], "label": ["A", "B"]}, "n": 2},

@@ -1,7 +1,7 @@
 import pytest
 
-from pipelines.benchmark.hub import parse_hub
-from pipelines.benchmark.known import by_name, find, read_known
+from tokenmill.pipelines.benchmark.hub import parse_hub
+from tokenmill.pipelines.benchmark.known import by_name, find, read_known
 
 ASKED_FOR = (
     "GSM8K, HumanEval, MBPP, MMLU, MMLU-Pro, ARC-Easy, ARC-Challenge, HellaSwag, BoolQ, PIQA,"

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from pipelines.benchmark.items import item_texts, read_items
-from pipelines.benchmark.known import read_known
-from pipelines.benchmark.spec import parse_benchmark
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.benchmark.items import item_texts, read_items
+from tokenmill.pipelines.benchmark.known import read_known
+from tokenmill.pipelines.benchmark.spec import parse_benchmark
+from tokenmill.pipelines.errors import ConfigError
 
 EXPORTS = [
     pytest.param(k.name, e, id=f"{k.name}-{i}")

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from pipelines.benchmark.items import read_items
-from pipelines.benchmark.rows import read_rows
-from pipelines.benchmark.spec import Benchmark, parse_benchmark
-from pipelines.errors import ConfigError
+from tokenmill.pipelines.benchmark.items import read_items
+from tokenmill.pipelines.benchmark.rows import read_rows
+from tokenmill.pipelines.benchmark.spec import Benchmark, parse_benchmark
+from tokenmill.pipelines.errors import ConfigError
 
 
 def write(path, value):

@@ -1,10 +1,10 @@
 import pytest
 
-from pipelines.benchmark.known import read_known
-from pipelines.benchmark.spec import parse_benchmark
-from pipelines.decontaminate import Decontaminate
-from pipelines.errors import ConfigError
-from pipelines.recipe import make_recipe
+from tokenmill.pipelines.benchmark.known import read_known
+from tokenmill.pipelines.benchmark.spec import parse_benchmark
+from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.recipe import make_recipe
 
 GSM8K = "hf://openai/gsm8k/main/test"
 WAY = "write NAME=PATH[:FIELD,FIELD]"

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from random import Random
 
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.job import Check
-from pipelines.contamination.matching import Matching
 from tests.e2e.corpus import prose
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.job import Check
+from tokenmill.pipelines.contamination.matching import Matching
 
 WORDS = """
 able acid army away baby back ball band bank base bath bear beat bell belt bird blue boat body bone

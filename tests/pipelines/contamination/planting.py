@@ -19,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dedup.fold import fold, names_of
-from dedup.gram_words import count_words
-from dedup.overlap import overlaps
-from pipelines.benchmark.spec import parse_benchmark
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copies import Copies, find_copies, index_copies
-from pipelines.contamination.found import hits_of
-from pipelines.contamination.matching import Matching
-from pipelines.contamination.search import search
 from tests.pipelines.contamination.disguises import Disguise
 from tests.strategies import document_batch
+from tokenmill.dedup.fold import fold, names_of
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.overlap import overlaps
+from tokenmill.pipelines.benchmark.spec import parse_benchmark
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
+from tokenmill.pipelines.contamination.found import hits_of
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.search import search
 
 Column = npt.NDArray[np.int64]
 

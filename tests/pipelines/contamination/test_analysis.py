@@ -3,16 +3,16 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.gram_counts import document_counts, frequent, total
-from dedup.overlap import find
-from pipelines.contamination import found as found_module
-from pipelines.contamination.analysis import Analysis, BenchmarkCounts
-from pipelines.contamination.found import FOUND, collect, hits_of, parts_of
-from pipelines.contamination.ngrams import prepare_texts
 from tests.dedup.grams import gram_texts
 from tests.reference import contamination as reference
 from tests.reference.overlap import gram_words
 from tests.strategies import document_batch
+from tokenmill.dedup.gram_counts import document_counts, frequent, total
+from tokenmill.dedup.overlap import find
+from tokenmill.pipelines.contamination import found as found_module
+from tokenmill.pipelines.contamination.analysis import Analysis, BenchmarkCounts
+from tokenmill.pipelines.contamination.found import FOUND, collect, hits_of, parts_of
+from tokenmill.pipelines.contamination.ngrams import prepare_texts
 
 STATUS = ("clean", "dirty", "untestable")
 
@@ -198,7 +198,7 @@ def test_the_parts_in_which_a_batch_is_analysed_do_not_matter(monkeypatch):
     docs = [f"{shared} {words(13, o)}" for o in "abxa"] * 2
     made = [analysed(texts, [docs])]
     monkeypatch.setattr(found_module, "MOST_PAIRS", 1)
-    monkeypatch.setattr("dedup.overlap.MOST_PAIRS", 1)
+    monkeypatch.setattr("tokenmill.dedup.overlap.MOST_PAIRS", 1)
     index = texts.indexed()
     assert len(list(parts_of(searched(document_batch(docs), index, ""), index))) == len(docs)
     made.append(analysed(texts, [docs]))

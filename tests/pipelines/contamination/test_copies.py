@@ -3,12 +3,6 @@ import json
 import numpy as np
 import pytest
 
-from dedup.fold import fold
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copies import COPY, Copies, find_copies, index_copies
-from pipelines.contamination.copy_analysis import CopyAnalysis, summarize_edited
-from pipelines.contamination.matching import Matching
 from tests.pipelines.contamination.corpus import (
     QUESTIONS,
     WIDE,
@@ -16,6 +10,12 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
 )
 from tests.strategies import document_batch
+from tokenmill.dedup.fold import fold
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copies import COPY, Copies, find_copies, index_copies
+from tokenmill.pipelines.contamination.copy_analysis import CopyAnalysis, summarize_edited
+from tokenmill.pipelines.contamination.matching import Matching
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fold import Folding
-from pipelines.contamination.copy_passages import copy_passage
+from tokenmill.dedup.fold import Folding
+from tokenmill.pipelines.contamination.copy_passages import copy_passage
 
 ITEM = "“Alpha”, beta gamma delta epsilon zeta eta theta."
 

@@ -1,11 +1,11 @@
 import pyarrow as pa
 
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.item_passages import Match, item_passages
-from pipelines.contamination.matching import Matching
 from tests.pipelines.contamination.test_analysis import words
 from tests.pipelines.contamination.test_summary import written
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.item_passages import Match, item_passages
+from tokenmill.pipelines.contamination.matching import Matching
 
 
 def index_of(tmp_path, *rows):

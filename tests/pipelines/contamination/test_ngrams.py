@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.overlap import find, overlaps
-from pipelines.contamination.ngrams import ngram_of, prepare_texts
+from tokenmill.dedup.overlap import find, overlaps
+from tokenmill.pipelines.contamination.ngrams import ngram_of, prepare_texts
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=200))

@@ -7,24 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.fold import fold, names_of
-from dedup.gram_counts import document_counts
-from pipelines.arrow_files import arrow_file
-from pipelines.contamination import overlap_rows as module
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.copies import Copies, find_copies, index_copies
-from pipelines.contamination.counts import count_corpus, ignored_grams, load_counts, save_counts
-from pipelines.contamination.found import FOUND, hits_of
-from pipelines.contamination.matching import Matching
-from pipelines.contamination.overlap_rows import (
-    OVERLAP,
-    copy_rows,
-    overlap_file,
-    overlap_rows,
-    pairs_of,
-)
-from pipelines.contamination.search import search
-from pipelines.sidecar import open_arrow
 from tests.pipelines.contamination.corpus import (
     QUESTIONS,
     WIDE,
@@ -32,6 +14,29 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
 )
 from tests.strategies import document_batch
+from tokenmill.dedup.fold import fold, names_of
+from tokenmill.dedup.gram_counts import document_counts
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.contamination import overlap_rows as module
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
+from tokenmill.pipelines.contamination.counts import (
+    count_corpus,
+    ignored_grams,
+    load_counts,
+    save_counts,
+)
+from tokenmill.pipelines.contamination.found import FOUND, hits_of
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.overlap_rows import (
+    OVERLAP,
+    copy_rows,
+    overlap_file,
+    overlap_rows,
+    pairs_of,
+)
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.sidecar import open_arrow
 
 HALVES = [" ".join(q.split()[:17]) for q in QUESTIONS[:3]]
 parts = st.sampled_from(

@@ -8,11 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dedup.cut import cut, piece_texts
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.found import hits_of
-from pipelines.contamination.matching import Folds
-from pipelines.contamination.search import search
 from tests.pipelines.contamination.disguises import DISGUISES
 from tests.pipelines.contamination.planting import (
     Document,
@@ -26,6 +21,11 @@ from tests.pipelines.contamination.planting import (
     shown_overlaps,
 )
 from tests.strategies import document_batch
+from tokenmill.dedup.cut import cut, piece_texts
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.found import hits_of
+from tokenmill.pipelines.contamination.matching import Folds
+from tokenmill.pipelines.contamination.search import search
 
 EACH = 60  # texts of a benchmark, for each disguise
 LEAST_EDITED = 0.90  # of one word in ten replaced, by containment

@@ -5,15 +5,20 @@ import json
 
 import pytest
 
-from dedup.fold import FOLDINGS
-from pipelines.contamination.counted import warnings
-from pipelines.contamination.report import headline, sections, write_report
-from pipelines.contamination.report_examples import MOST_OPEN
-from pipelines.contamination.report_found import MOST_ROWS, REASONS, found_sections, percent
-from pipelines.contamination.report_method import FOLDINGS as FOLDING_MEANINGS
-from sizing.document.section import Table
 from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
 from tests.sizing.document.test_passages import HOSTILE
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.pipelines.contamination.counted import warnings
+from tokenmill.pipelines.contamination.report import headline, sections, write_report
+from tokenmill.pipelines.contamination.report_examples import MOST_OPEN
+from tokenmill.pipelines.contamination.report_found import (
+    MOST_ROWS,
+    REASONS,
+    found_sections,
+    percent,
+)
+from tokenmill.pipelines.contamination.report_method import FOLDINGS as FOLDING_MEANINGS
+from tokenmill.sizing.document.section import Table
 
 HOSTILE = HOSTILE.replace("\ud800", "")  # JSON has no half characters
 

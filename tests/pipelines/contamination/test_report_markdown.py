@@ -5,7 +5,6 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from pipelines.contamination.report_examples import MOST_OPEN
 from tests.pipelines.contamination.test_report import (
     empty_data,
     hostile_data,
@@ -13,6 +12,7 @@ from tests.pipelines.contamination.test_report import (
     written_report,
 )
 from tests.sizing.document.pages import Page, tables_of
+from tokenmill.pipelines.contamination.report_examples import MOST_OPEN
 
 SHOWN = {
     "h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote",

@@ -7,11 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.contamination.job import Check
-from pipelines.contamination.run import check_contamination
-from pipelines.drive import attempt, one_by_one
-from pipelines.errors import ConfigError
-from pipelines.run_options import RunOptions
 from tests.pipelines.contamination.corpus import (
     EDITED,
     PLANTED,
@@ -22,6 +17,11 @@ from tests.pipelines.contamination.corpus import (
     write_check,
 )
 from tests.pipelines.web.archives import archive, html, http, page, response, words
+from tokenmill.pipelines.contamination.job import Check
+from tokenmill.pipelines.contamination.run import check_contamination
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.run_options import RunOptions
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 

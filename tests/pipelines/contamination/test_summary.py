@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from pipelines.atomic import write_text
-from pipelines.benchmark.spec import Benchmark
-from pipelines.contamination.analysis import Analysis
-from pipelines.contamination.benchmark_index import BenchmarkIndex
-from pipelines.contamination.counts import count_corpus, ignored_grams
-from pipelines.contamination.matching import Matching
-from pipelines.contamination.search import search
-from pipelines.contamination.summary import summarize
-from pipelines.contamination.summary_examples import LEAD_CHARS, MOST_CHARS
 from tests.pipelines.contamination.test_analysis import words
 from tests.strategies import document_batch
+from tokenmill.pipelines.atomic import write_text
+from tokenmill.pipelines.benchmark.spec import Benchmark
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.counts import count_corpus, ignored_grams
+from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.contamination.summary import summarize
+from tokenmill.pipelines.contamination.summary_examples import LEAD_CHARS, MOST_CHARS
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",

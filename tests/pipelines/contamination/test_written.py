@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fold import Folding
-from pipelines.contamination.written import differences
+from tokenmill.dedup.fold import Folding
+from tokenmill.pipelines.contamination.written import differences
 
 ITEM = "Is it well-known - or not?\nYes, it is."
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from pipelines.encode import fast
-from pipelines.encode.added import clashes
-from pipelines.encode.fast import LARGEST_ID, fast_engine
-from pipelines.encode.reference import open_reference
 from tests.pipelines.encode.test_fast import same_ids
+from tokenmill.pipelines.encode import fast
+from tokenmill.pipelines.encode.added import clashes
+from tokenmill.pipelines.encode.fast import LARGEST_ID, fast_engine
+from tokenmill.pipelines.encode.reference import open_reference
 
 
 def token(content, **flags):

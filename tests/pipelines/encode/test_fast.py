@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from pipelines.encode import fast
-from pipelines.encode.adversarial import adversarial
-from pipelines.encode.fast import fast_engine
-from pipelines.encode.reference import open_reference
-from pipelines.tokenize import Tokenizer, load_engine
 from tests.e2e.corpus import prose
 from tests.pipelines.conftest import END
 from tests.strategies import text_columns
+from tokenmill.pipelines.encode import fast
+from tokenmill.pipelines.encode.adversarial import adversarial
+from tokenmill.pipelines.encode.fast import fast_engine
+from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 REAL = (
     "gpt2.json",
@@ -172,8 +172,8 @@ GROWTH = """
 import sys
 import numpy as np
 import pyarrow as pa
-from pipelines.encode.fast import _resident, fast_engine
-from pipelines.encode.reference import open_reference
+from tokenmill.pipelines.encode.fast import _resident, fast_engine
+from tokenmill.pipelines.encode.reference import open_reference
 
 made, _ = fast_engine(open_reference(sys.argv[1]))
 draw = np.random.default_rng(1)

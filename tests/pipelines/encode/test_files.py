@@ -10,13 +10,13 @@ import tiktoken
 from tokenizers import Tokenizer as Tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from pipelines.encode.adversarial import adversarial
-from pipelines.encode.reference import open_reference
-from pipelines.encode.tiktoken_file import ENCODINGS, _byte_letters
-from pipelines.errors import ConfigError
-from pipelines.tokenize import Tokenizer, load_engine
 from tests.e2e.corpus import prose
 from tests.pipelines.encode.test_fast import same_ids
+from tokenmill.pipelines.encode.adversarial import adversarial
+from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.encode.tiktoken_file import ENCODINGS, _byte_letters
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 # As tiktoken 0.14 has it, possessive; elsewhere its pattern is ours.
 CL100K = (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.encode.guard import risky
+from tokenmill.pipelines.encode.guard import risky
 
 NEW = "\U0001611e"  # Gurung Khema, Unicode 16
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines import tokenize
-from pipelines.drive import one_by_one
-from pipelines.encode.reference import open_reference
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
+from tokenmill.pipelines import tokenize
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 # Two vowel signs of Unicode 16 that compose to a third character in the one library alone.
 PAIR = "\U0001611e\U0001611e"

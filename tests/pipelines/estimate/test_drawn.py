@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.estimate.drawn import Drawn, coupled, exact, generator, levels
-from sizing.figure import Figure
+from tokenmill.pipelines.estimate.drawn import Drawn, coupled, exact, generator, levels
+from tokenmill.sizing.figure import Figure
 
 
 def test_what_is_uncertain_in_both_cancels_in_the_ratio():

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.estimate.fraction import fraction, t_ratio
 from tests.reference import estimate as reference
+from tokenmill.pipelines.estimate.fraction import fraction, t_ratio
 
 SCORE = np.random.default_rng(0).random(400)
 

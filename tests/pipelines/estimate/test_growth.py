@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.growth import Growth
 from tests.reference import estimate as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.growth import Growth
 
 DOCS = 1_000 * 2 ** np.arange(7)
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.hash_space import HashSample
 from tests.reference import estimate as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.hash_space import HashSample
 
 
 @given(st.integers(0, 8), st.sampled_from([0.1, 0.3, 0.5]))

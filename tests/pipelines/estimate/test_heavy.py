@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.estimate.heavy import heavy
 from tests.reference import estimate as reference
+from tokenmill.pipelines.estimate.heavy import heavy
 
 keys_of = st.lists(st.lists(st.integers(0, 12), max_size=60), min_size=1, max_size=5)
 

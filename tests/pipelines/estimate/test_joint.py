@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import Drawn, exact
-from pipelines.estimate.joint import Step, predict
-from pipelines.estimate.unique import Probes
-from sizing.corpus import Estimate, read_corpus
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import Drawn, exact
+from tokenmill.pipelines.estimate.joint import Step, predict
+from tokenmill.pipelines.estimate.unique import Probes
+from tokenmill.sizing.corpus import Estimate, read_corpus
 
 SCALE = np.linspace(0.9, 1.1, 400)
 UNIQUE = Probes(copies=np.repeat([1, 2, 4], 300)).unique_frac()

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.makespan import makespan, stretch
 from tests.reference import estimate as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.makespan import makespan, stretch
 
 
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=40), st.integers(1, 12))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.rarefaction import Rarefaction, nested
 from tests.reference import estimate as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.rarefaction import Rarefaction, nested
 
 
 @st.composite

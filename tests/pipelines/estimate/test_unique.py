@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.unique import Probes, bracket
 from tests.reference import estimate as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.unique import Probes, bracket
 
 COPIES = st.lists(st.integers(1, 10**6), min_size=1, max_size=30)
 

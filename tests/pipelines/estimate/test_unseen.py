@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimate.drawn import exact
-from pipelines.estimate.unseen import Seen, Unseen
 from tests.bench import partial
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimate.drawn import exact
+from tokenmill.pipelines.estimate.unseen import Seen, Unseen
 
 
 def unseen(n_units, docs):

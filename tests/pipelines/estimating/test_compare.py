@@ -5,15 +5,15 @@ import json
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.estimating.compare import compare, find_estimate, load_estimate
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
-from sizing.figure import Figure
 from tests.e2e.corpus import write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.compare import compare, find_estimate, load_estimate
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.sizing.figure import Figure
 
 
 @pytest.fixture(scope="module")

@@ -6,20 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.arrow_files import arrow_file
-from pipelines.estimating import closure
-from pipelines.estimating.closure import idents
-from pipelines.estimating.copies import (
+from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
+from tests.pipelines.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.estimating import closure
+from tokenmill.pipelines.estimating.closure import idents
+from tokenmill.pipelines.estimating.copies import (
     Probed,
     count_copies,
     draw_rows,
     longest_rows,
     read_copies,
 )
-from pipelines.estimating.scan import ENDS
-from pipelines.schema import doc_ids
-from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
-from tests.pipelines.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
+from tokenmill.pipelines.estimating.scan import ENDS
+from tokenmill.pipelines.schema import doc_ids
 
 KEYS = tuple(f"{shard:05d}" for shard in range(len(SIZES)))
 

@@ -7,15 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.estimating.compare import compare, load_estimate
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus, to_json
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from sizing.corpus import Estimate, load_corpus
 from tests.pipelines.images.shards import encoded, jpeg, noise, sample, tar_bytes
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.compare import compare, load_estimate
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus, to_json
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.sizing.corpus import Estimate, load_corpus
 
 PLANTED = (9, 10, 11, 12, 30)  # times that an image stands in the corpus
 SHARDS, SINGLES = 8, 120

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.estimating import key_sample
-from pipelines.estimating.key_sample import hashed, sample_keys
 from tests.pipelines.keyed import rows_of as rows_in_memory
 from tests.reference import estimate as reference
+from tokenmill.pipelines.estimating import key_sample
+from tokenmill.pipelines.estimating.key_sample import hashed, sample_keys
 
 
 def rows_of(batches):

@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.estimating import key_sample
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.e2e.corpus import corpus, prose, write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.estimating import key_sample
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
 
@@ -47,7 +47,7 @@ def test_a_share_of_the_clusters_does_not_pass_for_all(base, tmp_path, monkeypat
     def sampled(rows, units):
         return key_sample.sample_keys(rows, units, most=40)
 
-    monkeypatch.setattr("pipelines.estimating.copies.sample_keys", sampled)
+    monkeypatch.setattr("tokenmill.pipelines.estimating.copies.sample_keys", sampled)
     recipe = recipe_of(base, tmp_path, ["exact"], [{"text": text} for text in corpus()])
     measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
     low, high = measured.estimate.unique_frac.limits()

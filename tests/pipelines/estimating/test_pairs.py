@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from pipelines.dedup_steps import NearDedup
-from pipelines.estimate.drawn import exact
-from pipelines.estimating.copies import Copies, Probed
-from pipelines.estimating.pairs import EDGE_BYTES, edge_bytes
+from tokenmill.pipelines.dedup_steps import NearDedup
+from tokenmill.pipelines.estimate.drawn import exact
+from tokenmill.pipelines.estimating.copies import Copies, Probed
+from tokenmill.pipelines.estimating.pairs import EDGE_BYTES, edge_bytes
 
 BANDS = NearDedup().lsh().bands
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.estimating import sample as sampling
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.remarks import decompressed_frac
-from pipelines.estimating.run import measure_corpus, sample_of
-from pipelines.prepare import plan_run, prepare
-from pipelines.read.readers import read_shard
-from pipelines.recipe import load_recipe
-from sizing.corpus import Estimate
-from sizing.units import format_quantity
 from tests.e2e.corpus import prose, write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating import sample as sampling
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.remarks import decompressed_frac
+from tokenmill.pipelines.estimating.run import measure_corpus, sample_of
+from tokenmill.pipelines.prepare import plan_run, prepare
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.sizing.corpus import Estimate
+from tokenmill.sizing.units import format_quantity
 
 TRUTHS = (0.05, 0.3, 0.73)
 DOCS = 2_500

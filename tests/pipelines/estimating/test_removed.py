@@ -2,9 +2,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.estimating.removed import rows_measured
-from pipelines.schema import DOCUMENT, REMOVED
-from pipelines.survivors import drop_duplicates
+from tokenmill.pipelines.estimating.removed import rows_measured
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.survivors import drop_duplicates
 
 
 def documents(n):

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.estimating.job import Measuring, scratch_of
-from pipelines.estimating.run import measure_corpus
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
-from sizing.corpus import Estimate, load_corpus
-from sizing.figure import Figure
-from sizing.plan.plan import Plan
-from sizing.requirements import requirement_sheet
 from tests.e2e.corpus import prose, write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.job import Measuring, scratch_of
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.sizing.corpus import Estimate, load_corpus
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirements import requirement_sheet
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
 ROUGH = {"12-edges", "removed"}  # small, and told no closer than within some times as much

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.estimating.sample import bytes_of, draw, draw_sample
-from pipelines.plan import plan_inputs
-from pipelines.recipe import make_recipe
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.sample import bytes_of, draw, draw_sample
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.recipe import make_recipe
 
 
 @given(

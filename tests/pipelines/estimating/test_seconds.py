@@ -3,11 +3,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.estimate.drawn import exact
-from pipelines.estimating.disk import write_s_per_byte
-from pipelines.estimating.scan import START
-from pipelines.estimating.seconds import Seconds
-from pipelines.receipt import Receipt
+from tokenmill.pipelines.estimate.drawn import exact
+from tokenmill.pipelines.estimating.disk import write_s_per_byte
+from tokenmill.pipelines.estimating.scan import START
+from tokenmill.pipelines.estimating.seconds import Seconds
+from tokenmill.pipelines.receipt import Receipt
 
 
 def told(write=2e-9, **seconds):

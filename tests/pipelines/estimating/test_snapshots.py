@@ -6,12 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.estimating.copies import draw_rows
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.estimating.test_run import recipe_of
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.estimating.copies import draw_rows
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
 
 SNAPSHOTS, DOCS = 100, 1_000
 FEWER = 300  # documents of a snapshot that is read

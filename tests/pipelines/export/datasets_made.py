@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pipelines.dataset import dataset_schema
-from pipelines.export.rows import Tokens
+from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.pipelines.export.rows import Tokens
 
 WHEN = datetime(2026, 11, 21, 10, 0, 0, 500_000, tzinfo=UTC)
 

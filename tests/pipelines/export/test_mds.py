@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.export import exported, mds
-from pipelines.export.mds import Shape, write_index, write_mds
 from tests.pipelines.export.datasets_made import DATASETS, documents, sequences
 from tests.reference.exports import read_mds
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export import exported, mds
+from tokenmill.pipelines.export.mds import Shape, write_index, write_mds
 
 
 def written(out, tokens, batches, shard_bytes=1 << 26):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from pipelines.errors import ConfigError
-from pipelines.export import megatron
-from pipelines.export.megatron import slug, write_megatron
 from tests.pipelines.export.datasets_made import DATASETS, documents, sequences
 from tests.reference.exports import read_megatron
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export import megatron
+from tokenmill.pipelines.export.megatron import slug, write_megatron
 
 
 @settings(max_examples=30)  # each writes and syncs files

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 
-from pipelines.export import parquet
-from pipelines.export.parquet import write_parquet
 from tests.pipelines.export.datasets_made import DATASETS, documents, sequences
+from tokenmill.pipelines.export import parquet
+from tokenmill.pipelines.export.parquet import write_parquet
 
 
 def written(out, tokens, batches, shard_bytes=10**9, first=0):

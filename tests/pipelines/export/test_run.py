@@ -12,17 +12,17 @@ import pytest
 import yaml
 from datasets import load_dataset, load_from_disk
 
-from flows.cli import main
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.export import parquet
-from pipelines.export.exported import FORMATS, asked
-from pipelines.export.run import export
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe, make_recipe
 from tests.pipelines.conftest import train
 from tests.pipelines.images.shards import sample_tar
 from tests.reference.exports import read_mds, read_megatron
+from tokenmill.flows.cli import main
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.export import parquet
+from tokenmill.pipelines.export.exported import FORMATS, asked
+from tokenmill.pipelines.export.run import export
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe, make_recipe
 
 SETTINGS = {"shard_bytes": "6kB", "validation_frac": 0.2}
 
@@ -166,7 +166,7 @@ def test_what_was_stopped_goes_on_and_gives_the_same_bytes(run, tmp_path, format
 def test_a_killed_export_is_continued(run, tmp_path):
     out, again = tmp_path / "out", tmp_path / "again"
     command = ["export", str(run), "--format", "mds", "--shard-bytes", "3kB", "--out"]
-    code = "import sys; from flows.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from tokenmill.flows.cli import main; sys.exit(main(sys.argv[1:]))"
     with subprocess.Popen([sys.executable, "-c", code, *command, str(out)]) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.config import explain
-from pipelines.errors import ConfigError
-from pipelines.filters.bad_words import PATTERN_BYTES, BadWords
 from tests.pipelines.filters.verdicts import verdicts
 from tests.strategies import document_batch
+from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.bad_words import PATTERN_BYTES, BadWords
 
 LETTERS = "ab_9é \u0130\u0131\u017fK\u03a3\u03c3\u03c2.-\n\u0307\u0301語"
 words = st.text(LETTERS, min_size=1, max_size=3).filter(str.strip)

@@ -8,21 +8,21 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from dedup.unicode import UNICODE_VERSION
-from pipelines.filters import characters as chars
-from pipelines.filters import sentences
-from pipelines.filters import words as kinds_of_words
-from pipelines.filters.characters import char_counts, characters, class_table, word_counts
-from pipelines.filters.kernels import c4, lines, parts, spacy_runs, spacy_words
-from pipelines.filters.kernels import letters as letters_kernels
-from pipelines.filters.kernels import sentences as sentence_kernels
-from pipelines.filters.kernels import words as word_kernels
-from pipelines.filters.letters import letters
-from pipelines.filters.words import words_of
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.words import KINDS
 from tests.reference.words import words
 from tests.strategies import text_columns
+from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.pipelines.filters import characters as chars
+from tokenmill.pipelines.filters import sentences
+from tokenmill.pipelines.filters import words as kinds_of_words
+from tokenmill.pipelines.filters.characters import char_counts, characters, class_table, word_counts
+from tokenmill.pipelines.filters.kernels import c4, lines, parts, spacy_runs, spacy_words
+from tokenmill.pipelines.filters.kernels import letters as letters_kernels
+from tokenmill.pipelines.filters.kernels import sentences as sentence_kernels
+from tokenmill.pipelines.filters.kernels import words as word_kernels
+from tokenmill.pipelines.filters.letters import letters
+from tokenmill.pipelines.filters.words import words_of
 
 same_unicode = pytest.mark.skipif(
     unicodedata.unidata_version != UNICODE_VERSION,

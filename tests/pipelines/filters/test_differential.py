@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.filters.c4 import C4
-from pipelines.filters.fineweb import FineWeb
-from pipelines.filters.gopher_quality import GopherQuality
-from pipelines.filters.gopher_repetition import GopherRepetition
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.verdicts import verdicts
 from tests.pipelines.filters.words import HAS_SPACY, odd_texts, random_text
 from tests.reference import filters as twins
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.fineweb import FineWeb
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
 
 small = st.integers(0, 6)
 share = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 0.5, 2 / 3, 0.9, 1.0])

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.filters.iso639 import CODES, code_of
-from pipelines.filters.language_models import language_model
 from tests.pipelines.filters.languages import SENTENCES
+from tokenmill.pipelines.filters.iso639 import CODES, code_of
+from tokenmill.pipelines.filters.language_models import language_model
 
 OTHERS = {"deu": "de", "zh-Hant": "zh", "cmn_Hani": "zh", "fil": "tl", "nb": "no", "iw": "he"}
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 from py3langid.modelio import load_model
 
-from pipelines.filters import langid_model as ours
-from pipelines.filters.iso639 import code_of
-from pipelines.filters.langid_model import langid_model
 from tests.pipelines.filters.languages import SENTENCES
 from tests.reference import language as reference
 from tests.strategies import text_columns
+from tokenmill.pipelines.filters import langid_model as ours
+from tokenmill.pipelines.filters.iso639 import code_of
+from tokenmill.pipelines.filters.langid_model import langid_model
 
 
 @functools.cache

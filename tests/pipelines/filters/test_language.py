@@ -9,23 +9,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.filters import language_models
-from pipelines.filters.language import Language
-from pipelines.filters.language_models import LEAST, language_model
-from pipelines.identity import run_identity
-from pipelines.images.options import Images
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.recipe import make_recipe
-from pipelines.shard import Input
 from tests.pipelines.chains import Runs
 from tests.pipelines.filters.languages import SENTENCES
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.quality.models import fasttext_bytes
 from tests.reference import language as reference
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters import language_models
+from tokenmill.pipelines.filters.language import Language
+from tokenmill.pipelines.filters.language_models import LEAST, language_model
+from tokenmill.pipelines.identity import run_identity
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.shard import Input
 
 ENGLISH, GERMAN, CHINESE, FRENCH = (SENTENCES[code] for code in ("en", "de", "zh", "fr"))
 SENTENCES_IN_ENGLISH = (

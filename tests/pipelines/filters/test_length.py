@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.filters.length import Length
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters.length import Length
 
 sizes = st.one_of(st.none(), st.integers(0, 6))
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.filters.perplexity import Perplexity, scorer
-from pipelines.recipe import make_recipe
-from pipelines.schema import DOCUMENT, REMOVED
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.images.verdicts import checked
 from tests.pipelines.perplexity.models import model as made
 from tests.pipelines.perplexity.models import saved, saved_arpa
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.perplexity import Perplexity, scorer
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
 
 DOCS = ["the cat sat on a mat.", "the zebra sat on a mat.", "dog dog dog", "", "zebra", "\n"] * 50
 

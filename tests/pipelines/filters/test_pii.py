@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.filters import pii_spans
-from pipelines.filters.pii import Pii
-from pipelines.steps import STEPS
 from tests.reference import pii as twin
 from tests.strategies import document_batch
+from tokenmill.pipelines.filters import pii_spans
+from tokenmill.pipelines.filters.pii import Pii
+from tokenmill.pipelines.steps import STEPS
 
 PIECES = [
     *"ab1.@-_!+:[]() é字\n",

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.filters.quality import Quality, scorer
-from pipelines.quality.draw import kept_share
-from pipelines.recipe import make_recipe
-from pipelines.schema import DOCUMENT, REMOVED
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.images.verdicts import checked
 from tests.pipelines.quality.models import fasttext_score, saved, saved_fasttext
 from tests.reference import quality as reference
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.quality import Quality, scorer
+from tokenmill.pipelines.quality.draw import kept_share
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
 
 TEXTS = ["good", "bad", "the", "", "fine good", "bad bad"] * 300
 

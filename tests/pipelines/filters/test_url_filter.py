@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.filters import url_lists
-from pipelines.filters.url_filter import UrlFilter
-from pipelines.recipe import make_recipe
 from tests.reference import url_filter as twin
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters import url_lists
+from tokenmill.pipelines.filters.url_filter import UrlFilter
+from tokenmill.pipelines.recipe import make_recipe
 
 PIECES = [
     *("http:", "//", "https://", "a.com", "b.", "A.Com", "co.uk", "x.co.uk", ":80", "user@", "/"),

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.filters import english, spacy_words
-from pipelines.filters.characters import characters
-from pipelines.filters.gopher_quality import GopherQuality
-from pipelines.filters.words import split, words_of
-from pipelines.recipe import make_recipe
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.words import KINDS, PARTS, needs_spacy, odd_texts, random_text
 from tests.reference.words import words
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters import english, spacy_words
+from tokenmill.pipelines.filters.characters import characters
+from tokenmill.pipelines.filters.gopher_quality import GopherQuality
+from tokenmill.pipelines.filters.words import split, words_of
+from tokenmill.pipelines.recipe import make_recipe
 
 # "x)y:" alone is one thing and another where what stands before or behind looks like a rule
 # together with a part of it

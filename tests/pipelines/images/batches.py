@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipelines.schema import ILLUSTRATED, IMAGE, doc_ids
+from tokenmill.pipelines.schema import ILLUSTRATED, IMAGE, doc_ids
 
 
 def image(number: int = 0, **facts: Any) -> dict[str, Any]:

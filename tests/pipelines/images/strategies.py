@@ -3,8 +3,8 @@
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pipelines.schema import PLACEHOLDER
 from tests.pipelines.images.batches import illustrated, image
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 URLS = [
     None, "", "https://example.org/a.jpg", "http://logos.org/a.png", "http://a.org/Logo.png",

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import LedgerError
-from pipelines.images.account import image_stats, read_images
-from pipelines.images.edit import drop_images, removed_images
-from pipelines.ledger import ImageStats, StageStats, check_chain
 from tests.pipelines.images.batches import illustrated, image, keeping
+from tokenmill.pipelines.errors import LedgerError
+from tokenmill.pipelines.images.account import image_stats, read_images
+from tokenmill.pipelines.images.edit import drop_images, removed_images
+from tokenmill.pipelines.ledger import ImageStats, StageStats, check_chain
 
 BATCH = illustrated([("a", [image(0), image(1)]), ("b", [image(0), image(1), image(2)]), ("c", [])])
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ShardError
-from pipelines.images.blobs import Spool, Window, spool_file
 from tests.pipelines.images.batches import illustrated, image
+from tokenmill.pipelines.errors import ShardError
+from tokenmill.pipelines.images.blobs import Spool, Window, spool_file
 
 PIECES = st.lists(st.binary(min_size=1, max_size=9), min_size=1, max_size=12)
 

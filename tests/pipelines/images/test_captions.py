@@ -7,11 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.images.captions import Captions
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.images.strategies import batches, document
 from tests.pipelines.images.verdicts import checked, document_verdicts
 from tests.reference import captions as twins
+from tokenmill.pipelines.images.captions import Captions
 
 PIECES = [
     "", " ", "\n", "\t", "image", "Image ", "IMG", "_1234", "1234", ".jpg", "photo of", " a red",

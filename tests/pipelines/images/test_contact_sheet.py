@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.images.contact_sheet import SHOWN_REMOVED, contact_sheet
-from pipelines.images.thumbnails import THUMBNAIL
+from tokenmill.pipelines.images.contact_sheet import SHOWN_REMOVED, contact_sheet
+from tokenmill.pipelines.images.thumbnails import THUMBNAIL
 
 LEDGER = [
     {"stage": "read", "images": {"images_out": 60, "removed": {}, "failed": {"bomb": 1}}},

@@ -11,15 +11,15 @@ from datasets import load_from_disk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.arrow_files import arrow_stream
-from pipelines.images import decode
-from pipelines.images.decode import Decoded, decode_cost, images_per_core_s
-from pipelines.images.stored import REFERENCE, STORED
-from pipelines.measure import ratio_and_error
-from pipelines.report import sections
-from sizing.corpus import load_corpus
 from tests.pipelines.images.shards import jpeg, png, tar_bytes
 from tests.pipelines.images.test_illustrated_runs import SHARDS, corpus, recipe_of, run
+from tokenmill.pipelines.arrow_files import arrow_stream
+from tokenmill.pipelines.images import decode
+from tokenmill.pipelines.images.decode import Decoded, decode_cost, images_per_core_s
+from tokenmill.pipelines.images.stored import REFERENCE, STORED
+from tokenmill.pipelines.measure import ratio_and_error
+from tokenmill.pipelines.report import sections
+from tokenmill.sizing.corpus import load_corpus
 
 __all__ = ["corpus"]  # a fixture
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.images.edit import drop_images, removed_images, without_places
-from pipelines.schema import PLACEHOLDER, REMOVED_IMAGE
 from tests.pipelines.images.batches import illustrated, image, keeping, numbers
+from tokenmill.pipelines.images.edit import drop_images, removed_images, without_places
+from tokenmill.pipelines.schema import PLACEHOLDER, REMOVED_IMAGE
 
 INTERLEAVED = f"one\n\n{PLACEHOLDER}\n\ntwo {PLACEHOLDER} three\n\n{PLACEHOLDER}"
 

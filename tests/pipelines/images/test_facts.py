@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from pipelines.images.facts import Facts, image_facts, lies
-from pipelines.images.options import Images
-from pipelines.images.pillow import Unreadable
 from tests.pipelines.images.shards import encoded, gif, jpeg, noise, picture, png, webp
 from tests.pipelines.images.test_headers import chunk, png_of, segment
+from tokenmill.pipelines.images.facts import Facts, image_facts, lies
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.pillow import Unreadable
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 PLAIN, VERIFY = Images(), Images(verify=True)
@@ -138,8 +138,8 @@ SAYS = """
 import logging, sys
 from pathlib import Path
 logging.basicConfig()
-from pipelines.images.facts import image_facts
-from pipelines.images.options import Images
+from tokenmill.pipelines.images.facts import image_facts
+from tokenmill.pipelines.images.options import Images
 for path in sys.argv[1:]:
     print(image_facts(Path(path).read_bytes(), Images(verify=True)).cause)
 """
@@ -206,8 +206,8 @@ def expected(folder: Path) -> list[dict[str, str]]:
 SURVEY = """
 import csv, json, sys, time
 from pathlib import Path
-from pipelines.images.facts import image_facts
-from pipelines.images.options import Images
+from tokenmill.pipelines.images.facts import image_facts
+from tokenmill.pipelines.images.options import Images
 folder, found, slowest = Path(sys.argv[1]), {}, 0.0
 for path in sys.stdin.read().splitlines():
     start = time.process_time()

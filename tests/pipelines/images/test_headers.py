@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, UnidentifiedImageError
 
-from pipelines.images.exif import exif_turns
-from pipelines.images.headers import read_header
-from pipelines.images.options import Images
-from pipelines.images.pillow import Unreadable, opened
-from pipelines.images.webp_header import canvas
 from tests.pipelines.images.shards import encoded, gif, jpeg, picture, png, webp
+from tokenmill.pipelines.images.exif import exif_turns
+from tokenmill.pipelines.images.headers import read_header
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.images.pillow import Unreadable, opened
+from tokenmill.pipelines.images.webp_header import canvas
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL", "ignore::ResourceWarning")
 MODES = {

@@ -16,11 +16,6 @@ import yaml
 from datasets import load_from_disk
 from PIL import Image
 
-from pipelines.drive import attempt, one_by_one
-from pipelines.errors import ConfigError
-from pipelines.ledger import StageStats, check_chain
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe, make_recipe
 from tests.pipelines.images.shards import (
     jpeg,
     png,
@@ -29,6 +24,11 @@ from tests.pipelines.images.shards import (
     sample_tar,
     tar_bytes,
 )
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.ledger import StageStats, check_chain
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe, make_recipe
 
 SHARDS = (7, 12, 5)
 

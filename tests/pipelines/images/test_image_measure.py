@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.images.image_measure import (
+from tests.pipelines.images.batches import illustrated, image
+from tokenmill.pipelines.images.image_measure import (
     BINS,
     RATIOS,
     UNKNOWN,
@@ -13,7 +14,6 @@ from pipelines.images.image_measure import (
     doublings,
     ratio_bins,
 )
-from tests.pipelines.images.batches import illustrated, image
 
 numbers = st.one_of(st.none(), st.integers(0, 2**31 - 1), st.integers(0, 9))
 images = st.lists(

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.errors import ConfigError
-from pipelines.filters.function_words import ENGLISH
-from pipelines.filters.marks import SPECIAL, marks_table
-from pipelines.filters.word_list import WordFile, table_of
-from pipelines.images.interleaved_text import InterleavedText
-from pipelines.images.text_limits import DocumentLimits, NodeLimits
-from pipelines.schema import PLACEHOLDER
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.images.strategies import batches, document
 from tests.pipelines.images.verdicts import checked, document_verdicts
 from tests.reference import interleaved as twins
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.filters.function_words import ENGLISH
+from tokenmill.pipelines.filters.marks import SPECIAL, marks_table
+from tokenmill.pipelines.filters.word_list import WordFile, table_of
+from tokenmill.pipelines.images.interleaved_text import InterleavedText
+from tokenmill.pipelines.images.text_limits import DocumentLimits, NodeLimits
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 WORDS = [
     "the", "and", "of", "The", "AND", "red", "door", "Sea", "(sea)", "door,", "by.", "--", "12",

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.images.once import ImageOnce
 from tests.pipelines.images.batches import illustrated, image, numbers
 from tests.pipelines.images.strategies import batches
 from tests.pipelines.images.verdicts import checked, image_rows
 from tests.reference import image_rules as twins
+from tokenmill.pipelines.images.once import ImageOnce
 
 stages = st.sampled_from([("url",), ("md5",), ("url", "md5"), ("md5", "url")]).map(
     lambda by: ImageOnce(by=by)

@@ -5,12 +5,12 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.ledger import StageStats, check_chain
-from pipelines.prepare import prepare
-from pipelines.recipe import find_recipe, load_recipe
 from tests.pipelines.images.shards import encoded, gif, jpeg, noise, sample, tar_bytes
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.ledger import StageStats, check_chain
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import find_recipe, load_recipe
 
 NODES = [
     "It was one of those days on which the sea had been calm, and we could see for miles; the boats"

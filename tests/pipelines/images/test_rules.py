@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.images.rules import ImageRules
-from pipelines.images.urls import first_part, scoped
-from pipelines.schema import PLACEHOLDER
 from tests.pipelines.images.batches import illustrated, image, numbers
 from tests.pipelines.images.strategies import URLS, batches
 from tests.pipelines.images.verdicts import checked, document_verdicts, image_rows
 from tests.reference import image_rules as twins
+from tokenmill.pipelines.images.rules import ImageRules
+from tokenmill.pipelines.images.urls import first_part, scoped
+from tokenmill.pipelines.schema import PLACEHOLDER
 
 
 def maybe(values):

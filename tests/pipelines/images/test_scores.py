@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipelines.errors import ConfigError
-from pipelines.images.scores import DocumentScores, ImageScores
 from tests.pipelines.images.batches import illustrated, image
 from tests.pipelines.images.strategies import batches
 from tests.pipelines.images.verdicts import checked, document_verdicts, image_rows
 from tests.strategies import document_batch
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.scores import DocumentScores, ImageScores
 
 numbers = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, float("nan")])
 KEYS = {

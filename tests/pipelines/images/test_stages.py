@@ -5,13 +5,13 @@ import pickle
 import pytest
 from hypothesis import given, settings
 
-from pipelines.ledger import StageStats
-from pipelines.stages import STAGES
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.images.batches import illustrated, numbers
 from tests.pipelines.images.strategies import batches, document
 from tests.pipelines.images.verdicts import checked
 from tests.pipelines.test_stages import made
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.stages import STAGES
 
 # which need a file; see test_scores.py, and test_quality.py and test_perplexity.py of the filters
 SCORED = ("image_scores", "document_scores", "quality", "perplexity")

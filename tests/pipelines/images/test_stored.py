@@ -9,10 +9,12 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.images.blobs import Window
-from pipelines.images.options import Images, Patches
-from pipelines.images.stored import (
+from tests.pipelines.images.batches import illustrated, image
+from tests.pipelines.images.shards import png
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.blobs import Window
+from tokenmill.pipelines.images.options import Images, Patches
+from tokenmill.pipelines.images.stored import (
     MOST_BYTES,
     check_references,
     describe,
@@ -22,10 +24,8 @@ from pipelines.images.stored import (
     kept_columns,
     with_bytes,
 )
-from pipelines.shard import SourceShard
-from pipelines.tokenize import Tokenizer, load_engine
-from tests.pipelines.images.batches import illustrated, image
-from tests.pipelines.images.shards import png
+from tokenmill.pipelines.shard import SourceShard
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 SHARD = SourceShard(
     key="00000-of-00001",

@@ -7,10 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import EpsImagePlugin, Image
 
-from pipelines.images import thumbnails
-from pipelines.images.blobs import Window
-from pipelines.images.edit import removed_images
-from pipelines.images.thumbnails import (
+from tests.pipelines.images.batches import illustrated, image
+from tests.pipelines.images.shards import encoded, jpeg, picture, png
+from tokenmill.pipelines.images import thumbnails
+from tokenmill.pipelines.images.blobs import Window
+from tokenmill.pipelines.images.edit import removed_images
+from tokenmill.pipelines.images.thumbnails import (
     MOST,
     MOST_KEPT,
     SIDE,
@@ -19,8 +21,6 @@ from pipelines.images.thumbnails import (
     thumbnail,
     thumbnail_file,
 )
-from tests.pipelines.images.batches import illustrated, image
-from tests.pipelines.images.shards import encoded, jpeg, picture, png
 
 
 def opened(data: bytes | None) -> Image.Image:

@@ -10,15 +10,15 @@ import tokenizers
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError, LedgerError
-from pipelines.images import tokens
-from pipelines.images.options import Images, Patches
-from pipelines.images.tokens import batches_of, encode_illustrated, tokens_of
-from pipelines.schema import IMAGE, PLACEHOLDER
-from pipelines.tokenize import Tokenizer, load_engine
 from tests.pipelines.images.batches import illustrated, image
 from tests.reference import image_tokens as reference
 from tests.strategies import words
+from tokenmill.pipelines.errors import ConfigError, LedgerError
+from tokenmill.pipelines.images import tokens
+from tokenmill.pipelines.images.options import Images, Patches
+from tokenmill.pipelines.images.tokens import batches_of, encode_illustrated, tokens_of
+from tokenmill.pipelines.schema import IMAGE, PLACEHOLDER
+from tokenmill.pipelines.tokenize import Tokenizer, load_engine
 
 TOKEN = "<image>"
 sides = st.one_of(st.none(), st.integers(1, 2**31 - 1), st.integers(1, 40))

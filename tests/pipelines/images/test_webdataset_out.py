@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.images.blobs import Window
-from pipelines.images.webdataset_out import TarShards, header_of, key_of, members, nodes_of
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import make_recipe
-from pipelines.schema import PLACEHOLDER
-from pipelines.shard import SourceShard
 from tests.pipelines.images.batches import illustrated, image
+from tokenmill.pipelines.images.blobs import Window
+from tokenmill.pipelines.images.webdataset_out import (
+    TarShards,
+    header_of,
+    key_of,
+    members,
+    nodes_of,
+)
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.shard import SourceShard
 
 names = st.one_of(st.text(max_size=200), st.sampled_from(["a/b", "a.b", "a_b", "../a", "", "a b"]))
 

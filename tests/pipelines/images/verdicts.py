@@ -1,8 +1,8 @@
 """What a stage did to illustrated documents, as plain values, and the laws that it must keep."""
 
-from dedup.arrow_text import text_buffers
-from pipelines.images.account import image_stats
-from pipelines.schema import ILLUSTRATED, PLACEHOLDER, REMOVED, REMOVED_IMAGE
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.images.account import image_stats
+from tokenmill.pipelines.schema import ILLUSTRATED, PLACEHOLDER, REMOVED, REMOVED_IMAGE
 
 
 def text_bytes(batch):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.mix.draws import ONE, copies, draws, states
 from tests.reference import mix as reference
+from tokenmill.pipelines.mix.draws import ONE, copies, draws, states
 
 names = st.lists(st.text(max_size=8), max_size=20)
 weights = st.floats(1e-6, 5.0)

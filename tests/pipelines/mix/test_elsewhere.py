@@ -5,14 +5,14 @@ import json
 import pytest
 import yaml
 
-from pipelines.drive import one_by_one
-from pipelines.estimating.compare import NOT_MIXED, compare, load_estimate
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.mix import phases
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.e2e.corpus import write_corpus
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.estimating.compare import NOT_MIXED, compare, load_estimate
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.mix import phases
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 
 @pytest.fixture(scope="module")

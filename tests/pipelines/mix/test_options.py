@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.mix.options import Mix
-from pipelines.mix.weights import weights
-from pipelines.recipe import make_recipe
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.mix.options import Mix
+from tokenmill.pipelines.mix.weights import weights
+from tokenmill.pipelines.recipe import make_recipe
 
 TWO = [{"path": "crawl.jsonl"}, {"path": "books.jsonl"}]
 SHUFFLED = {"shuffle": True}

@@ -13,19 +13,19 @@ from datasets import DatasetDict, load_from_disk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.decoded import decoded
-from pipelines.drive import attempt, one_by_one
-from pipelines.dry_run import dry_run
-from pipelines.inspect import beside, removals
-from pipelines.mix import phases
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from pipelines.report import sections
-from sizing.corpus import read_corpus
 from tests.e2e.corpus import prose
 from tests.pipelines.conftest import train
 from tests.pipelines.web.archives import page
 from tests.reference import mix as reference
+from tokenmill.pipelines.decoded import decoded
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.inspect import beside, removals
+from tokenmill.pipelines.mix import phases
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.report import sections
+from tokenmill.sizing.corpus import read_corpus
 
 SMALL = {"GROUP_BYTES": 1 << 14, "BUCKET_BYTES": 1 << 13, "BLOCK_BYTES": 1 << 13, "MOST_SHARDS": 3}
 THINNED = {"crawl": 0.25, "books": 2.5}

@@ -3,9 +3,9 @@
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pipelines.perplexity.fit import fit
-from pipelines.perplexity.words import line_words
 from tests.reference import perplexity as reference
+from tokenmill.pipelines.perplexity.fit import fit
+from tokenmill.pipelines.perplexity.words import line_words
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", "dog", "ran", "é"]
 VOCABULARY = ["the", "cat", "sat", "on", "a", ".", "e"]

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from pipelines.perplexity.arpa import save_arpa
-from pipelines.perplexity.model_file import save_model
 from tests.pipelines.perplexity.lines import fitted
+from tokenmill.pipelines.perplexity.arpa import save_arpa
+from tokenmill.pipelines.perplexity.model_file import save_model
 
 LINES = [
     ["the", "cat", "sat", "on", "a", "mat", "."],

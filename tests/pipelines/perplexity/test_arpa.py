@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from pipelines.perplexity.arpa import save_arpa
-from pipelines.perplexity.words import line_words
 from tests.pipelines.perplexity.lines import corpora, fitted, sentences
+from tokenmill.pipelines.perplexity.arpa import save_arpa
+from tokenmill.pipelines.perplexity.words import line_words
 
 LINES = [["the", "cat", "sat", "on", "a", "mat", "."], ["the", "dog", "ran"], ["the", "cat"]]
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.perplexity import model as module
-from pipelines.perplexity.kernels.ngrams import BOUNDARY, UNKNOWN
-from pipelines.perplexity.smoothing import discounts
-from pipelines.perplexity.words import line_words
 from tests.pipelines.perplexity.lines import VOCABULARY, corpora, fitted, obvious, sentences
 from tests.reference import perplexity as reference
+from tokenmill.pipelines.perplexity import model as module
+from tokenmill.pipelines.perplexity.kernels.ngrams import BOUNDARY, UNKNOWN
+from tokenmill.pipelines.perplexity.smoothing import discounts
+from tokenmill.pipelines.perplexity.words import line_words
 
 NEAR = 2e-5  # float32 of log10, added up over a few words
 

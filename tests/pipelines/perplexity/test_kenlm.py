@@ -8,11 +8,11 @@ import pytest
 import sentencepiece
 from hypothesis import given
 
-from pipelines.errors import ConfigError
-from pipelines.perplexity.kenlm_model import KenlmModel, is_kenlm, load_kenlm, load_pieces
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.perplexity.models import saved, saved_arpa
 from tests.reference import perplexity as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.kenlm_model import KenlmModel, is_kenlm, load_kenlm, load_pieces
 
 DOCS = [
     "The CÁT sat\non a mat .\n\n",
@@ -126,7 +126,7 @@ def test_a_file_of_no_pieces_is_told(arpa):
 
 
 def test_the_extra_is_named_where_the_library_is_missing(arpa, monkeypatch):
-    monkeypatch.setattr("pipelines.perplexity.kenlm_model.LIBRARY", "no_such_library")
+    monkeypatch.setattr("tokenmill.pipelines.perplexity.kenlm_model.LIBRARY", "no_such_library")
     load_kenlm.cache_clear()
     with pytest.raises(ConfigError, match=r"pip install 'tokenmill\[lm\]'"):
         load_kenlm(arpa)

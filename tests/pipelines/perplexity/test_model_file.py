@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.perplexity import model_file as module
-from pipelines.perplexity.model_file import load_model, save_model
 from tests.pipelines.perplexity.models import CUTOFFS, model, saved
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity import model_file as module
+from tokenmill.pipelines.perplexity.model_file import load_model, save_model
 
 TEXTS = pa.array(["the cat sat on a mat.", "zebra", "", "a dog ran.\nthe cat"])
 

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.perplexity.model_file import save_model
-from pipelines.perplexity.names import Names
-from pipelines.perplexity.report import lm_markdown
-from pipelines.perplexity.sample import Sample
-from pipelines.perplexity.train import train
-from pipelines.perplexity.training import LmTraining
-from pipelines.perplexity.words import line_words, placed_words
-from pipelines.quality.draw import uniform
-from pipelines.shard import Input
 from tests.reference import perplexity as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.perplexity.model_file import save_model
+from tokenmill.pipelines.perplexity.names import Names
+from tokenmill.pipelines.perplexity.report import lm_markdown
+from tokenmill.pipelines.perplexity.sample import Sample
+from tokenmill.pipelines.perplexity.train import train
+from tokenmill.pipelines.perplexity.training import LmTraining
+from tokenmill.pipelines.perplexity.words import line_words, placed_words
+from tokenmill.pipelines.quality.draw import uniform
+from tokenmill.pipelines.shard import Input
 
 SUBJECTS = ["the cat", "a dog", "The old man", "my neighbour\u2019s cat", "Ελένης"]
 VERBS = ["sat on", "looked at", "1 of 23 saw", "ran (quickly) to"]

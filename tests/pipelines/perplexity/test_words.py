@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.perplexity.ccnet import normalize
-from pipelines.perplexity.words import BOUNDARY_HASH, line_words, placed_words
 from tests.pipelines.filters.texts import texts
 from tests.reference import perplexity as reference
 from tests.strategies import text_columns
+from tokenmill.pipelines.perplexity.ccnet import normalize
+from tokenmill.pipelines.perplexity.words import BOUNDARY_HASH, line_words, placed_words
 
 characters = st.characters(exclude_categories=("Cs",))
 anything = st.one_of(texts, st.text(characters, max_size=40))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.probe.cache import mount_of, sight
+from tokenmill.pipelines.probe.cache import mount_of, sight
 
 
 @pytest.fixture

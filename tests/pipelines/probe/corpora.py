@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from pipelines.dataset import dataset_schema
-from sizing.inputs import size
+from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.sizing.inputs import size
 
 SEQ_LEN = 64
 

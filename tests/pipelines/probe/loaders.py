@@ -2,7 +2,7 @@
 
 import time
 
-from pipelines.probe.loader import Loader
+from tokenmill.pipelines.probe.loader import Loader
 
 TOKENS_PER_S = 989e12 * 0.4 / (6 * 8e9)  # of an accelerator of `corpora.sheet`
 LATE_S = 0.4

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.probe.cache import Mount, device_bytes, evict, mount_of, read_ahead_bytes, sight
+from tokenmill.pipelines.probe.cache import (
+    Mount,
+    device_bytes,
+    evict,
+    mount_of,
+    read_ahead_bytes,
+    sight,
+)
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw

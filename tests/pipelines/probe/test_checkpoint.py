@@ -4,10 +4,10 @@ import resource
 
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.probe.checkpoint import CheckpointFile
-from pipelines.probe.checkpoints import node_files, rates
 from tests.pipelines.probe.test_demand import made
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.checkpoints import node_files, rates
 
 
 def a_file(folder, n_bytes=10_000_000, kind=CheckpointFile):

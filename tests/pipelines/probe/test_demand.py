@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.probe.demand import MOST_STEP_S, Demand, demand
-from sizing.inputs import size
+from tokenmill.pipelines.probe.demand import MOST_STEP_S, Demand, demand
+from tokenmill.sizing.inputs import size
 
 
 def made(**changes):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from datasets import load_from_disk
 
-from pipelines.errors import ConfigError
-from pipelines.probe.fill import fill, is_filler, remove_filler
-from pipelines.probe.shards import open_dataset
 from tests.pipelines.probe.corpora import packed
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler
+from tokenmill.pipelines.probe.shards import open_dataset
 
 
 @pytest.mark.parametrize(("width", "dtype"), [(2, "uint16"), (4, "int32")])

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.probe.cache import device_bytes, evict
-from pipelines.probe.loader import DEPTHS, Loader, Reading
-from pipelines.probe.order import ORDERS
-from pipelines.probe.shards import open_dataset
 from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed
 from tests.pipelines.probe.loaders import Leaky
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.cache import device_bytes, evict
+from tokenmill.pipelines.probe.loader import DEPTHS, Loader, Reading
+from tokenmill.pipelines.probe.order import ORDERS
+from tokenmill.pipelines.probe.shards import open_dataset
 
 
 def reading(folder, *, order="sequential", depth="full", sequences=4, seq_len=SEQ_LEN, **others):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.probe.order import ORDERS, epoch, pieces
-from pipelines.probe.shards import BatchPlace
+from tokenmill.pipelines.probe.order import ORDERS, epoch, pieces
+from tokenmill.pipelines.probe.shards import BatchPlace
 
 
 def places(rows):

@@ -5,11 +5,11 @@ import mmap
 
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.probe.document import probe_html, probe_markdown, summary
-from pipelines.probe.run import Settings, probe
 from tests.pipelines.probe.corpora import documents, packed, sheet
 from tests.pipelines.probe.loaders import Leaky, Slow
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.document import probe_html, probe_markdown, summary
+from tokenmill.pipelines.probe.run import Settings, probe
 
 SHORT = Settings(seconds=0.5, processes=1)
 

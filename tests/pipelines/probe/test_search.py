@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.probe.search import Clock, search
+from tokenmill.pipelines.probe.search import Clock, search
 
 LONG = Clock(float("inf"))
 

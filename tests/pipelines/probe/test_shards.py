@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.probe.shards import WAY_OUT, open_dataset
 from tests.pipelines.probe.corpora import documents, packed, write_shards
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.shards import WAY_OUT, open_dataset
 
 
 def test_a_packed_dataset(tmp_path):

@@ -8,19 +8,19 @@ import time
 
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.probe.cache import Sight, evict
-from pipelines.probe.checkpoint import CheckpointFile
-from pipelines.probe.demand import demand
-from pipelines.probe.loader import Loader, Reading
-from pipelines.probe.search import Clock, Found, search
-from pipelines.probe.shards import open_dataset
-from pipelines.probe.team import ProbeError, Team
-from pipelines.probe.verdict import device_frac, judge
-from pipelines.probe.worker import Train
 from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed, sheet
 from tests.pipelines.probe.loaders import LATE_S, TOKENS_PER_S, Late, Leaky, Slow
 from tests.pipelines.probe.test_checkpoint import Torn, a_file
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.probe.cache import Sight, evict
+from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.demand import demand
+from tokenmill.pipelines.probe.loader import Loader, Reading
+from tokenmill.pipelines.probe.search import Clock, Found, search
+from tokenmill.pipelines.probe.shards import open_dataset
+from tokenmill.pipelines.probe.team import ProbeError, Team
+from tokenmill.pipelines.probe.verdict import device_frac, judge
+from tokenmill.pipelines.probe.worker import Train
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.probe.cache import Sight
-from pipelines.probe.checkpoints import CheckpointRates
-from pipelines.probe.search import Found
-from pipelines.probe.team import Run, together
-from pipelines.probe.verdict import (
+from tokenmill.pipelines.probe.cache import Sight
+from tokenmill.pipelines.probe.checkpoints import CheckpointRates
+from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.team import Run, together
+from tokenmill.pipelines.probe.verdict import (
     Verdict,
     judge,
     judge_both,

@@ -4,8 +4,8 @@ import struct
 
 import numpy as np
 
-from pipelines.quality.model import LinearModel, save_model
 from tests.reference import quality as reference
+from tokenmill.pipelines.quality.model import LinearModel, save_model
 
 WEIGHTS = {"good": 2.0, "fine": 1.0, "bad": -2.0, "naïve": 0.5}
 WORDS = ("</s>", "good", "bad", "the")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.quality.draw import kept_share, uniform
 from tests.reference import quality as reference
+from tokenmill.pipelines.quality.draw import kept_share, uniform
 
 MANY = pa.array([f"shard-{i // 100}.jsonl#{i % 100}" for i in range(20_000)])
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from pipelines.quality.evaluation import auc, calibration, evaluate
 from tests.reference import quality as reference
+from tokenmill.pipelines.quality.evaluation import auc, calibration, evaluate
 
 scores = st.lists(st.integers(0, 20).map(lambda n: n / 20), min_size=1, max_size=12).map(np.array)
 

@@ -6,10 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.quality import fasttext_model
-from pipelines.quality.fasttext_file import check_fasttext, is_fasttext
-from pipelines.quality.fasttext_model import FastTextModel, full_label
 from tests.pipelines.quality.models import (
     INPUTS,
     LABELS,
@@ -19,6 +15,10 @@ from tests.pipelines.quality.models import (
     quantized,
     saved_fasttext,
 )
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality import fasttext_model
+from tokenmill.pipelines.quality.fasttext_file import check_fasttext, is_fasttext
+from tokenmill.pipelines.quality.fasttext_model import FastTextModel, full_label
 
 TEXTS = ["", "good", "bad bad", "the\ngood\nthe", "unknown", " good\tbad ", "good\x00bad"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.quality import model as module
-from pipelines.quality.model import LinearModel, load_model, save_model
 from tests.pipelines.quality.models import linear, saved
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality import model as module
+from tokenmill.pipelines.quality.model import LinearModel, load_model, save_model
 
 
 def written(path, **arrays):

@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from pipelines.errors import ConfigError
-from pipelines.quality import train as module
-from pipelines.quality.draw import uniform
-from pipelines.quality.examples import LEAST_DOCS, Names, read_examples
-from pipelines.quality.model import save_model
-from pipelines.quality.report import quality_markdown
-from pipelines.quality.train import train
-from pipelines.quality.training import Training
-from pipelines.shard import Input
 from tests.reference import quality as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.quality import train as module
+from tokenmill.pipelines.quality.draw import uniform
+from tokenmill.pipelines.quality.examples import LEAST_DOCS, Names, read_examples
+from tokenmill.pipelines.quality.model import save_model
+from tokenmill.pipelines.quality.report import quality_markdown
+from tokenmill.pipelines.quality.train import train
+from tokenmill.pipelines.quality.training import Training
+from tokenmill.pipelines.shard import Input
 
 GOOD = ["theorem", "history", "river", "castle", "because", "although", "evidence", "museum"]
 BAD = ["click", "buy", "cheap", "sale", "login", "cookies", "subscribe", "now"]

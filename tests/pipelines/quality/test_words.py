@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import murmurhash3_32
 
-from pipelines.quality import words
-from pipelines.quality.words import check_features, weight_sums, word_features
 from tests.pipelines.quality.models import linear
 from tests.reference import quality as reference
 from tests.strategies import documents, text_columns
+from tokenmill.pipelines.quality import words
+from tokenmill.pipelines.quality.words import check_features, weight_sums, word_features
 
 RNG = np.random.default_rng(0)
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.schema import DOCUMENT, REMOVED
-from pipelines.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.shard import Input, Plan, SourceShard
 
 
 class Read(NamedTuple):

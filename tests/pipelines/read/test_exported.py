@@ -5,17 +5,17 @@ import json
 
 import pytest
 
-from pipelines.drive import one_by_one
-from pipelines.images.options import Images
-from pipelines.plan import plan_inputs
-from pipelines.prepare import prepare
-from pipelines.read.exported import FACTS, exported
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.recipe import make_recipe
-from pipelines.shard import Input
 from tests.pipelines.conftest import train
 from tests.pipelines.images.shards import encoded, jpeg, picture, png, sample_tar, tar_bytes
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.read.exported import FACTS, exported
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.shard import Input
 
 A, B = jpeg(40, 30), png(30, 20)
 URLS = ("https://a.org/0", "https://a.org/1", "https://a.org/2.webp")

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pipelines.read.limits import Limits
-from pipelines.schema import PLACEHOLDER as P
 from tests.pipelines.images.shards import jpeg, png
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.schema import PLACEHOLDER as P
 
 
 def write(path, rows):

@@ -6,13 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from pipelines.images.options import Images
-from pipelines.read import illustrated
-from pipelines.read.illustrated_table import image_values
-from pipelines.read.limits import Limits
-from pipelines.schema import PLACEHOLDER as P
 from tests.pipelines.images.shards import encoded, jpeg, noise, png, webp
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read import illustrated
+from tokenmill.pipelines.read.illustrated_table import image_values
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.schema import PLACEHOLDER as P
 
 MOVING = encoded(noise(32, 24), "GIF", save_all=True, append_images=[noise(32, 24, 1)])
 PICTURES = [jpeg(), png(), webp(), MOVING]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.images.options import Images
-from pipelines.read.interleaved import Raw, caption_of, make_page, told
-from pipelines.read.references import Folder, Place, Value
-from pipelines.schema import PLACEHOLDER as P
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.interleaved import Raw, caption_of, make_page, told
+from tokenmill.pipelines.read.references import Folder, Place, Value
+from tokenmill.pipelines.schema import PLACEHOLDER as P
 
 FOLDER = Folder("/nowhere/d.jsonl", "d.jsonl", Images())
 PLACE = Place("d.jsonl#0", "/nowhere/d.jsonl byte 0")

@@ -13,9 +13,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.read.batch import FILE_CAUSES
-from pipelines.read.limits import Limits
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
+from tokenmill.pipelines.read.batch import FILE_CAUSES
+from tokenmill.pipelines.read.limits import Limits
 
 GOOD = b'{"text": "good"}\n'
 
@@ -232,10 +232,10 @@ def test_a_line_over_the_limit_fails_alone(tmp_path, shard_bytes):
 
 MEMORY = """
 import resource, sys
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
 
 def peak_bytes():  # ru_maxrss is inherited across fork and exec; VmHWM is this program's own
     for line in open("/proc/self/status"):

@@ -5,11 +5,11 @@ import os
 
 import pytest
 
-from pipelines.images.options import Images
-from pipelines.read.limits import Limits
-from pipelines.schema import PLACEHOLDER as P
 from tests.pipelines.images.shards import jpeg, png
 from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.schema import PLACEHOLDER as P
 
 
 def write(folder, files):

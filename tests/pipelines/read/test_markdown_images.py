@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.read.markdown_images import find_images, with_placeholders
-from pipelines.schema import PLACEHOLDER as P
+from tokenmill.pipelines.read.markdown_images import find_images, with_placeholders
+from tokenmill.pipelines.schema import PLACEHOLDER as P
 
 PIECES = [
     *("![a](b.png)", "![](<c d.png> 't')", "![r]", "![x][r]", "\n\n[r]: r.png\n\n", "[", "]", "!["),

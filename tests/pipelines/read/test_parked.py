@@ -8,12 +8,12 @@ import orjson
 import pytest
 import zstandard
 
-from pipelines.plan import plan_inputs
-from pipelines.read import parked, stream
-from pipelines.read.limits import Limits
-from pipelines.read.parked import parking
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read import parked, stream
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.parked import parking
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
 
 WRITE = {"gz": gzip.compress, "zst": zstandard.compress}
 

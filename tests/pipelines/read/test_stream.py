@@ -9,10 +9,10 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.read import parked, stream
-from pipelines.read.limits import Limits
-from pipelines.read.lines import first_byte, read_lines
-from pipelines.read.stream import read_blocks
+from tokenmill.pipelines.read import parked, stream
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.lines import first_byte, read_lines
+from tokenmill.pipelines.read.stream import read_blocks
 
 BLOCK, TAIL = 64, 8
 COMPRESSED = {None: bytes, "gzip": gzip.compress, "zstd": zstandard.compress}

@@ -4,12 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.plan import plan_inputs
-from pipelines.read import messages as ipc
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.shard import Input
 from tests.pipelines.read.corpus import read_all, write_arrow_file, write_arrow_stream
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read import messages as ipc
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.shard import Input
 
 TEXTS = [f"text number {i}" for i in range(100)]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.read.stream import DamagedError
-from pipelines.read.tar import RECORD, Member, Tar
 from tests.pipelines.images.shards import tar_bytes
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.tar import RECORD, Member, Tar
 
 FORMATS = {
     "ustar": tarfile.USTAR_FORMAT,

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from pipelines.read.limits import Limits
 from tests.pipelines.read.corpus import read_all, read_plan
+from tokenmill.pipelines.read.limits import Limits
 
 
 def write(folder, files):

@@ -14,15 +14,6 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import ConfigError
-from pipelines.images.options import Images
-from pipelines.plan import plan_inputs
-from pipelines.read import webdataset
-from pipelines.read.account import damages, read_stats
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.schema import ILLUSTRATED, REMOVED, REMOVED_IMAGE
-from pipelines.shard import Input, Plan, SourceShard
 from tests.pipelines.images.shards import (
     encoded,
     gif,
@@ -37,6 +28,15 @@ from tests.pipelines.images.shards import (
 )
 from tests.pipelines.images.test_headers import exif
 from tests.reference import webdataset as reference
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read import webdataset
+from tokenmill.pipelines.read.account import damages, read_stats
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.schema import ILLUSTRATED, REMOVED, REMOVED_IMAGE
+from tokenmill.pipelines.shard import Input, Plan, SourceShard
 
 JPEG, PNG = jpeg(8, 6), png(6, 4)
 MIXED = {"npy": bytes(3000), "png": PNG}  # 4,608 bytes of a tar
@@ -515,7 +515,7 @@ def test_a_packed_tar_cut_short_is_named(tmp_path, keep, cause):
 
 
 def test_batches_hold_bounded_bytes_of_images(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipelines.read.illustrated.BATCH_IMAGE_BYTES", 3 * len(JPEG))
+    monkeypatch.setattr("tokenmill.pipelines.read.illustrated.BATCH_IMAGE_BYTES", 3 * len(JPEG))
     path = write(tmp_path, {f"{i:02}.jpg": JPEG for i in range(10)})
     (shard,) = plan_inputs([Input(path=str(path))], 1 << 28, images=True).shards
     batches = list(read_shard(shard, limits=Limits(), images=Images()))
@@ -526,7 +526,7 @@ def test_batches_hold_bounded_bytes_of_images(tmp_path, monkeypatch):
 
 def test_batches_span_a_bounded_part_of_the_tar(tmp_path, monkeypatch):
     """Small images among large members that say nothing here keep whole blocks in memory."""
-    monkeypatch.setattr("pipelines.read.illustrated.BATCH_SPAN", 10_000)
+    monkeypatch.setattr("tokenmill.pipelines.read.illustrated.BATCH_SPAN", 10_000)
     members = {f"{i}.{kind}": data for i in range(7) for kind, data in MIXED.items()}
     (shard,) = plan_inputs([Input(path=str(write(tmp_path, members)))], 1 << 28, images=True).shards
     batches = list(read_shard(shard, limits=Limits(), images=Images()))

@@ -6,7 +6,7 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 
-from pipelines.schema import ILLUSTRATED, PLACEHOLDER, doc_ids
+from tokenmill.pipelines.schema import ILLUSTRATED, PLACEHOLDER, doc_ids
 
 PLANTED = (9, 10, 11, 12)
 HOSTS = ("https://a.org", "https://b.org:80", "http://a.org", "HTTP://A.org", "//c.net", "mailto:x")

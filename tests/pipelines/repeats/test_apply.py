@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from pipelines.images.account import image_stats
-from pipelines.repeats.apply import without_images, without_paragraphs
-from pipelines.repeats.found import FOUND
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.steps import RepeatedImages
-from pipelines.schema import DOCUMENT, PLACEHOLDER
 from tests.pipelines.repeats.corpora import batch_of, corpus
 from tests.reference import repeats as reference
+from tokenmill.pipelines.images.account import image_stats
+from tokenmill.pipelines.repeats.apply import without_images, without_paragraphs
+from tokenmill.pipelines.repeats.found import FOUND
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.steps import RepeatedImages
+from tokenmill.pipelines.schema import DOCUMENT, PLACEHOLDER
 
 
 def found_of(rows):

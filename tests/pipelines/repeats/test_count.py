@@ -2,26 +2,26 @@
 
 import pytest
 
-from pipelines.arrow_files import arrow_file
-from pipelines.duplicates import find_equal, write_duplicates
-from pipelines.errors import ConfigError, ShardError
-from pipelines.keys import document_keys, key_schema
-from pipelines.passes import duplicate_finders
-from pipelines.prepare_job import PrepareJob
-from pipelines.recipe import make_recipe
-from pipelines.repeats import count, unit_table
-from pipelines.repeats.count import count_units, merged_facts, write_repeated
-from pipelines.repeats.found import LATER_COPY, read_found
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.spilled_units import spill_units
-from pipelines.repeats.steps import RepeatedImages, SameImages, SameUrl
-from pipelines.repeats.unit_table import write_units
-from pipelines.repeats.units import unit_schema, units_maker
-from pipelines.sidecar import open_arrow
-from pipelines.spill import spill_keys
-from pipelines.spill_rows import write_rows
 from tests.pipelines.repeats.corpora import batch_of, corpus
 from tests.reference import repeats as reference
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.duplicates import find_equal, write_duplicates
+from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.keys import document_keys, key_schema
+from tokenmill.pipelines.passes import duplicate_finders
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.repeats import count, unit_table
+from tokenmill.pipelines.repeats.count import count_units, merged_facts, write_repeated
+from tokenmill.pipelines.repeats.found import LATER_COPY, read_found
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.spilled_units import spill_units
+from tokenmill.pipelines.repeats.steps import RepeatedImages, SameImages, SameUrl
+from tokenmill.pipelines.repeats.unit_table import write_units
+from tokenmill.pipelines.repeats.units import unit_schema, units_maker
+from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.spill import spill_keys
+from tokenmill.pipelines.spill_rows import write_rows
 
 BATCH = 13
 IMAGE_STEPS = {

@@ -8,14 +8,14 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.repeats.keys import (
+from tests.pipelines.repeats.corpora import batch_of
+from tokenmill.pipelines.repeats.keys import (
     has_key,
     host_of,
     image_keys,
     image_set_keys,
     text_keys,
 )
-from tests.pipelines.repeats.corpora import batch_of
 
 urls = st.sampled_from([None, "", "https://a.org/1", "https://b.org:8/1", "//a.org", "x", "a.org"])
 md5s = st.one_of(st.none(), st.sampled_from([b"a" * 16, b"b" * 16, b"ab" * 8]))

@@ -11,16 +11,16 @@ import pytest
 from datasets import load_from_disk
 from PIL import Image
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.images.blobs import Window
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from pipelines.repeats.looks import looks, phash
 from tests.pipelines.images.shards import encoded, gif, noise, png, tar_bytes
 from tests.pipelines.repeats.corpora import batch_of
 from tests.pipelines.repeats.test_runs import recipe_of
 from tests.reference import images as reference
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.images.blobs import Window
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.repeats.looks import looks, phash
 
 
 @cache
@@ -122,7 +122,7 @@ def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, befor
 
 
 def test_the_library_that_is_not_there_is_named(monkeypatch):
-    from pipelines.repeats import steps
+    from tokenmill.pipelines.repeats import steps
 
     monkeypatch.setattr(steps, "find_spec", lambda name: None)
     recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "steps": ["near_images"]}

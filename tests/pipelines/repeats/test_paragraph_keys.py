@@ -5,11 +5,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.paragraph_keys import keyed_paragraphs, split_units
-from pipelines.repeats.paragraphs import RepeatedParagraphs
 from tests.pipelines.repeats.test_keys import documents, same, sliced
 from tests.reference import repeats as reference
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.paragraph_keys import keyed_paragraphs, split_units
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
 
 steps = st.builds(
     RepeatedParagraphs,

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from pipelines.errors import ConfigError
-from pipelines.recipe import make_recipe
-from pipelines.repeats import unit_table
-from pipelines.repeats.paragraphs import RepeatedParagraphs
-from pipelines.repeats.unit_table import Units, write_units
 from tests.pipelines.repeats.corpora import corpus
 from tests.pipelines.repeats.test_count import job_of, write_sidecars
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.repeats import unit_table
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.repeats.unit_table import Units, write_units
 
 
 def recipe_of(settings):

@@ -14,18 +14,18 @@ from datasets import List, load_from_disk
 from PIL import Image
 from tokenizers import Tokenizer
 
-from pipelines.drive import attempt, one_by_one
-from pipelines.errors import ConfigError
-from pipelines.estimating.job import check_one_pass
-from pipelines.inspect import removals
-from pipelines.passes import passes
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
-from pipelines.schema import PLACEHOLDER
-from pipelines.steps import step_name
 from tests.pipelines.images.shards import jpeg, sample, tar_bytes
 from tests.pipelines.repeats.corpora import corpus
 from tests.reference import repeats as reference
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.job import check_one_pass
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.passes import passes
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.steps import step_name
 
 PLAIN = "https://plain.org/"  # of images that the corpus has neither URL nor MD5 of
 STEPS = {

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.digest import newest_occurrence
-from pipelines import spill_rows
-from pipelines.errors import ConfigError
-from pipelines.keys import DATE, document_keys, key_schema
-from pipelines.recipe import make_recipe
-from pipelines.repeats.keys import has_key
-from pipelines.repeats.steps import SameUrl
-from pipelines.schema import CRAWLED
 from tests.pipelines.keyed import find, found, job_of, write_shards
+from tokenmill.dedup.digest import newest_occurrence
+from tokenmill.pipelines import spill_rows
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.keys import DATE, document_keys, key_schema
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.repeats.keys import has_key
+from tokenmill.pipelines.repeats.steps import SameUrl
+from tokenmill.pipelines.schema import CRAWLED
 
 NEWEST = SameUrl(keep="newest")
 
@@ -97,9 +97,9 @@ def newest_of(keys, dates, ids):
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 @pytest.mark.parametrize("n_keys", [1, 3])
 def test_more_equal_documents_than_fit_keep_the_newest(tmp_path, monkeypatch, n_keys, at_once):
-    monkeypatch.setattr("pipelines.duplicates.ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("tokenmill.pipelines.duplicates.ROWS_AT_ONCE", at_once)
     n = 30_000 if at_once > 100 else 12_000
-    monkeypatch.setattr("pipelines.duplicates.LEAST_BYTES", 1 << 10)
+    monkeypatch.setattr("tokenmill.pipelines.duplicates.LEAST_BYTES", 1 << 10)
     rng = np.random.default_rng(4)
     keys = np.repeat(rng.integers(1, n_keys + 1, n, dtype=np.uint64)[:, None], 2, axis=1)
     dates = rng.integers(0, 1_000, n, dtype=np.uint64)
@@ -137,7 +137,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_without_the_library_normalized_urls_are_refused(monkeypatch):
-    monkeypatch.setattr("pipelines.repeats.steps.find_spec", lambda name: None)
+    monkeypatch.setattr("tokenmill.pipelines.repeats.steps.find_spec", lambda name: None)
     assert recipe({}).steps
     with pytest.raises(
         ConfigError, match=r"needs the w3lib library; pip install 'tokenmill\[web\]'"

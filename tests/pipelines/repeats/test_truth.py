@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from pipelines.repeats.paragraphs import RepeatedParagraphs
 from tests.pipelines.repeats.test_count import find_repeats, found_in, job_of, write_sidecars
 from tests.reference import repeats as reference
+from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
 
 CCNET = RepeatedParagraphs(
     unit="line",

@@ -2,17 +2,17 @@
 
 from hypothesis import strategies as st
 
-from pipelines.arrow_files import arrow_file
-from pipelines.drive import Finished, drive, one_by_one
-from pipelines.ledger import StageStats
-from pipelines.passes import Pass
-from pipelines.prepare_job import PrepareJob
-from pipelines.receipt import Receipt
-from pipelines.recipe import make_recipe
-from pipelines.spans.apply import without_spans
-from pipelines.spans.found import read_found_runs
-from pipelines.spill_phases import corpus_wide
 from tests.strategies import document_batch
+from tokenmill.pipelines.arrow_files import arrow_file
+from tokenmill.pipelines.drive import Finished, drive, one_by_one
+from tokenmill.pipelines.ledger import StageStats
+from tokenmill.pipelines.passes import Pass
+from tokenmill.pipelines.prepare_job import PrepareJob
+from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.spans.apply import without_spans
+from tokenmill.pipelines.spans.found import read_found_runs
+from tokenmill.pipelines.spill_phases import corpus_wide
 
 PHRASES = ["a b c d", "b c d e f", "c d e", "x Y z, w v!", "Y z w. (v) u", "İstanbul ΣΑΣ 東京", "k"]
 SPACES = [" ", "\n", "\n\n", " - ", ".  "]

@@ -12,13 +12,13 @@ import pytest
 from datasets import load_from_disk
 from tokenizers import Tokenizer
 
-from pipelines.drive import attempt, one_by_one
-from pipelines.errors import ConfigError
-from pipelines.inspect import removals
-from pipelines.prepare import prepare
-from pipelines.recipe import make_recipe
 from tests.pipelines.spans.test_spans import set_sizes
 from tests.reference import spans as reference
+from tokenmill.pipelines.drive import attempt, one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import make_recipe
 
 PHASES = ["span minimizers", "spans known", "span n-grams", "spans equal", "repeated spans"]
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.schema import doc_ids
-from pipelines.spans import size
-from pipelines.spans.found import read_found_runs
 from tests.pipelines.spans.corpora import corpora, find, job_of, left, taken
 from tests.reference import spans as reference
+from tokenmill.pipelines.schema import doc_ids
+from tokenmill.pipelines.spans import size
+from tokenmill.pipelines.spans.found import read_found_runs
 
 STEPS = [
     {"ngram": 3},
@@ -96,7 +96,7 @@ def test_groups_ranges_and_memory_change_no_finding(tmp_path, monkeypatch):
     for number, (sizes, budget) in enumerate(product(SIZES[:3], ["700KiB", "4GiB"])):
         sizes = (*sizes[:2], min(sizes[2], 1000))
         set_sizes(monkeypatch, *sizes)
-        monkeypatch.setattr("pipelines.spans.ngrams.AT_ONCE", 64)
+        monkeypatch.setattr("tokenmill.pipelines.spans.ngrams.AT_ONCE", 64)
         job = job_of(tmp_path / str(number), [{"repeated_spans": {"ngram": 5}}], budget)
         find(job, shards, batch=7)
         files = sorted((job.out / "19-spans").iterdir())

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dedup.arrow_text import text_buffers
-from dedup.span_cut import word_places
 from tests.pipelines.spans.corpora import find, job_of, taken
 from tests.reference.shingle import words_of
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.span_cut import word_places
 
 NGRAM = 50
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import lz4.frame
 import zstandard
 
-from pipelines.plan import plan_inputs
-from pipelines.read.account import damages, read_stats
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.schema import CRAWLED
-from pipelines.shard import Input, Plan
-from pipelines.web.options import Html
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.account import damages, read_stats
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.schema import CRAWLED
+from tokenmill.pipelines.shard import Input, Plan
+from tokenmill.pipelines.web.options import Html
 
 DATE = "2024-02-29T12:30:00Z"
 PACK = {

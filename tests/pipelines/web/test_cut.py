@@ -5,12 +5,6 @@ import random
 
 import pytest
 
-from pipelines.errors import InputError
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.shard import Input
-from pipelines.store import expand
-from pipelines.web.cut import cut_warc, packing_of
 from tests.pipelines.web.archives import (
     PACK,
     SUFFIX,
@@ -22,6 +16,12 @@ from tests.pipelines.web.archives import (
     response,
     words,
 )
+from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.store import expand
+from tokenmill.pipelines.web.cut import cut_warc, packing_of
 
 CUTTABLE = (None, "gzip", "zstd")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
-from pipelines.web.extract import ExtractionError, Extractor
-from pipelines.web.options import Html
-from pipelines.web.outline import MOST_OPTIONS
+from tokenmill.pipelines.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
+from tokenmill.pipelines.web.extract import ExtractionError, Extractor
+from tokenmill.pipelines.web.options import Html
+from tokenmill.pipelines.web.outline import MOST_OPTIONS
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden" / "html.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -110,7 +110,8 @@ def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
 
 
 def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
-    slow = "import pipelines.web.child as c; c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
+    slow = "import tokenmill.pipelines.web.child as c\n"
+    slow += "c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
     slow += "def loop(page):\n    while True: pass\n"
     slow += "c.main({})"
     started = Extractor._start

@@ -10,9 +10,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.web.http import CodingError, decoded_body, media_type, parse_response
 from tests.pipelines.web.archives import http
 from tests.reference import warc as reference
+from tokenmill.pipelines.web.http import CodingError, decoded_body, media_type, parse_response
 
 BODY = b"<p>" + b"hello, world! " * 500
 

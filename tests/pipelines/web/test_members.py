@@ -7,11 +7,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.read.limits import Limits
-from pipelines.read.stream import DamagedError
-from pipelines.web.cut import packing_of
-from pipelines.web.members import DICTIONARY, read_members
 from tests.pipelines.web.archives import PACK
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.web.cut import packing_of
+from tokenmill.pipelines.web.members import DICTIONARY, read_members
 
 MEMBERS = st.lists(
     st.one_of(

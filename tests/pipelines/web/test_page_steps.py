@@ -6,17 +6,17 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.dry_run import dry_run
-from pipelines.errors import ConfigError
-from pipelines.estimating.compare import compare
-from pipelines.estimating.job import Measuring
-from pipelines.estimating.run import measure_corpus
-from pipelines.inspect import removals
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
 from tests.pipelines.web.archives import archive, html, http, record, words
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.dry_run import dry_run
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.estimating.compare import compare
+from tokenmill.pipelines.estimating.job import Measuring
+from tokenmill.pipelines.estimating.run import measure_corpus
+from tokenmill.pipelines.inspect import removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 STEPS = [
     {"url_filter": {"domains": ["bad.org"], "words": ["xxx"]}},

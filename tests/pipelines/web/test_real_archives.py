@@ -4,8 +4,8 @@ It does at files packed as one member, at a record whose header and block are me
 and at files with empty lines, or none, where it does not expect it.
 """
 
-from pipelines.web.options import Html
 from tests.pipelines.web.archives import read
+from tokenmill.pipelines.web.options import Html
 
 # what warcio raises at, and what we read of it
 FURTHER = {

@@ -9,12 +9,12 @@ from fastwarc import ArchiveIterator
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.read.limits import Limits
-from pipelines.web.cut import packing_of
-from pipelines.web.members import Piece, read_members
-from pipelines.web.records import MADE_OF, Walk, begins_record
 from tests.pipelines.web.archives import PACK, archive, http, record, response
 from tests.reference import warc as reference
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.web.cut import packing_of
+from tokenmill.pipelines.web.members import Piece, read_members
+from tokenmill.pipelines.web.records import MADE_OF, Walk, begins_record
 
 KINDS = ("warcinfo", "request", "response", "resource", "metadata", "revisit", "conversion")
 NAMES = st.sampled_from(("X_Test", "WARC_Target_URI", "WARC_Record_ID", "Content_Type"))

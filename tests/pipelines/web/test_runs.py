@@ -6,11 +6,6 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from pipelines.drive import one_by_one
-from pipelines.errors import ConfigError
-from pipelines.inspect import documents, removals
-from pipelines.prepare import prepare
-from pipelines.recipe import load_recipe
 from tests.pipelines.conftest import train
 from tests.pipelines.web.archives import (
     DATE,
@@ -23,6 +18,11 @@ from tests.pipelines.web.archives import (
     response,
     words,
 )
+from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.inspect import documents, removals
+from tokenmill.pipelines.prepare import prepare
+from tokenmill.pipelines.recipe import load_recipe
 
 SAME = words(0)
 STEPS = ["normalize", {"same_url": {}}, {"exact": {}}, {"c4": {"min_sentences": 1}}]

@@ -7,14 +7,6 @@ from datetime import UTC, datetime
 import pytest
 import zstandard
 
-from pipelines.errors import ConfigError
-from pipelines.plan import plan_inputs
-from pipelines.read.limits import Limits
-from pipelines.read.readers import read_shard
-from pipelines.schema import CRAWLED
-from pipelines.shard import Input
-from pipelines.web.options import Html
-from pipelines.web.pages import NAMED_TYPES, parse_date
 from tests.pipelines.web.archives import (
     archive,
     html,
@@ -25,6 +17,14 @@ from tests.pipelines.web.archives import (
     response,
     words,
 )
+from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.plan import plan_inputs
+from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.schema import CRAWLED
+from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.web.options import Html
+from tokenmill.pipelines.web.pages import NAMED_TYPES, parse_date
 
 TEXT = words(1)
 

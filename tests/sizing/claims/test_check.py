@@ -7,9 +7,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from sizing.claims import check, check_all
-from sizing.claims.claim import Claim, claims, read_claims
-from sizing.units import UnitError
+from tokenmill.sizing.claims import check, check_all
+from tokenmill.sizing.claims.claim import Claim, claims, read_claims
+from tokenmill.sizing.units import UnitError
 
 OPT = {
     "id": "opt",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.claims.quantity import parse_quantity, show_in, unit_of
-from sizing.units import UnitError
+from tokenmill.sizing.claims.quantity import parse_quantity, show_in, unit_of
+from tokenmill.sizing.units import UnitError
 
 
 @pytest.mark.parametrize(

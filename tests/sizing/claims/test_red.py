@@ -4,9 +4,9 @@ import importlib
 
 import pytest
 
-from sizing.claims import check
-from sizing.claims.claim import Call, claims
-from sizing.formula import Formula
+from tokenmill.sizing.claims import check
+from tokenmill.sizing.claims.claim import Call, claims
+from tokenmill.sizing.formula import Formula
 
 OFF = 1.06
 # formula -> why no claim notices 6 %
@@ -40,8 +40,8 @@ CALLERS = callers()
 
 def place(dotted):
     name, _, function = dotted.rpartition(".")
-    module = name if name.startswith("sizing.") else f"sizing.formulas.{name}"
-    return importlib.import_module(module), function
+    path = name if name.startswith("sizing.") else f"sizing.formulas.{name}"
+    return importlib.import_module(f"tokenmill.{path}"), function
 
 
 def turned_red(dotted, monkeypatch):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.document import charts
-from sizing.document.charts import (
+from tokenmill.sizing.document import charts
+from tokenmill.sizing.document.charts import (
     Bar,
     Series,
     Stack,
@@ -17,7 +17,7 @@ from sizing.document.charts import (
     stacked,
     waterfall,
 )
-from sizing.document.svg import WIDTH, Axis
+from tokenmill.sizing.document.svg import WIDTH, Axis
 
 AXIS = Axis("documents", lambda n: f"{n:,.0f}")
 labels = st.text(max_size=60)

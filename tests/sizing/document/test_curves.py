@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.document.curves import Curve, Dots, Flag, curves, dots
-from sizing.document.svg import WIDTH, Axis
-from sizing.units import format_rate
+from tokenmill.sizing.document.curves import Curve, Dots, Flag, curves, dots
+from tokenmill.sizing.document.svg import WIDTH, Axis
+from tokenmill.sizing.units import format_rate
 
 AXIS = Axis("bytes/s", format_rate)
 SERIES = ("reads", "writes")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.document.markdown import markdown
-from sizing.document.section import Section, count, table
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import Section, count, table
 
 
 def test_a_count_and_what_is_counted():

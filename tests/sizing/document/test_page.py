@@ -2,10 +2,10 @@
 
 import pytest
 
-from sizing.document.markdown import markdown
-from sizing.document.page import OPEN_ROWS, KeyFigure, figure, page
-from sizing.document.section import Derivation, Derivations, Given, Section, table
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.page import OPEN_ROWS, KeyFigure, figure, page
+from tokenmill.sizing.document.section import Derivation, Derivations, Given, Section, table
 
 HOSTILE = '`</p><b onload="x">'
 DERIVED = Derivation(

@@ -5,10 +5,10 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from sizing.document.markdown import markdown
-from sizing.document.page import page
-from sizing.document.section import Comparison, Comparisons, Passage, Piece, Section
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.page import page
+from tokenmill.sizing.document.section import Comparison, Comparisons, Passage, Piece, Section
 
 HOSTILE = (
     "</mark></blockquote><script>alert(1)</script> \x00\x1b[31m \u202eevil\u202c | `a` **b** __c__"

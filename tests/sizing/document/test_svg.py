@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.document.svg import columns, cut, escaped
+from tokenmill.sizing.document.svg import columns, cut, escaped
 
 
 @given(st.text(max_size=60), st.integers(3, 40))

@@ -3,8 +3,8 @@ import unicodedata
 
 import pytest
 
-from dedup.fold_tables import invisible
-from sizing.document.unseen import RUN, name_of, named
+from tokenmill.dedup.fold_tables import invisible
+from tokenmill.sizing.document.unseen import RUN, name_of, named
 
 SEEN = set(range(0x600, 0x606)) | {0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
 SEEN |= set(range(0x13430, 0x13440))  # joiners of hieroglyphs, which change how others stand

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sizing.formulas.bandwidth import (
+from tokenmill.sizing.formulas.bandwidth import (
     HDD_READS_PER_S,
     NVME_READS_PER_S,
     accelerator_read_bytes_per_s,
@@ -23,7 +23,7 @@ from sizing.formulas.bandwidth import (
     uncached_bytes_per_s,
     useful_bytes_per_read,
 )
-from sizing.formulas.training import tokens_per_s
+from tokenmill.sizing.formulas.training import tokens_per_s
 
 
 def rate_of(params, accelerators):

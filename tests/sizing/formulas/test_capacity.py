@@ -5,10 +5,10 @@ import struct
 import pyarrow as pa
 import pytest
 
-from pipelines.dedup_steps import ExactDedup, NearDedup
-from pipelines.keys import document_keys, key_schema
-from pipelines.schema import DOCUMENT
-from sizing.formulas.capacity import (
+from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
+from tokenmill.pipelines.keys import document_keys, key_schema
+from tokenmill.pipelines.schema import DOCUMENT
+from tokenmill.sizing.formulas.capacity import (
     dataset_bytes,
     datatrove_signature_bytes,
     filtered_bytes,
@@ -23,7 +23,7 @@ from sizing.formulas.capacity import (
     usable_bytes,
     versions_bytes,
 )
-from sizing.redundancy import redundancy_factor
+from tokenmill.sizing.redundancy import redundancy_factor
 
 DOCS_IN = 1e12 / 700 * 3  # of 1 T tokens left, 700 a document, a third of the documents
 

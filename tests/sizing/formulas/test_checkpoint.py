@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.checkpoint import (
+from tokenmill.sizing.formulas.checkpoint import (
     bytes_per_day,
     checkpoint_bytes,
     drain_bytes_per_s,

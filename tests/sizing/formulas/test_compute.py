@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.compute import (
+from tokenmill.sizing.formulas.compute import (
     achieved_flops_per_s,
     attention_flops_per_token,
     hardware_flops_per_token,

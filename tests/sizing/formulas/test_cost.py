@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.cost import (
+from tokenmill.sizing.formulas.cost import (
     affordable_bytes,
     compute_usd,
     saved_frac,
@@ -13,7 +13,7 @@ from sizing.formulas.cost import (
     waste_usd_per_day,
     waste_usd_per_hour,
 )
-from sizing.formulas.training import accelerator_hours
+from tokenmill.sizing.formulas.training import accelerator_hours
 
 A100 = 312e12
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.fabric import (
+from tokenmill.sizing.formulas.fabric import (
     PORT_IN_TRANSCEIVERS,
     clos_switches,
     clos_tiers,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.checkpoint import write_s
-from sizing.formulas.failures import (
+from tokenmill.sizing.formulas.checkpoint import write_s
+from tokenmill.sizing.formulas.failures import (
     accelerator_mttf_hours,
     daly_interval_s,
     days_with_waste,

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.arrow_files import arrow_stream
-from pipelines.dataset import dataset_schema
-from sizing.formulas.formats import (
+from tokenmill.pipelines.arrow_files import arrow_stream
+from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.sizing.formulas.formats import (
     ARROW_DOC_BYTES,
     ARROW_SEQUENCE_BYTES,
     MDS_SHARD_BYTES,

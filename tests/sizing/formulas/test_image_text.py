@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.formulas.bandwidth import node_read_bytes_per_s, read_bytes_per_s
-from sizing.formulas.image_text import (
+from tokenmill.sizing.formulas.bandwidth import node_read_bytes_per_s, read_bytes_per_s
+from tokenmill.sizing.formulas.image_text import (
     FLOP_RATIO_BYTES_PER_S,
     bytes_per_flop,
     compute_samples_per_s,
@@ -15,7 +15,7 @@ from sizing.formulas.image_text import (
     sample_read_bytes_per_s,
     sample_tokens,
 )
-from sizing.formulas.training import tokens_per_s
+from tokenmill.sizing.formulas.training import tokens_per_s
 
 MIB, GIFLOP, GFLOP = 2**20, 2**30, 1e9
 PFLOP_PER_S = 1e15

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.loaders import (
+from tokenmill.sizing.formulas.loaders import (
     batch_bytes,
     buffered_bytes,
     cores,

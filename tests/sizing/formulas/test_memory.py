@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.memory import (
+from tokenmill.sizing.formulas.memory import (
     kv_bytes_per_token,
     kv_sequence_bytes,
     least_accelerators,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.network import (
+from tokenmill.sizing.formulas.network import (
     allreduce_frac,
     allreduce_ranks,
     allreduce_s,

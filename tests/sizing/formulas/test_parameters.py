@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.parameters import (
+from tokenmill.sizing.formulas.parameters import (
     bytes_per_param,
     memory_over_weights,
     parts_bytes_per_param,

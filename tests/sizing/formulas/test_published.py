@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas import market, network, published
+from tokenmill.sizing.formulas import market, network, published
 
 amounts = st.floats(1e-3, 1e15)
 

@@ -6,8 +6,8 @@ import tarfile
 
 import pytest
 
-from sizing.formulas.bandwidth import sequence_bytes, sequence_reads_per_s
-from sizing.formulas.read_requests import (
+from tokenmill.sizing.formulas.bandwidth import sequence_bytes, sequence_reads_per_s
+from tokenmill.sizing.formulas.read_requests import (
     batch_reads_per_s,
     mean_useful_bytes_per_read,
     sample_reads_per_s,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sizing.formulas.restart import (
+from tokenmill.sizing.formulas.restart import (
     import_files,
     import_s,
     observed_restart_s,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.formulas.network import transfer_hours
-from sizing.formulas.staging import node_link_bits_per_s, shared_staging_hours
+from tokenmill.sizing.formulas.network import transfer_hours
+from tokenmill.sizing.formulas.staging import node_link_bits_per_s, shared_staging_hours
 
 
 def test_p5_48xlarge_has_3200_gigabits_and_400_gigabytes_a_second():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.compute import train_flops_per_token
-from sizing.formulas.training import (
+from tokenmill.sizing.formulas.compute import train_flops_per_token
+from tokenmill.sizing.formulas.training import (
     accelerator_hours,
     compute_optimal_tokens,
     epochs,

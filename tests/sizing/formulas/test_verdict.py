@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizing.formulas.verdict import (
+from tokenmill.sizing.formulas.verdict import (
     bought_bytes,
     capacity_needed_bytes,
     offered_by_capacity,

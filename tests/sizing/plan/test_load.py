@@ -5,10 +5,10 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from sizing.errors import PlanError
-from sizing.plan.load import load_plan, parse_plan
-from sizing.plan.plan import Plan
-from sizing.tables.tiers import find_tier
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import load_plan, parse_plan
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.tables.tiers import find_tier
 
 
 def test_without_a_file_or_with_an_empty_one_every_default_is_assumed():

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.plan.fields import Assumed
-from sizing.plan.load import parse_plan
-from sizing.plan.plan import Plan, sections
-from sizing.units import format_quantity
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.fields import Assumed
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import Plan, sections
+from tokenmill.sizing.units import format_quantity
 
 KEYS = [f"{section}.{name}" for section, model in sections().items() for name in model.model_fields]
 MIXED = """

@@ -1,8 +1,8 @@
 """Sheets that are made as far as a section under test needs."""
 
-from sizing.plan.load import parse_plan
-from sizing.sections import capacity, corpus, formats, rate, reads, stages
-from sizing.sheet import Sheet
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.sections import capacity, corpus, formats, rate, reads, stages
+from tokenmill.sizing.sheet import Sheet
 
 ORDER = (rate, corpus, stages, reads, formats, capacity)
 

@@ -1,7 +1,7 @@
 """Whole sheets of small plans, of which each test looks at some rows."""
 
-from sizing.plan.load import parse_plan
-from sizing.requirements import requirement_sheet
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirements import requirement_sheet
 
 
 def sheet(text, **measurements):

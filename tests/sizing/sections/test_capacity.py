@@ -2,9 +2,9 @@
 
 import pytest
 
-from sizing.formulas.capacity import LOGICAL_BYTES
-from sizing.sections import capacity, formats
 from tests.sizing.sections.begun import begun, names
+from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
+from tokenmill.sizing.sections import capacity, formats
 
 
 def test_everything_stored_is_counted_once():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.sections.checkpoints import BEST, JOB_RATE, WITH_FAILURES
 from tests.sizing.sections.sheets import OF_405B, sheet, values
+from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, WITH_FAILURES
 
 
 def test_the_405b_as_it_was_published():

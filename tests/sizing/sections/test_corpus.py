@@ -2,13 +2,13 @@
 
 import pytest
 
-from sizing.corpus import read_corpus
-from sizing.errors import PlanError
-from sizing.plan.load import parse_plan
-from sizing.requirements import requirement_sheet
-from sizing.sections import corpus, rate
-from sizing.sheet import Sheet
 from tests.sizing.corpora import estimate, measured
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sections import corpus, rate
+from tokenmill.sizing.sheet import Sheet
 
 
 def sheet(text, **measurements):

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from sizing.sections import formats
 from tests.sizing.corpora import measured
 from tests.sizing.sections.begun import begun, names
+from tokenmill.sizing.sections import formats
 
 GPT_2 = "corpus: {tokens: 700B, vocab_size: 50257}"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sizing.figure import Figure
-from sizing.report import rests_on
-from sizing.requirement import by_name
 from tests.sizing.corpora import illustrated, measured
 from tests.sizing.sections.sheets import sheet
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.report import rests_on
+from tokenmill.sizing.requirement import by_name
 
 TOKENS = 222.25  # of a sample
 BYTES = 195_680 + 90

@@ -2,11 +2,18 @@
 
 import pytest
 
-from sizing.requirement import by_name
-from sizing.sections import capacity
-from sizing.sections.purchases import CAPACITY, bought, drives, instances, is_sold, on_drives
-from sizing.tables.tiers import TierRow
 from tests.sizing.sections.begun import begun
+from tokenmill.sizing.requirement import by_name
+from tokenmill.sizing.sections import capacity
+from tokenmill.sizing.sections.purchases import (
+    CAPACITY,
+    bought,
+    drives,
+    instances,
+    is_sold,
+    on_drives,
+)
+from tokenmill.sizing.tables.tiers import TierRow
 
 SOURCES = """
 sources:

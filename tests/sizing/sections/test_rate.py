@@ -2,10 +2,10 @@
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.plan.load import parse_plan
-from sizing.sections import rate
-from sizing.sheet import Sheet
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.sections import rate
+from tokenmill.sizing.sheet import Sheet
 
 
 def sheet(text):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sizing.formulas.bandwidth import cached_frac
-from sizing.sections import reads
 from tests.sizing.corpora import measured
 from tests.sizing.sections.begun import begun, names
+from tokenmill.sizing.formulas.bandwidth import cached_frac
+from tokenmill.sizing.sections import reads
 
 WASTED = 2.53 * 128 * 1024  # bytes of a read through a memory map, where nothing is stated
 IMAGES = "corpus: {tokens: 1T, image_text: {}}"

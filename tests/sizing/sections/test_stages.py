@@ -2,10 +2,10 @@
 
 import pytest
 
-from sizing.corpus import read_corpus
-from sizing.sections import stages
 from tests.sizing.corpora import estimate, measured
 from tests.sizing.sections.begun import begun, names
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.sections import stages
 
 WEB = """
 corpus: {tokens: 1T, text_bytes_per_token: 4.0, kept_frac: 0.5, compression_ratio: 4.0}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from sizing.formulas.bandwidth import READ_BYTES_PER_S
-from sizing.formulas.checkpoint import CHECKPOINT_BYTES, WRITE_BYTES_PER_S
-from sizing.sections import capacity
-from sizing.sections.limits import NEEDS
-from sizing.sections.verdicts import candidates, judge
-from sizing.tables.tiers import tiers
-from sizing.verdict import Verdict, to_buy
 from tests.sizing.sections.begun import begun
+from tokenmill.sizing.formulas.bandwidth import READ_BYTES_PER_S
+from tokenmill.sizing.formulas.checkpoint import CHECKPOINT_BYTES, WRITE_BYTES_PER_S
+from tokenmill.sizing.sections import capacity
+from tokenmill.sizing.sections.limits import NEEDS
+from tokenmill.sizing.sections.verdicts import candidates, judge
+from tokenmill.sizing.tables.tiers import tiers
+from tokenmill.sizing.verdict import Verdict, to_buy
 
 READ, WRITE = "read bandwidth, whole job", "checkpoint write bandwidth, whole job"
 REQUESTS, CAPACITY = "read requests, whole job", "usable capacity"

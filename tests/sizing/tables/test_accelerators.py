@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from sizing.errors import PlanError, explain
-from sizing.tables.accelerators import AcceleratorRow, accelerators, find_accelerator
+from tokenmill.sizing.errors import PlanError, explain
+from tokenmill.sizing.tables.accelerators import AcceleratorRow, accelerators, find_accelerator
 
 COMPUTE = (
     "Bekman, Machine Learning Engineering (744d01e), compute/accelerator,"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.tables.access import access_patterns, find_access
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.tables.access import access_patterns, find_access
 
 
 def test_the_measured_ratios():

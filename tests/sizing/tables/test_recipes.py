@@ -2,8 +2,8 @@
 
 import pytest
 
-from sizing.errors import PlanError
-from sizing.tables.recipes import find_recipe, recipes
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.tables.recipes import find_recipe, recipes
 
 
 def test_the_nine_recipes_and_which_of_them_are_memory():

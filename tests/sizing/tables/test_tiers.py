@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from sizing.errors import PlanError
-from sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
 
 TIB = 2**40
 

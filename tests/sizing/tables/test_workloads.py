@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from sizing.tables.workloads import WorkloadRow, find_workload
+from tokenmill.sizing.tables.workloads import WorkloadRow, find_workload
 
 MB = 1e6
 

@@ -1,0 +1,63 @@
+"""README's scripts run in a folder whose own modules are called as ours are: flows, sizing, …"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.pipelines.probe.corpora import SEQ_LEN, packed
+
+ROOT = Path(__file__).parent.parent.parent
+OURS = ("pipelines", "flows", "dedup", "sizing", "prefect_flows")
+PLAN = {"model": {"params": "8B", "seq_len": SEQ_LEN}, "cluster": {"count": 1}}
+
+
+def scripts():
+    """README's Python, by the first function of ours that each imports."""
+    blocks = (ROOT / "README.md").read_text().split("```python\n")[1:]
+    texts = [block.split("```")[0] for block in blocks]
+    named = {re.search(r"from tokenmill\S* import (\w+)", text): text for text in texts}
+    return {found.group(1): text for found, text in named.items() if found}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in OURS:
+        (tmp_path / f"{name}.py").write_text("raise ImportError('the module of a user')\n")
+    (tmp_path / "data" / "crawl").mkdir(parents=True)
+    (tmp_path / "gsm8k").mkdir()
+    words = " ".join(f"word{i}" for i in range(40))
+    document = json.dumps({"text": f"Before it. {words}. Behind it."})
+    (tmp_path / "data" / "crawl" / "a.jsonl").write_text(document)
+    (tmp_path / "gsm8k" / "test.jsonl").write_text(json.dumps({"question": words, "answer": "1"}))
+    packed(tmp_path / "run")
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(PLAN))
+    return tmp_path
+
+
+def ran(folder, text):
+    (folder / "script.py").write_text(text)
+    command = [sys.executable, "script.py"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def test_there_are_as_many_scripts_as_are_tested_here():
+    assert set(scripts()) == {"contamination_flow", "probe_storage"}
+
+
+def test_a_check_of_benchmarks(server, folder):
+    ran(folder, scripts()["contamination_flow"])
+    report = json.loads((folder / "check" / "contamination.json").read_text())
+    assert [b["name"] for b in report["benchmarks"]] == ["gsm8k"]
+
+
+def test_a_probe_of_storage(server, folder):
+    text = scripts()["probe_storage"]
+    assert "seconds=300" in text
+    ran(folder, text.replace("seconds=300", "seconds=1, out='probed'"))
+    assert "verdict" in json.loads((folder / "probed" / "probe.json").read_text())
