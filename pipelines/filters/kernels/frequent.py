@@ -9,7 +9,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
 
-KEEP = 0  # as in pipelines.stage
+KEEP = 0  # as in pipelines.core.stage
 
 # 2**64 / golden ratio, the second multiplier of SplitMix64, and one more: odd, bits well spread
 FOLD = np.uint64(0x9E3779B97F4A7C15)
@@ -180,7 +180,7 @@ def first_frequent(
 ) -> None:
     """Find the first rule that each document fails: its most frequent n-gram has too many chars.
 
-    letters, starts, chars, first_words: as in pipelines.filters.letters.
+    letters, starts, chars, first_words: as in pipelines.filters.text.letters.
     doc_chars: (n_docs,).  sizes, limits: (n_rules,), an n and the share of characters allowed.
     words, keys, counts, firsts: scratch for the document of most words.  suspects: (n_rules,).
     verdicts, values: (n_docs,), out; documents whose verdict is not 0 are left alone. A document

@@ -4,7 +4,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
+START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 SPACE = 2
 BREAK = 4
 

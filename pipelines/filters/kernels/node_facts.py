@@ -8,7 +8,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
 
-SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
+SPECIAL = 1  # as in pipelines.filters.text.node_facts; a kernel's constants live in its own file
 IN_TOKEN = 2
 POINT = 4
 

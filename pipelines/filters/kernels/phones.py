@@ -14,7 +14,7 @@ ONE = 0x31
 TWO = 0x32
 NINE = 0x39
 
-ALNUM = 2  # kinds of a byte, as pipelines.filters.pii_spans has them
+ALNUM = 2  # kinds of a byte, as pipelines.filters.pii has them
 UNDERSCORE = 4
 
 LEAST_DIGITS, MOST_DIGITS = 8, 15  # country code included; the most by E.164

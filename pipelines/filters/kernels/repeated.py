@@ -9,7 +9,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
 
-KEEP = 0  # as in pipelines.stage
+KEEP = 0  # as in pipelines.core.stage
 
 # 2**64 / golden ratio, the second multiplier of SplitMix64, and more: odd, bits well spread
 FOLD = np.uint64(0x9E3779B97F4A7C15)

@@ -2,7 +2,7 @@
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 
-SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
+SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 BLANK = 0x20  # the one space that is no word to spaCy
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
-SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
+SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 ALPHA = 8
 SYMBOL = 16
 
