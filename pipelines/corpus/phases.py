@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.ignored import find_ignored
 from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.corpus.counted.count import count_units, write_repeated
 from tokenmill.pipelines.corpus.counted.spilled import spill_units
 from tokenmill.pipelines.corpus.counted.steps import Counted, NearImages
@@ -32,7 +33,7 @@ from tokenmill.pipelines.corpus.spill_rows import Size, write_rows
 from tokenmill.pipelines.corpus.steps import NearDedup
 from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 
 Args: TypeAlias = tuple[Any, ...]
