@@ -14,7 +14,7 @@ import xxhash
 from tokenmill.dedup.digest import digests, span_digests
 from tokenmill.pipelines.core.urls import normalized
 from tokenmill.pipelines.corpus.counted.steps import ImageKey, SameUrl
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 Keys = npt.NDArray[np.uint64]  # (n, 2)
 KEY_BYTES = 16

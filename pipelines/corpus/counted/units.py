@@ -19,9 +19,9 @@ from tokenmill.pipelines.corpus.counted.steps import RepeatedImages, Repeats
 from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.looks import looks
 from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.filters.images.edit import counts_of
 from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.sidecar import (
     Rows,

@@ -10,12 +10,8 @@ from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    edited_where,
-    owners_of,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.read.images.nodes import owners_of
 
 Key: TypeAlias = Literal["url", "md5"]
 

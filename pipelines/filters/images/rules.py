@@ -22,12 +22,8 @@ from pydantic import Field, field_validator, model_validator
 from tokenmill.pipelines.core.config import Bytes, Config
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing, ratio
 from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.filters.images.edit import (
-    counts_of,
-    drop_images,
-    edited_where,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.read.images.nodes import counts_of
 
 Scope: TypeAlias = Literal["whole", "path", "host"]
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.tokens.tokenize import Engine
 
