@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.read.images.nodes import owners_of
 
 Key: TypeAlias = Literal["url", "md5"]
 
 
-class ImageOnce(Config):
+class ImageOnce(Step):
     """Keep the first copy of an image within a document; documents are never removed.
 
     by: what copies have in common, in this order: an image leaves as "same_url" if one before it
