@@ -187,7 +187,7 @@ def write_state(
         }
         info = {
             "citation": "",
-            "description": describe(recipe.engine(), recipe.images),
+            "description": describe(recipe.engine().image_id, recipe.images),
             "features": features_of(schema, recipe.images).to_dict(),
             "homepage": "",
             "license": "",
