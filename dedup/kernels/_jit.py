@@ -7,12 +7,16 @@
 4. A kernel, its helpers and its constants live in one file: Numba's disk cache
    does not notice an edit in another module.
 5. No `prange`: kernels release the GIL and run under threads.
+
+Numba is imported when the first kernel is called: settings are read without it, and it takes as
+long as all the rest of them.
 """
 
 from collections.abc import Callable
+from functools import update_wrapper
+from threading import RLock
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -29,17 +33,58 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(f: F) -> F:
-    """Compile `f` on first call, cache it on disk, release the GIL while it runs.
-
-    Where neither the install nor the home directory is writable Numba refuses to
-    cache ("no locator available"); the kernel then compiles in each process.
-    """
-    try:
-        return numba.njit(cache=True, nogil=True)(f)  # type: ignore[return-value]
-    except RuntimeError:
-        return numba.njit(nogil=True)(f)  # type: ignore[return-value]
+    """Compile `f` on first call, cache it on disk, release the GIL while it runs."""
+    return _Late(f, _cached)  # type: ignore[return-value]
 
 
 def inlined(f: F) -> F:
     """Compile a helper that kernels of the same file call; LLVM inlines small ones."""
-    return numba.njit(nogil=True, inline="never")(f)  # type: ignore[return-value]
+    return _Late(f, _helper)  # type: ignore[return-value]
+
+
+class _Late:
+    """A function that Numba gets to see when it is called, or when a kernel that calls it is."""
+
+    _lock = RLock()
+
+    def __init__(self, f: Callable[..., Any], numba_of: Callable[[Any], Any]) -> None:
+        update_wrapper(self, f)
+        self._f, self._numba_of = f, numba_of
+        self._dispatcher: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._dispatcher or self._made())(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def _made(self) -> Any:
+        """Numba's dispatcher; the function's helpers are replaced by theirs, as Numba needs it."""
+        with self._lock:
+            if self._dispatcher is None:
+                dispatcher, names = self._numba_of(self._f), self._f.__globals__
+                for name in self._f.__code__.co_names:
+                    if isinstance(names.get(name), _Late):
+                        names[name] = names[name]._made()
+                self._dispatcher = dispatcher
+            return self._dispatcher
+
+
+def _cached(f: Callable[..., Any]) -> Any:
+    """A dispatcher with a cache on disk.
+
+    Where neither the install nor the home directory is writable Numba refuses to
+    cache ("no locator available"); the kernel then compiles in each process.
+    """
+    import numba  # takes 0.2 s
+
+    try:
+        return numba.njit(cache=True, nogil=True)(f)
+    except RuntimeError:
+        return numba.njit(nogil=True)(f)
+
+
+def _helper(f: Callable[..., Any]) -> Any:
+    import numba
+
+    return numba.njit(nogil=True, inline="never")(f)

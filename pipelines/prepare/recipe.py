@@ -40,7 +40,7 @@ from tokenmill.pipelines.runs.options import overridden
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import StrictLoader
+from tokenmill.sizing.plan.strict import StrictLoader
 
 STEPS: dict[str, type[Step]] = {
     **STAGES,
