@@ -7,6 +7,7 @@ with odds of about m**2 / 2**64.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
 SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
 IN_TOKEN = 2
@@ -16,7 +17,6 @@ POINT = 4
 N_CHARS, N_SPECIAL, N_TOKENS, N_POINTS, REPETITION = range(5)
 N_CHAR_FACTS = 5
 
-REPLACEMENT = np.uint32(0xFFFD)
 BASE = np.uint64(0xD1342543DE82EF95)  # odd, bits well spread
 FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
 EMPTY = np.uint64(0)  # of a slot
@@ -26,23 +26,6 @@ ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negati
 ONE = np.uint64(1)
 U64_32 = np.uint64(32)
 U64_64 = np.uint64(64)
-
-
-@inlined
-def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """The code point at byte `i`, and how many bytes it has; never reads beyond `end`."""
-    lead = np.uint32(data[i])
-    if lead < 0x80:
-        return lead, ONE
-    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
-    if lead < 0xC0 or i + size > end:
-        return REPLACEMENT, ONE
-    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
-    for j in range(i + ONE, i + size):
-        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return REPLACEMENT, ONE
-    return cp, size
 
 
 @inlined
@@ -120,7 +103,7 @@ def char_facts(
         n = n_special = n_tokens = n_points = 0
         was_in_token = 0
         while i < end:
-            cp, size = decode(data, i, end)
+            cp, size = decode(data, i, end, REPLACEMENT)
             i += size
             points[n] = cp
             n += 1
@@ -174,16 +157,13 @@ def strip_words(
             end = np.uint64(ends[w])
             first = end
             while i < end:
-                cp, size = decode(letters, i, end)
+                cp, size = decode(letters, i, end, REPLACEMENT)
                 if not marks[cp] & SPECIAL:
                     break
                 i += size
             while i < end:
-                last = end - ONE
-                while last > i and letters[last] & 0xC0 == 0x80:
-                    last -= ONE
-                cp, size = decode(letters, last, end)
-                if not marks[cp] & SPECIAL:
+                last = before(letters, i, end)
+                if not marks[decode(letters, last, end, REPLACEMENT)[0]] & SPECIAL:
                     break
                 end = last
             if i < end:

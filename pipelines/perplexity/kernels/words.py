@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.utf8 import BLANK, decode
 
 # What an action says of a character, above the 24 bits of a code point.
 SPACE = np.uint32(0)  # ends a word
@@ -22,24 +23,6 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 ONE = np.uint64(1)
-BLANK = np.uint32(0x20)
-
-
-@inlined
-def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """The code point at byte `i`, and how many bytes it has; of what is no UTF-8 a space of one."""
-    lead = np.uint32(data[i])
-    if lead < 0x80:
-        return lead, ONE
-    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
-    if lead < 0xC0 or i + size > end:
-        return BLANK, ONE
-    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
-    for j in range(i + ONE, i + size):
-        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return BLANK, ONE
-    return cp, size
 
 
 @inlined
@@ -83,7 +66,7 @@ def word_hashes(
             size = ONE
             action = np.uint32(LINE_END << KIND)  # of the document's end too
             if i < end:
-                cp, size = decode(data, i, end)
+                cp, size = decode(data, i, end, BLANK)
                 action = actions[cp]
             kind = np.uint32(action >> KIND)
             at = np.int64(0)
