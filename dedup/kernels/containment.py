@@ -7,12 +7,10 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.containment_args import Probe, Room, Seeds, Texts, Thresholds
+from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash, as in kernels.seeds
 SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its place in a table
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-HALF = np.uint64(32)
 BIT_MASK = np.uint64(63)  # of the number of a bit in an element
 FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
 SECOND_BIT = np.uint64(30)
@@ -45,7 +43,7 @@ def bits_of(spread: np.uint64) -> np.uint64:
 def slot_of(table: U32, offset: int, size: int, h: np.uint64) -> int:
     """Where in a text's table a gram is, or the empty place it may have."""
     key = max(np.uint32(h), np.uint32(1))
-    s = np.int64(((h * SPREAD) >> HALF) * np.uint64(size) >> HALF)
+    s = np.int64(((h * SPREAD) >> U64_32) * np.uint64(size) >> U64_32)
     while table[offset + s] != EMPTY and table[offset + s] != key:
         s = np.int64(s + 1 if s + 1 < size else 0)
     return int(s)

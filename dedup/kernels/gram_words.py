@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
 from tokenmill.dedup.kernels.utf8 import place
 
 # Kinds of byte; of ASCII that is kept, its lower case.
@@ -18,11 +19,6 @@ KEEP = np.uint8(0)  # of code points
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
 LINE_FEED = np.uint8(0x0A)
 FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
 
 
 class Chars(NamedTuple):

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash; odd, so that no word fades out
 SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its bits
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 BIT_MASK = np.uint64(63)  # of the number of a bit in an element
 FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
 SECOND_BIT = np.uint64(30)

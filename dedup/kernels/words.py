@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_32, U64_63, ZERO
 from tokenmill.dedup.kernels.utf8 import (
     BLANK,
     COMBINING_DOT_ABOVE,
@@ -32,15 +33,7 @@ SIX = np.uint32(6)
 EIGHT_BITS = np.uint32(8)
 TWELVE = np.uint32(12)
 
-# Unsigned indices: a signed one is tested for being negative at each use, 3 times slower here.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
 SEVEN = np.uint64(7)
-EIGHT = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_63 = np.uint64(63)
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 

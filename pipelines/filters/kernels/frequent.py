@@ -8,6 +8,8 @@ only of rules it does not clear the exact answer: no n-gram is more frequent tha
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.swar import eight, first_of
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_32, U64_64, ZERO
 
 KEEP = 0  # as in pipelines.stage
 
@@ -18,35 +20,12 @@ WORD_BASE = np.uint64(0xD1342543DE82EF95)
 EMPTY = np.uint64(0)  # of a slot
 NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_8 = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_64 = np.uint64(64)
-
 
 @inlined
 def mixed(h: np.uint64) -> np.uint64:
     """Spread a hash over all 64 bits; never EMPTY."""
     h = (h ^ (h >> U64_32)) * FINAL
     return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
-def eight(letters: U8, at: np.uint64) -> np.uint64:
-    """letters[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
-    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
-    drop = (U64_8 - n) * U64_8
-    return (chunk << drop) >> drop
 
 
 @inlined
@@ -60,9 +39,9 @@ def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
 def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
     """Hash of letters[start:stop], not empty; never EMPTY."""
     h = (stop - start) * FINAL
-    while start + U64_8 < stop:
+    while start + EIGHT < stop:
         h = folded(h, eight(letters, start))
-        start += U64_8
+        start += EIGHT
     return mixed(folded(h, first_of(eight(letters, start), stop - start)))
 
 

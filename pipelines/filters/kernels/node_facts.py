@@ -7,6 +7,7 @@ with odds of about m**2 / 2**64.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, U64_32, U64_64, ZERO
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
 SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
@@ -21,11 +22,6 @@ BASE = np.uint64(0xD1342543DE82EF95)  # odd, bits well spread
 FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
 EMPTY = np.uint64(0)  # of a slot
 NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-U64_32 = np.uint64(32)
-U64_64 = np.uint64(64)
 
 
 @inlined

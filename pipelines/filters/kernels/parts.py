@@ -7,6 +7,8 @@ with odds of about n**2 / 2**65: for a million lines, 3 in 100 million.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
+from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32, ZERO
 
 START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SPACE = 2
@@ -20,20 +22,7 @@ FINAL = np.uint64(0x94D049BB133111EB)
 EMPTY = np.uint64(0)  # of a slot
 NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_2 = np.uint64(2)
-U64_3 = np.uint64(3)
-U64_4 = np.uint64(4)
-U64_8 = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_56 = np.uint64(56)
-LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
 HIGH_BITS = np.uint64(0x8080808080808080)
-EVEN_BITS = np.uint64(0x5555555555555555)
-BIT_PAIRS = np.uint64(0x3333333333333333)
-LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
 NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 
 # columns of `part_facts`
@@ -42,32 +31,14 @@ N_PART_FACTS = 5
 
 
 @inlined
-def eight(data: U8, at: np.uint64) -> np.uint64:
-    """data[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def n_bits(x: np.uint64) -> np.uint64:
-    """How many bits are set; the compiler makes one instruction of it."""
-    x -= (x >> ONE) & EVEN_BITS
-    x = (x & BIT_PAIRS) + ((x >> U64_2) & BIT_PAIRS)
-    x = (x + (x >> U64_4)) & LOW_HALVES
-    return (x * LOW_BITS) >> U64_56
-
-
-@inlined
 def find_newline(data: U8, i: np.uint64, end: np.uint64) -> np.uint64:
     r"""Where the next "\n" stands; `end` if nowhere. A byte less one borrows where it is 0."""
-    while i + U64_8 <= end:
+    while i + EIGHT <= end:
         chunk = eight(data, i) ^ NEWLINES
         zeros = (chunk - LOW_BITS) & ~chunk & HIGH_BITS
         if zeros:
-            return i + (n_bits((zeros - ONE) & ~zeros) >> U64_3)
-        i += U64_8
+            return i + bytes_below(zeros)
+        i += EIGHT
     while i < end and data[i] != LF:
         i += ONE
     return i
@@ -96,15 +67,15 @@ def hash_bytes(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
     """
     h = (stop - start) * FOLD
     chunk = ZERO
-    if stop - start < U64_8:
+    if stop - start < EIGHT:
         for i in range(start, stop):
-            chunk = (chunk << U64_8) | np.uint64(data[i])
+            chunk = (chunk << EIGHT) | np.uint64(data[i])
     else:
-        while start + U64_8 < stop:
+        while start + EIGHT < stop:
             h = (h ^ eight(data, start)) * FOLD
             h ^= h >> U64_32
-            start += U64_8
-        chunk = eight(data, stop - U64_8)
+            start += EIGHT
+        chunk = eight(data, stop - EIGHT)
     h = (h ^ chunk) * FINAL
     h = (h ^ (h >> U64_32)) * FOLD
     return (h ^ (h >> U64_32)) | NEVER_EMPTY
@@ -124,7 +95,7 @@ def is_short(classes: U8, start: np.uint64, stop: np.uint64, chars: np.uint64) -
     """Whether classes[start:stop] has at most so many characters, of up to four bytes each."""
     if stop - start <= chars:
         return True
-    return bool(stop - start <= U64_4 * chars and n_characters(classes, start, stop) <= chars)
+    return bool(stop - start <= FOUR * chars and n_characters(classes, start, stop) <= chars)
 
 
 @inlined

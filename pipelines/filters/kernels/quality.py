@@ -6,6 +6,7 @@ letters --murmur3--> feature of each word --weights--> their sum, a document at 
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, inlined, kernel
+from tokenmill.dedup.kernels.u64 import FOUR, ONE, THREE, TWO, ZERO
 
 # MurmurHash3_x86_32 (Austin Appleby, public domain) with the seed of Spark's HashingTF
 SEED = np.uint32(42)
@@ -18,12 +19,6 @@ LAST_2 = np.uint32(0xC2B2AE35)
 
 BITS_8, BITS_16, BITS_24 = np.uint32(8), np.uint32(16), np.uint32(24)
 BITS_13, BITS_15, BITS_17, BITS_19 = np.uint32(13), np.uint32(15), np.uint32(17), np.uint32(19)
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
-FOUR = np.uint64(4)
 
 
 @inlined

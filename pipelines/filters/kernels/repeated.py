@@ -8,6 +8,8 @@ clear the exact answer: who repeats an n-gram repeats its first letters too.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.swar import eight, first_of
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_32, U64_63, U64_64, ZERO
 
 KEEP = 0  # as in pipelines.stage
 
@@ -24,14 +26,7 @@ SHORT = np.uint64(16)  # letters
 LONG = np.uint64(32)
 ANY_NUMBER = np.uint64(2**64 - 1)
 
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_8 = np.uint64(8)
 U64_16 = np.uint64(16)
-U64_32 = np.uint64(32)
-U64_63 = np.uint64(63)
-U64_64 = np.uint64(64)
 
 
 @inlined
@@ -39,22 +34,6 @@ def mixed(h: np.uint64) -> np.uint64:
     """Spread a hash over all 64 bits; never EMPTY."""
     h = (h ^ (h >> U64_32)) * FINAL
     return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
-def eight(letters: U8, at: np.uint64) -> np.uint64:
-    """letters[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
-    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
-    drop = (U64_8 - n) * U64_8
-    return (chunk << drop) >> drop
 
 
 @inlined
@@ -68,9 +47,9 @@ def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
 def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
     """Hash of letters[start:stop], not empty; never EMPTY."""
     h = (stop - start) * FINAL
-    while start + U64_8 < stop:
+    while start + EIGHT < stop:
         h = folded(h, eight(letters, start))
-        start += U64_8
+        start += EIGHT
     return mixed(folded(h, first_of(eight(letters, start), stop - start)))
 
 
@@ -86,7 +65,7 @@ def table_bits(n: np.uint64) -> np.uint64:
 @inlined
 def two_bits(key: np.uint64) -> np.uint64:
     """What a Bloom filter sets in one slot for a key."""
-    return (ONE << ((key >> U64_8) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
+    return (ONE << ((key >> EIGHT) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
 
 
 @inlined
@@ -112,8 +91,8 @@ def knows(table: U64, bits: np.uint64, key: np.uint64) -> bool:
 @inlined
 def first_letters(letters: U8, at: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Keys of the SHORT and of the LONG letters that begin at `at`."""
-    short = eight(letters, at) * FOLD + eight(letters, at + U64_8) * SECOND
-    third, fourth = eight(letters, at + SHORT), eight(letters, at + SHORT + U64_8)
+    short = eight(letters, at) * FOLD + eight(letters, at + EIGHT) * SECOND
+    third, fourth = eight(letters, at + SHORT), eight(letters, at + SHORT + EIGHT)
     return mixed(short), mixed(short + third * THIRD + fourth * FOURTH)
 
 

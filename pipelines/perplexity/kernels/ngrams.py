@@ -8,6 +8,7 @@ so is its suffix.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE
 
 UNKNOWN = 0
 BOUNDARY = 1  # at the end of an n-gram the end of a line, before that the beginning of one
@@ -16,7 +17,6 @@ EMPTY = np.uint64(0)  # of a table's slots; no key
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
-ONE = np.uint64(1)
 
 
 @inlined

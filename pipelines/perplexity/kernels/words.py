@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE
 from tokenmill.dedup.kernels.utf8 import BLANK, decode
 
 # What an action says of a character, above the 24 bits of a code point.
@@ -21,8 +22,6 @@ FOLD = np.uint64(0x9E3779B97F4A7C15)
 # the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
-
-ONE = np.uint64(1)
 
 
 @inlined
