@@ -7,7 +7,8 @@ with odds of about m**2 / 2**64.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.u64 import ONE, U64_32, U64_64, ZERO
+from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, probed, slot_of, table_bits
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
 SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
@@ -18,29 +19,12 @@ POINT = 4
 N_CHARS, N_SPECIAL, N_TOKENS, N_POINTS, REPETITION = range(5)
 N_CHAR_FACTS = 5
 
-BASE = np.uint64(0xD1342543DE82EF95)  # odd, bits well spread
-FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-
-@inlined
-def table_bits(n: np.uint64) -> np.uint64:
-    """How many bits number the slots of a table at most half full of n keys."""
-    bits = ONE + ONE
-    while (ONE << bits) < n + n:
-        bits += ONE
-    return bits
-
 
 @inlined
 def count_one(window: np.uint64, bits: np.uint64, keys: U64, counts: I32) -> None:
     """Count a window in the table keys[:2**bits], never full."""
-    key = (window ^ (window >> U64_32)) * FINAL
-    key = (key ^ (key >> U64_32)) | NEVER_EMPTY
-    at = key >> (U64_64 - bits)
-    while keys[at] != EMPTY and keys[at] != key:
-        at = (at + ONE) & ((ONE << bits) - ONE)
+    key = mixed(window)
+    at = slot_of(keys, bits, key)
     counts[at] = 1 if keys[at] == EMPTY else counts[at] + 1
     keys[at] = key
 
@@ -92,7 +76,7 @@ def char_facts(
     """
     power = ONE
     for _ in range(ngram - 1):
-        power *= BASE
+        power *= WORD_BASE
     for d in range(out.shape[0]):
         i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])
@@ -123,7 +107,7 @@ def char_facts(
         for j in range(n):
             if j >= ngram:
                 window -= np.uint64(points[j - ngram]) * power
-            window = window * BASE + np.uint64(points[j])
+            window = window * WORD_BASE + np.uint64(points[j])
             if j >= ngram - 1:
                 count_one(window, bits, keys, counts)
         out[d, REPETITION] = top_share(bits, keys, counts, tally, n_windows)
@@ -191,7 +175,7 @@ def repeated_windows(
         for w in range(first, first + n_windows):
             window = ZERO
             for j in range(w, w + ngram):
-                window = window * BASE + words[j]
+                window = window * WORD_BASE + words[j]
             count_one(window, bits, keys, counts)
         repeated = np.int64(0)
         for at in range(ONE << bits):
@@ -211,8 +195,5 @@ def count_known(words: U64, text_words: I64, table: U64, out: F64) -> None:
     for d in range(out.shape[0]):
         n = 0
         for w in range(text_words[d], text_words[d + 1]):
-            at = words[w] & mask
-            while table[at] != EMPTY and table[at] != words[w]:
-                at = (at + ONE) & mask
-            n += int(table[at] != EMPTY)
+            n += int(table[probed(table, mask, words[w] & mask, words[w])] != EMPTY)
         out[d] = n

@@ -8,7 +8,8 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
-from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32, ZERO
+from tokenmill.dedup.kernels.table import EMPTY, piece_key, probed
+from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32
 
 START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SPACE = 2
@@ -16,11 +17,6 @@ TERMINAL = 32
 
 LF = 0x0A
 
-# 2**64 / golden ratio and the second multiplier of SplitMix64: odd, with well-spread bits
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-FINAL = np.uint64(0x94D049BB133111EB)
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
 HIGH_BITS = np.uint64(0x8080808080808080)
 NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
@@ -60,28 +56,6 @@ def find_break(
 
 
 @inlined
-def hash_bytes(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
-
-    The last eight may be some that were read before.
-    """
-    h = (stop - start) * FOLD
-    chunk = ZERO
-    if stop - start < EIGHT:
-        for i in range(start, stop):
-            chunk = (chunk << EIGHT) | np.uint64(data[i])
-    else:
-        while start + EIGHT < stop:
-            h = (h ^ eight(data, start)) * FOLD
-            h ^= h >> U64_32
-            start += EIGHT
-        chunk = eight(data, stop - EIGHT)
-    h = (h ^ chunk) * FINAL
-    h = (h ^ (h >> U64_32)) * FOLD
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
 def n_characters(classes: U8, start: np.uint64, stop: np.uint64) -> int:
     """Characters that begin in classes[start:stop]."""
     n = 0
@@ -109,14 +83,11 @@ def is_blank(classes: U8, start: np.uint64, stop: np.uint64) -> bool:
 @inlined
 def seen_before(table: U64, size: int, key: np.uint64) -> bool:
     """Whether `key` stands in table[:size] (a power of two, never full); then it does."""
-    mask = size - 1
-    at = np.int64(key >> U64_32) & mask
-    while table[at] != EMPTY:
-        if table[at] == key:
-            return True
-        at = (at + 1) & mask
+    mask = np.uint64(size - 1)
+    at = probed(table, mask, (key >> U64_32) & mask, key)
+    known = table[at] == key
     table[at] = key
-    return False
+    return bool(known)
 
 
 @kernel
@@ -161,7 +132,7 @@ def part_facts(
                 n_parts += 1
                 n_short += is_short(classes, start, stop, short)
                 n_terminal += bool(stop > start and classes[stop - ONE] & TERMINAL)
-                if seen_before(table, size, hash_bytes(data, start, stop)):
+                if seen_before(table, size, piece_key(data, start, stop)):
                     n_repeated += 1
                     repeated_chars += n_characters(classes, start, stop)
             start = after

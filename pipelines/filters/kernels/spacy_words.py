@@ -8,8 +8,9 @@ are plain, their words known without it.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight, first_of
-from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32, ZERO
+from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
+from tokenmill.dedup.kernels.table import EMPTY, piece_key
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
 
 START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
 SPACE = 2
@@ -30,38 +31,9 @@ LOWER = 0x20  # of an ASCII letter
 
 BLANK = 0x20  # the one space that is no word to spaCy
 
-FOLD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd, its bits well spread
-FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
 SEVEN = np.uint64(7)
 SPACES = LOW_BITS * np.uint64(SPACE)
-
-
-@inlined
-def piece_key(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
-
-    The last eight may be some that were read before.
-    """
-    size = stop - start
-    h = size * FOLD
-    chunk = ZERO
-    if size >= EIGHT:
-        while start + EIGHT < stop:
-            h = (h ^ eight(data, start)) * FOLD
-            h ^= h >> U64_32
-            start += EIGHT
-        chunk = eight(data, stop - EIGHT)
-    elif start + EIGHT <= np.uint64(data.shape[0]):
-        chunk = first_of(eight(data, start), size)
-    else:
-        for j in range(size):
-            chunk |= np.uint64(data[start + np.uint64(j)]) << np.uint64(EIGHT * j)
-    h = (h ^ chunk) * FOLD
-    h = (h ^ (h >> U64_32)) * FINAL
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
 
 
 @inlined

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import FOLD, finalized
 from tokenmill.dedup.kernels.u64 import ONE
 from tokenmill.dedup.kernels.utf8 import BLANK, decode
 
@@ -18,25 +19,12 @@ VALUE = np.uint32(0xFFFFFF)
 
 BOUNDARY_HASH = np.uint64(0)  # of no word: the end of a line that has any
 SEED = np.uint64(0x243F6A8885A308D3)
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-# the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 @inlined
 def taken(h: np.uint64, cp: np.uint32) -> np.uint64:
     """A word's hash with one more code point."""
     return np.uint64((h ^ np.uint64(cp)) * FOLD)
-
-
-@inlined
-def finished(h: np.uint64) -> np.uint64:
-    """The hash of a whole word, never that of a boundary."""
-    h = np.uint64((h ^ (h >> BITS_30)) * FIRST)
-    h = np.uint64((h ^ (h >> BITS_27)) * SECOND)
-    h ^= h >> BITS_31
-    return h if h != BOUNDARY_HASH else ONE
 
 
 @kernel
@@ -86,7 +74,7 @@ def word_hashes(
                     h = taken(h, np.uint32(action & VALUE))
                 elif kind != DELETED:
                     if in_word:
-                        hashes[n] = finished(h)
+                        hashes[n] = finalized(h)
                         if with_spans:
                             spans[n, 0] = start
                             spans[n, 1] = i
@@ -94,7 +82,7 @@ def word_hashes(
                         h = SEED
                         in_word = False
                     if kind == ALONE:
-                        hashes[n] = finished(taken(SEED, np.uint32(action & VALUE)))
+                        hashes[n] = finalized(taken(SEED, np.uint32(action & VALUE)))
                         if with_spans:
                             spans[n, 0] = i
                             spans[n, 1] = i + size
