@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenmill.flows.pools.choose import check_pool
-from tokenmill.pipelines.contamination import run as contamination
-from tokenmill.pipelines.contamination.job import Check, ContaminationJob
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.estimating import run as estimating
-from tokenmill.pipelines.estimating.job import Measuring
-from tokenmill.pipelines.object_store_settings import is_remote
-from tokenmill.pipelines.place import Place, folder_here, place
-from tokenmill.pipelines.prepare import finished_report, opened, plan_run
-from tokenmill.pipelines.recipe import SHIPPED, Recipe, find_recipe, load_recipe, make_recipe
-from tokenmill.pipelines.roots import within_roots
-from tokenmill.pipelines.run_options import RunOptions
-from tokenmill.pipelines.shard import Plan
+from tokenmill.pipelines.contamination import check as contamination
+from tokenmill.pipelines.contamination.check import Check, ContaminationJob
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.measure import run as estimating
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.prepare.prepare import finished_report, opened, plan_run
+from tokenmill.pipelines.prepare.recipe import (
+    SHIPPED,
+    Recipe,
+    find_recipe,
+    load_recipe,
+    make_recipe,
+)
 
 
 class AskedRun(NamedTuple):
@@ -100,7 +104,7 @@ def ask_check(check: Check, out: str) -> AskedCheck:
     """Plan a search.
 
     Raises:
-        ConfigError: see `pipelines.contamination.run`; or the roots do not allow `out`.
+        ConfigError: see `pipelines.contamination.check`; or the roots do not allow `out`.
     """
     folder = folder_here(within_roots(out))
     plan = contamination.plan_check(check)
@@ -115,7 +119,7 @@ def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
     """Plan a prediction.
 
     Raises:
-        ConfigError: see `pipelines.estimating.run`; or the roots do not allow `out`.
+        ConfigError: see `pipelines.measure.run`; or the roots do not allow `out`.
     """
     file = folder_here(within_roots(out))
     check_pool(measuring.recipe.run)

@@ -18,10 +18,10 @@ from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.published import MOST_ROWS, Shown
 from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.matching import Folds
-from tokenmill.pipelines.contamination.run import DOCUMENT, PAGE, check_contamination
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.contamination.index import Folds
+from tokenmill.pipelines.core.options import RunOptions
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
 DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()

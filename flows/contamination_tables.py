@@ -13,14 +13,14 @@ from rich.text import Text
 
 from tokenmill.flows.show import console, printable, table
 from tokenmill.flows.troubles import bounded, failures
-from tokenmill.pipelines.contamination.counted import (
+from tokenmill.pipelines.contamination.check import DOCUMENT
+from tokenmill.pipelines.contamination.report import (
     counted,
     edited_documents,
     found_in_short,
     total,
     warnings,
 )
-from tokenmill.pipelines.contamination.run import DOCUMENT
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_bytes
 

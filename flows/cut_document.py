@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tokenmill.flows.show import printable
-from tokenmill.pipelines.cut_out import CutOut
+from tokenmill.pipelines.prepare.inspect import CutOut
 
 CUT_CHARS, STAYS_CHARS, PIECE_CHARS = 240, 160, 600  # shown of each
 MOST_ITEMS = 3

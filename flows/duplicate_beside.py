@@ -15,7 +15,7 @@ from rich.text import Text
 from tokenmill.flows.cut_document import shortened
 from tokenmill.flows.image_tables import with_numbers
 from tokenmill.flows.show import printable
-from tokenmill.pipelines.text_difference import Kind, Stretch, difference
+from tokenmill.pipelines.prepare.inspect import Kind, Stretch, difference
 
 MOST_COMPARED = 1_000_000  # characters of each document
 AROUND = 160  # characters that are equal, before and after a change

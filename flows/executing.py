@@ -8,8 +8,8 @@ from tokenmill.flows.flow_run import describe
 from tokenmill.flows.phase_progress import progress_shown
 from tokenmill.flows.pools.choose import open_pool
 from tokenmill.flows.tasks import as_tasks
-from tokenmill.pipelines.drive import Execute
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.runs.work import Execute
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from tokenmill.flows.errand import errand
 from tokenmill.flows.parameters import checked
 from tokenmill.flows.published import Shown, publish
 from tokenmill.flows.reach import awaited
-from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
 
 TAG = "tokenmill"
 CONTINUES = (

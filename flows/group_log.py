@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prefect import get_run_logger
 
-from tokenmill.pipelines.job import Outcome
+from tokenmill.pipelines.runs.work import Outcome
 
 
 def log_group(name: str, outcomes: Sequence[Outcome]) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from rich.table import Table
 
 from tokenmill.flows.show import table
-from tokenmill.pipelines.report_images import removed_images_by_reason
-from tokenmill.pipelines.schema import PLACEHOLDER
+from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.prepare.report.images import removed_images_by_reason
 from tokenmill.sizing.units import format_bytes
 
 Row = Mapping[str, Any]
@@ -71,7 +71,7 @@ def removed_table(reason: str, rows: Sequence[Row]) -> Table:
 
 
 def fates_table(document: Row) -> Table:
-    """The images of a document, as `pipelines.inspect` tells them."""
+    """The images of a document, as `pipelines.prepare.inspect` tells them."""
     columns = (">image", "format", ">pixels", ">bytes", "fate", "where it stands")
     cells = [
         (

@@ -9,9 +9,9 @@ from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.measure_tables import HEADS, figure_rows, unread
 from tokenmill.flows.published import Shown, key_of
-from tokenmill.pipelines.estimating.job import DEFAULT_PROBES, Measuring
-from tokenmill.pipelines.estimating.run import measure_corpus
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.measure.job import DEFAULT_PROBES, Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
 
 
 @our_flow("measure-corpus", "measure {out}")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from tokenmill.flows.show import console, printable, table
 from tokenmill.flows.troubles import bounded
-from tokenmill.pipelines.estimating.compare import Compared
-from tokenmill.pipelines.estimating.run import Outcome
+from tokenmill.pipelines.measure.compare import Compared
+from tokenmill.pipelines.measure.run import Outcome
 from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_bytes, format_quantity

@@ -5,7 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from tokenmill.flows.show import table
-from tokenmill.pipelines.mix.report import COLUMNS, mixture_rows
+from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixture_rows
 
 
 def mixture_tables(report: dict[str, Any]) -> list[Table]:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError, create_model
 
-from tokenmill.pipelines.config import Config, explain
+from tokenmill.pipelines.core.config import Config, explain
 
 
 def checked(function: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""The paths that a plan of `size` leads to, held against the roots of `pipelines.roots`."""
+"""The paths that a plan of `size` leads to, held against the roots of `pipelines.core.places`."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.inputs import find_plan, size
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.sheet import Sheet

@@ -11,13 +11,11 @@ from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.published import Shown, key_of
 from tokenmill.flows.troubles import ended_as, exit_code
-from tokenmill.pipelines.mirror import read_text
-from tokenmill.pipelines.mirrored import viewed
-from tokenmill.pipelines.object_store_settings import is_remote
-from tokenmill.pipelines.place import Place, below
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.run_options import RunOptions
-from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place, below, is_remote
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.storage.mirror import read_text, viewed
 from tokenmill.sizing.units import format_bytes
 
 DOCUMENT, PAGE = "report.md", "report.html"

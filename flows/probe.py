@@ -10,12 +10,12 @@ from tokenmill.flows.commands.probe import write_probe
 from tokenmill.flows.flow_run import Ended, describe, from_anywhere, our_flow
 from tokenmill.flows.plan_paths import size_within
 from tokenmill.flows.published import Shown
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.probe.document import probe_markdown, summary, verdict_rows
 from tokenmill.pipelines.probe.order import Order
 from tokenmill.pipelines.probe.run import Settings, probe
 from tokenmill.pipelines.probe.team import ProbeError
-from tokenmill.pipelines.roots import within_roots
 from tokenmill.sizing.sheet import Sheet
 
 TABLE, DOCUMENT = "storage-probe", "storage-probe-report"  # keys of the artifacts

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokenmill.flows.progress import watcher
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 
 START_S = 180  # a first start on a busy machine migrates its database for 10 s and more
 STOP_S = 15

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 
 
 def setting(text: str) -> tuple[str, Any]:

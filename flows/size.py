@@ -7,7 +7,7 @@ from tokenmill.flows.flow_run import Ended, describe, from_anywhere, our_flow
 from tokenmill.flows.plan_paths import size_within
 from tokenmill.flows.published import Shown
 from tokenmill.flows.sheet_files import write_sheet
-from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.report import rests_on, sheet_json
 from tokenmill.sizing.report_markdown import sheet_markdown
 from tokenmill.sizing.report_sections import about, interval, shown

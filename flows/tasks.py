@@ -20,9 +20,8 @@ from tokenmill.flows.pools.lane import Chain, Lane
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.progress import watcher
-from tokenmill.pipelines.drive import Execute
-from tokenmill.pipelines.job import Job, Outcome, Phase, Work, chained
-from tokenmill.pipelines.receipt import valid_receipt
+from tokenmill.pipelines.runs.receipt import valid_receipt
+from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
 
 MOST_RUNS = 300  # task runs of a phase, about
 LOOKERS = 16  # receipts looked for at a time
@@ -120,7 +119,7 @@ class _Quiet:
 
 @task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
 def do_group(shards: str, works: _Quiet) -> list[Outcome]:
-    """Have a group of works done; retries are where the work is, see `pipelines.drive.attempt`."""
+    """Have a group of works done; retries: see `pipelines.runs.work.attempt`."""
     outcomes = works.run(shards)
     log_group(shards, outcomes)
     return outcomes

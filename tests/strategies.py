@@ -3,7 +3,7 @@
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.schema import DOCUMENT, doc_ids
+from tokenmill.pipelines.core.schema import DOCUMENT, doc_ids
 
 WORDS = ["the", "a", "cat", "dog", "naïve", "東京", "🙂", "x" * 40, "İstanbul", "ΣΊΣΥΦΟΣ", "it's"]
 words = st.sampled_from(WORDS)

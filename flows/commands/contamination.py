@@ -18,14 +18,14 @@ from tokenmill.flows.server import embedded_server
 from tokenmill.flows.settings import run_settings
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
-from tokenmill.pipelines.benchmark.known import read_known
-from tokenmill.pipelines.benchmark.spec import FORM, parse_benchmark
-from tokenmill.pipelines.config import explain
+from tokenmill.pipelines.contamination.check import Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.job import Check, ContaminationJob
-from tokenmill.pipelines.contamination.matching import Folds
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.contamination.index import Folds
+from tokenmill.pipelines.contamination.items.known import read_known
+from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
+from tokenmill.pipelines.core.config import explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.sizing.nearest import nearest
 from tokenmill.sizing.percent import parse_fraction
 

@@ -7,8 +7,8 @@ from tokenmill.flows.asked import ask_run
 from tokenmill.flows.commands.prepare import prepare_with_progress, show_report
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
-from tokenmill.pipelines.demo import VOCAB_SIZE, demo_recipe
-from tokenmill.pipelines.place import folder_here
+from tokenmill.pipelines.core.places import folder_here
+from tokenmill.pipelines.prepare.demo import VOCAB_SIZE, demo_recipe
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,11 +6,10 @@ from typing import Any
 from tokenmill.flows.cli import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
 from tokenmill.flows.show import as_json, console, printable, table
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.export.exported import asked
-from tokenmill.pipelines.export.run import export
-from tokenmill.pipelines.place import folder_here, place
-from tokenmill.pipelines.roots import within_roots
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import folder_here, place, within_roots
+from tokenmill.pipelines.tokens.export.exported import asked
+from tokenmill.pipelines.tokens.export.run import export
 from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
 
 PHASE = "export"  # works are files of the dataset

@@ -18,15 +18,15 @@ from tokenmill.flows.image_tables import (
     with_numbers,
 )
 from tokenmill.flows.show import as_json, console, printable, table
-from tokenmill.pipelines.cut_out import count_cut, cut_documents
-from tokenmill.pipelines.dataset_rows import first_rows
-from tokenmill.pipelines.decontaminate import NAME
-from tokenmill.pipelines.earlier import holder, part_number
-from tokenmill.pipelines.encode.reference import open_reference
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.inspect import (
+from tokenmill.pipelines.contamination.decontaminate import NAME
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import place
+from tokenmill.pipelines.prepare.against import holder, part_number
+from tokenmill.pipelines.prepare.inspect import (
     Pair,
     beside,
+    count_cut,
+    cut_documents,
     cuts,
     documents,
     open_run,
@@ -34,10 +34,11 @@ from tokenmill.pipelines.inspect import (
     removals,
     removed_images,
 )
-from tokenmill.pipelines.manifest import RUNNING
-from tokenmill.pipelines.mirrored import viewed
-from tokenmill.pipelines.place import place
-from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.runs.manifest import RUNNING
+from tokenmill.pipelines.storage.mirror import viewed
+from tokenmill.pipelines.tokens.dataset import first_rows
+from tokenmill.pipelines.tokens.reference import open_reference
 
 EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text

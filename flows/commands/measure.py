@@ -10,11 +10,11 @@ from tokenmill.flows.progress import watching
 from tokenmill.flows.server import embedded_server
 from tokenmill.flows.settings import run_settings, setting
 from tokenmill.flows.show import as_json
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.estimate.growth import FURTHEST
-from tokenmill.pipelines.estimating.job import Measuring
-from tokenmill.pipelines.estimating.run import Outcome, n_cores, to_json
-from tokenmill.pipelines.recipe import Recipe, find_recipe
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.growth import FURTHEST
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import Outcome, n_cores, to_json
+from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of this command alone

@@ -15,19 +15,18 @@ from tokenmill.flows.server import embedded_server
 from tokenmill.flows.settings import run_settings, setting
 from tokenmill.flows.show import as_json, console, printable, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
-from tokenmill.pipelines.contamination.counted import warnings
-from tokenmill.pipelines.dry_run import dry_run
-from tokenmill.pipelines.estimating.compare import compare, find_estimate, load_estimate
-from tokenmill.pipelines.estimating.run import n_cores
-from tokenmill.pipelines.manifest import read_manifest
-from tokenmill.pipelines.mirrored import viewed
-from tokenmill.pipelines.mix.report import mixed_in_short
-from tokenmill.pipelines.object_store_settings import is_remote
-from tokenmill.pipelines.place import Place, below, place
-from tokenmill.pipelines.recipe import Recipe, find_recipe
-from tokenmill.pipelines.report_against import against_lines
-from tokenmill.pipelines.report_images import WAY_TO_IMAGES
-from tokenmill.pipelines.summary import removed_by_reason
+from tokenmill.pipelines.contamination.report import warnings
+from tokenmill.pipelines.core.places import Place, below, is_remote, place
+from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
+from tokenmill.pipelines.measure.run import n_cores
+from tokenmill.pipelines.prepare.dry_run import dry_run
+from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
+from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES
+from tokenmill.pipelines.prepare.report.sections import against_lines
+from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.runs.manifest import read_manifest
+from tokenmill.pipelines.storage.mirror import viewed
+from tokenmill.pipelines.tokens.mix.report import mixed_in_short
 from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.units import format_bytes
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from tokenmill.flows.cli import NO, OK
 from tokenmill.flows.sheet_files import as_text, write_texts
 from tokenmill.flows.show import as_json, console, table
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.place import folder_here
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import folder_here
 from tokenmill.pipelines.probe.document import (
     LIMITS,
     caution,

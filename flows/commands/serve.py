@@ -11,10 +11,9 @@ from tokenmill.flows.cli import OK
 from tokenmill.flows.server import check_server, user_has_server
 from tokenmill.flows.settings import run_settings, setting
 from tokenmill.flows.show import as_json
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.place import place
-from tokenmill.pipelines.recipe import find_recipe
-from tokenmill.pipelines.roots import VARIABLE, roots_of, within_roots
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import VARIABLE, place, roots_of, within_roots
+from tokenmill.pipelines.prepare.recipe import find_recipe
 
 OK_STATUS = 200
 URL = "http://127.0.0.1:4200"

@@ -12,8 +12,7 @@ from tokenmill.flows.cli import OK
 from tokenmill.flows.sheet_files import as_text, write_sheet, write_texts
 from tokenmill.flows.show import as_json, console, table
 from tokenmill.flows.side_by_side import side_by_side, tiers_side_by_side
-from tokenmill.pipelines.object_store_settings import is_remote
-from tokenmill.pipelines.place import folder_here
+from tokenmill.pipelines.core.places import folder_here, is_remote
 from tokenmill.sizing.comparison import (
     compare,
     comparison_json,
@@ -44,7 +43,7 @@ def _corpus(name: str | None) -> Iterator[Path | None]:
     if name is None or not is_remote(name):
         yield None if name is None else Path(name)
         return
-    from tokenmill.pipelines.mirrored import fetched  # imports Arrow
+    from tokenmill.pipelines.storage.mirror import fetched  # imports Arrow
 
     with fetched(name, "report.json") as path:
         yield path

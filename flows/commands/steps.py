@@ -11,9 +11,9 @@ from pydantic_core import PydanticUndefined
 
 from tokenmill.flows.cli import OK
 from tokenmill.flows.show import as_json, console, table
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.steps import STEPS
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import STEPS
 from tokenmill.sizing.nearest import nearest
 
 

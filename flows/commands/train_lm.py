@@ -8,18 +8,18 @@ from pydantic import ValidationError
 from tokenmill.flows.cli import OK, PARTIAL
 from tokenmill.flows.show import as_json
 from tokenmill.flows.trained import failed, show_model
-from tokenmill.pipelines.apart import check_apart
-from tokenmill.pipelines.atomic import write_text
-from tokenmill.pipelines.config import explain
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.perplexity.arpa import save_arpa
-from tokenmill.pipelines.perplexity.fit import Fitted
-from tokenmill.pipelines.perplexity.model_file import save_model
-from tokenmill.pipelines.perplexity.report import blocks, lm_markdown
-from tokenmill.pipelines.perplexity.train import train
-from tokenmill.pipelines.perplexity.training import LmTraining
-from tokenmill.pipelines.roots import within_roots
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.core.config import explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.filters.models.kenlm import save_arpa
+from tokenmill.pipelines.filters.models.model_file import save_model
+from tokenmill.pipelines.runs.manifest import check_apart
+from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.train.lm.fit import Fitted
+from tokenmill.pipelines.train.lm.report import blocks, lm_markdown
+from tokenmill.pipelines.train.lm.train import train
+from tokenmill.pipelines.train.lm.training import LmTraining
 
 NAMES = ("order", "vocabulary", "min_count", "prune", "words", "holdout", "head", "tail", "seed")
 

@@ -8,16 +8,16 @@ from pydantic import ValidationError
 from tokenmill.flows.cli import OK, PARTIAL
 from tokenmill.flows.show import as_json
 from tokenmill.flows.trained import failed, show_model
-from tokenmill.pipelines.apart import check_apart
-from tokenmill.pipelines.atomic import write_text
-from tokenmill.pipelines.config import explain
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.quality.model import LinearModel, save_model
-from tokenmill.pipelines.quality.report import blocks, quality_markdown
-from tokenmill.pipelines.quality.train import check_library, train
-from tokenmill.pipelines.quality.training import SIDES, Training
-from tokenmill.pipelines.roots import within_roots
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.core.config import explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.filters.models.quality_model import LinearModel, save_model
+from tokenmill.pipelines.runs.manifest import check_apart
+from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.train.quality.report import blocks, quality_markdown
+from tokenmill.pipelines.train.quality.train import check_library, train
+from tokenmill.pipelines.train.quality.training import SIDES, Training
 
 SUFFIX = ".npz"
 OPTIONS = {"n_features": "features"}  # named otherwise than the setting

@@ -7,10 +7,9 @@ from typing import Any
 
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.pools.threads import thread_pool
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.object_store_settings import is_remote
-from tokenmill.pipelines.place import Place
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place, is_remote
 
 
 def check_pool(options: RunOptions) -> None:

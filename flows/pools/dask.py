@@ -17,9 +17,9 @@ from distributed import Client, KilledWorker, LocalCluster
 
 from tokenmill.flows.pools.pool import WorkerDiedError
 from tokenmill.flows.progress import watcher
-from tokenmill.pipelines.bundle import do_bundle, versions
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.job import Job, Outcome, Work
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.runs.bundle import do_bundle, versions
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 LOST = "the Dask scheduler is gone; the same command continues, also with another --runner"
 MOST_LANES = 16

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.pool import Pool, WorkerDiedError
-from tokenmill.pipelines.errors import ShardError
-from tokenmill.pipelines.job import Job, Outcome, Work
+from tokenmill.pipelines.core.errors import ShardError
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 Chain: TypeAlias = Sequence[Work]  # works best done in turn, by one worker
 POLL_S = 1.0

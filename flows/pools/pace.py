@@ -3,7 +3,7 @@
 import threading
 from collections import defaultdict
 
-from tokenmill.pipelines.job import Outcome
+from tokenmill.pipelines.runs.work import Outcome
 
 
 class Pace:

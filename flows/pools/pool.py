@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
-from tokenmill.pipelines.job import Job, Outcome, Work
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 
 class WorkerDiedError(Exception):

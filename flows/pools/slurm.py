@@ -15,8 +15,8 @@ from dask_jobqueue.slurm import SLURMJob
 from distributed import Client, Status
 
 from tokenmill.flows.pools.dask import LOOPBACK, DaskPool, await_workers, configured
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.run_options import Slurm
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import Slurm
 
 MARKS = ("sbatch: error: ", "sbatch: fatal: ", "Batch job submission failed: ")
 

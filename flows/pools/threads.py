@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 
-from tokenmill.pipelines.bundle import do_bundle
-from tokenmill.pipelines.job import Job, Outcome, Work
+from tokenmill.pipelines.runs.bundle import do_bundle
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 
 class ThreadPool:

@@ -4,7 +4,7 @@
 
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
 appendix C), n-grams that are ignored apart (`dedup.gram_counts`). An item of fewer than 8 words
-cannot be tested by n-grams; it is looked for as a whole (`pipelines.contamination.ngrams`).
+cannot be tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
 An item that many documents repeat has n-grams in too many of them, all ignored, and is clean by
 that rule: a clean item is *widespread* if at least half of its n-grams stand in too many documents,
 of those that are not ignored for what they are (shared by many items, without a letter).
@@ -31,7 +31,7 @@ from tokenmill.pipelines.contamination.examples import (
     item_pairs,
 )
 from tokenmill.pipelines.contamination.found import hits_of, parts_of
-from tokenmill.pipelines.contamination.ngrams import ItemTexts
+from tokenmill.pipelines.contamination.index import ItemTexts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8

@@ -4,9 +4,18 @@
 
 Which n-grams count for nothing is known once all shards have been searched; the text is kept
 here so that no document need be read again to show what was found in it.
+
+In how many documents of the corpus each n-gram stands: exact, sparse, on disk.
+
+FOUND of each shard --document_counts--> added up batch by batch --> counts.arrow
+
+Look for benchmark items in a batch of documents.
+
+batch --fold--> text without disguises --find--> hits --back to the source--> FOUND
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +25,15 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import parts, read_only
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.cut import Pieces, piece_texts
+from tokenmill.dedup.fold import Folded, fold
+from tokenmill.dedup.gram_counts import GramCounts, document_counts, frequent, total
 from tokenmill.dedup.kernels.spans import merge_spans
 from tokenmill.dedup.ngram_index import NgramIndex
-from tokenmill.dedup.overlap import MOST_PAIRS, Hits
-from tokenmill.pipelines.schema import SCHEMA_VERSION
+from tokenmill.dedup.overlap import MOST_PAIRS, Hits, find
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
@@ -152,3 +166,59 @@ def _passages(text: pa.Array, hits: Hits) -> Pieces:
     return Pieces(
         docs, merged[:, 2] - first_bytes, merged[:, 3] - first_bytes, np.empty(0, np.int64)
     )
+
+
+COUNTS = pa.schema(
+    [
+        pa.field("gram", pa.int64(), nullable=False),  # index into the n-grams of the index
+        pa.field("docs", pa.int64(), nullable=False),
+    ]
+)
+
+
+def count_corpus(founds: Iterable[pa.RecordBatch], n_grams: int) -> GramCounts:
+    """Count the documents that have each n-gram, holding one batch at a time.
+
+    founds: of schema FOUND; no document may be in two of them.
+    n_grams: of the index.
+    """
+    return total((document_counts(hits_of(found)) for found in founds), n_grams)
+
+
+def save_counts(path: Path, counts: GramCounts) -> None:
+    """Write the counts, atomically."""
+    with arrow_file(path, COUNTS) as writer:
+        writer.write_batch(pa.record_batch(list(map(pa.array, counts)), schema=COUNTS))
+
+
+def load_counts(path: Path) -> GramCounts:
+    """Map saved counts into memory."""
+    (batch,) = open_arrow(path)[0]
+    return GramCounts(*(np.asarray(batch[name]) for name in COUNTS.names))
+
+
+def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> npt.NDArray[np.bool_]:
+    """(n_grams,) bool: the n-grams that count for nothing, here or anywhere."""
+    most = index.matching.most_docs
+    if most is None:
+        return index.ignored
+    return index.ignored | frequent(counts, index.ngrams, most_docs=most)
+
+
+def search(batch: pa.RecordBatch, index: BenchmarkIndex, source: str) -> pa.RecordBatch:
+    """A row of schema FOUND for each document that has an n-gram of the index, ignored ones too.
+
+    batch: documents (schema DOCUMENT).
+    source: that of the batch's shard.
+    """
+    return search_folded(batch, fold(batch["text"], index.folding), index, source)
+
+
+def search_folded(
+    batch: pa.RecordBatch, folded: Folded, index: BenchmarkIndex, source: str
+) -> pa.RecordBatch:
+    """As `search`, of documents whose texts have been folded as the index says."""
+    hits = find(folded.text, index.ngrams)
+    spans = folded.source_spans(hits.docs, hits.starts, hits.ends)
+    located = hits._replace(starts=spans.starts, ends=spans.ends)
+    return collect(batch, located, spans.foldings, source)

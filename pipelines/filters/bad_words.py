@@ -1,19 +1,79 @@
-"""Documents in which a word of a list stands: C4's rule for words not to be learned."""
+"""Documents in which a word of a list stands: C4's rule for words not to be learned.
+
+Words of a list: given in the recipe, or in a file that the user has.
+"""
 
 import functools
+import json
 import re
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import BeforeValidator, Field, ValidationError
 
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.filters.word_list import WordFile, Words
-from tokenmill.pipelines.stage import StageResult, keep_where
+from tokenmill.pipelines.core.config import Config, PinnedFile, explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.filters.text.node_facts import Hashes, word_table
+
+
+class WordFile(PinnedFile):
+    """A file of words: one a line; or JSON, a list of them or an object with them as keys."""
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        words_in(path)
+
+    def words(self) -> list[str]:
+        """The words, as they stand in the file.
+
+        Raises:
+            ConfigError: see `PinnedFile.checked`.
+        """
+        return words_in(self.checked())
+
+
+def _file(value: Any) -> Any:
+    """Tell what is wrong with a file, not that it is no list of words."""
+    if not isinstance(value, dict):
+        return value
+    try:
+        return WordFile.model_validate(value)
+    except ValidationError as e:
+        known = {"": list(WordFile.model_fields)}
+        raise ValueError(str(explain(e, "a file of words", known))) from e
+
+
+Words: TypeAlias = Annotated[
+    Annotated[tuple[str, ...], Field(min_length=1)] | WordFile, BeforeValidator(_file)
+]
+
+
+@cache
+def table_of(words: Collection[str] | WordFile) -> Hashes:
+    """What `node_facts` knows the words of a list by."""
+    return word_table(words.words() if isinstance(words, WordFile) else words)
+
+
+def words_in(path: Path) -> list[str]:
+    """The words of a file, without whitespace around.
+
+    Raises:
+        ConfigError: it is neither UTF-8 nor JSON.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        found = json.loads(text) if text.lstrip()[:1] in ("[", "{") else text.split("\n")
+    except ValueError as e:
+        raise ConfigError(f"{path}: neither lines of words in UTF-8 nor JSON: {e}") from e
+    return [str(word).strip() for word in found]
+
 
 PATTERN_BYTES = 8_000  # of words in one pattern: RE2 slows down on longer ones, and refuses 2 MB
 GROWS = "\u0130"  # the one letter of which `str.lower` makes two

@@ -8,12 +8,12 @@ import pyarrow as pa
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters.characters import PADDING, Characters, characters
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.filters.kernels.c4 import c4_lines, keep_text
 from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
-from tokenmill.pipelines.filters.sentences import SentenceKind, sentence_counts
-from tokenmill.pipelines.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
+from tokenmill.pipelines.filters.text.sentences import SentenceKind, sentence_counts
 
 Count = Annotated[int, Field(ge=0)]
 

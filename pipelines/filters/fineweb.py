@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters.characters import Characters, char_counts, characters
-from tokenmill.pipelines.filters.parts import newline_counts, part_facts
-from tokenmill.pipelines.filters.rules import Rule, above, below, decide, ratio
-from tokenmill.pipelines.filters.words import WordKind, word_counts, words_of
-from tokenmill.pipelines.stage import StageResult
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
+from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
+from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
+from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -29,7 +29,7 @@ class FineWeb(Config):
     max_short_lines_ratio: share of lines of at most `short_line_chars` characters.
     max_duplicate_line_chars_ratio: characters of lines equal to one before, out of all but "\n".
     max_newlines_ratio: "\n" per word.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them.
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6 and appendix; read as datatrove
     0.10's FineWebQualityFilter reads it. The paper gives three rules; the one for newlines is

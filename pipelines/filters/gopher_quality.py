@@ -8,12 +8,12 @@ import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters.characters import Characters, characters
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
+from tokenmill.pipelines.core.stage import StageResult
 from tokenmill.pipelines.filters.kernels import lines, words
-from tokenmill.pipelines.filters.rules import Rule, above, below, decide, ratio
-from tokenmill.pipelines.filters.words import WordKind, Words, split, word_counts, words_of
-from tokenmill.pipelines.stage import StageResult
+from tokenmill.pipelines.filters.text.characters import Characters, characters
+from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
 
 Count = Annotated[int, Field(ge=0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
@@ -33,7 +33,7 @@ class GopherQuality(Config):
     max_ellipsis_lines_ratio: share of lines that end with an ellipsis.
     min_alpha_words_ratio: share of words with a letter.
     min_stop_words: different `stop_words` that occur as words, in exactly that case.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them.
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them.
 
     Lines are those of `str.splitlines()`.
     Source: Rae et al. 2021, arXiv:2112.11446, section A1.1; read as datatrove 0.10's

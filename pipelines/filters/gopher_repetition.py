@@ -7,14 +7,19 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters.characters import Characters, char_counts, characters
-from tokenmill.pipelines.filters.letters import letters
-from tokenmill.pipelines.filters.ngrams import judge_frequent, judge_repeated, ngram_rules
-from tokenmill.pipelines.filters.parts import newline_counts, part_facts
-from tokenmill.pipelines.filters.rules import Rule, above, first_failing, ratio
-from tokenmill.pipelines.filters.words import WordKind, words_of
-from tokenmill.pipelines.stage import StageResult, keep_where
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.rules import Rule, above, first_failing, ratio
+from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
+from tokenmill.pipelines.filters.text.letters import letters
+from tokenmill.pipelines.filters.text.parts import (
+    judge_frequent,
+    judge_repeated,
+    newline_counts,
+    ngram_rules,
+    part_facts,
+)
+from tokenmill.pipelines.filters.text.words import WordKind, words_of
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
@@ -34,7 +39,7 @@ class GopherRepetition(Config):
         over 1: n-grams overlap.
     duplicate_ngrams: (n, limit) pairs: characters of n-grams met before, each character once, out
         of all characters of the document.
-    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.words has them;
+    words: what a word is: whitespace, unicode or spacy, as pipelines.filters.text.words has them;
         n-grams hold nothing that stands between words.
 
     Paragraphs are what two or more "\n" separate in the text without the whitespace around it;

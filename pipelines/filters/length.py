@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters.rules import above, below, decide
-from tokenmill.pipelines.stage import StageResult
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.rules import above, below, decide
+from tokenmill.pipelines.core.stage import StageResult
 
 
 class Length(Config):

@@ -1,19 +1,273 @@
-"""Remove documents by their URLs: hosts, URLs and words that lists forbid."""
+"""Lists of hosts, URLs and words that are not wanted: in the recipe, or in files of millions.
 
-from typing import Annotated, Any, ClassVar, Literal
+    file ── blocks of lines ── hashes ── a table of 16 to 32 bytes for each entry
+
+A host that is not listed is taken for one of n that are with probability n / 2**64.
+
+Remove documents by their URLs: hosts, URLs and words that lists forbid.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import power_of_two, read_only
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.filters import url_lists
+from tokenmill.pipelines.core.config import Config, PinnedFile, explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.stage import StageResult, keep_where
 from tokenmill.pipelines.filters.kernels import urls as kernels
-from tokenmill.pipelines.filters.url_lists import Domains, Listed
-from tokenmill.pipelines.stage import StageResult, keep_where
+
+BLOCK_BYTES = 1 << 24
+MOST_SUBWORD_BYTES = 1_000_000  # all together: the automaton takes 148 bytes for each
+NOT_ALNUM = re.compile("[^a-zA-Z0-9]+")
+FORMS = re.compile(rb"[^\x00-\x7f]|xn--", re.IGNORECASE)
+
+Hashes = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int32]
+
+
+class ListFile(PinnedFile):
+    """A file of entries, one a line, in UTF-8; empty lines and those that begin with "#" count not.
+
+    As the categories of the UT1 blacklists are, and datatrove's lists.
+    """
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        if not any(entry.strip() and entry[:1] != b"#" for entry in _entries(path)):
+            raise ConfigError(f"{path}: has no entry; expected one a line")
+
+
+class DomainFile(ListFile):
+    """A `ListFile` of hosts."""
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        if not sum(len(keys) for keys in _file_keys(path, hosts=True)):
+            raise ConfigError(f"{path}: has no entry; expected one a line")
+
+
+def _told_apart(kind: type[ListFile]) -> Any:
+    """Of entries and files mixed the files; one alone is a list of one."""
+
+    def read(value: Any) -> Any:
+        each = value if isinstance(value, list | tuple) else (value,)
+        return tuple(_file(kind, v) if isinstance(v, dict) else v for v in each)
+
+    return read
+
+
+def _file(kind: type[ListFile], value: dict[str, Any]) -> ListFile:
+    """Tell what is wrong with a file, not that it is no entry."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as e:
+        raise ValueError(str(explain(e, "a file of a list", {"": list(kind.model_fields)}))) from e
+
+
+Domains: TypeAlias = Annotated[
+    tuple[str | DomainFile, ...], BeforeValidator(_told_apart(DomainFile))
+]
+Listed: TypeAlias = Annotated[tuple[str | ListFile, ...], BeforeValidator(_told_apart(ListFile))]
+Entries: TypeAlias = tuple[str | ListFile, ...]
+
+
+class Automaton(NamedTuple):
+    """Finds subwords as Aho and Corasick do.
+
+    goto: (n_states, 36) int32, the state behind each letter or digit.
+    found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
+    """
+
+    goto: Ints
+    found: Ints
+
+
+@cache
+def host_table(listed: Entries) -> Hashes:
+    """What `kernels.judge` knows listed hosts by.
+
+    Raises:
+        ConfigError: an entry is no host.
+    """
+    return _table(listed, hosts=True)
+
+
+@cache
+def url_table(listed: Entries) -> Hashes:
+    """What `kernels.judge` knows listed URLs by."""
+    return _table(listed, hosts=False)
+
+
+@cache
+def word_table(listed: Entries) -> Hashes:
+    """What `kernels.judge` knows listed words by: letters and digits alone, in lower case."""
+    return _table(tuple(_words(listed)), hosts=False)
+
+
+@cache
+def automaton(listed: Entries) -> Automaton:
+    """What `kernels.judge` finds listed subwords by: letters and digits alone, in lower case.
+
+    Raises:
+        ConfigError: there are too many.
+    """
+    words = _words(listed)
+    n = 1 + sum(map(len, words))
+    if n > MOST_SUBWORD_BYTES:
+        raise ConfigError(
+            f"subwords have {n:,} letters together, more than {MOST_SUBWORD_BYTES:,}; give words,"
+            " domains or urls in their place"
+        )
+    goto, found = np.zeros((n, kernels.SYMBOLS), np.int32), np.zeros(n, np.int32)
+    states = 1
+    for word in words:
+        state = 0
+        for byte in word.encode():
+            symbol = byte - ord("a") if byte >= ord("a") else 26 + byte - ord("0")
+            if not goto[state, symbol]:
+                goto[state, symbol] = states
+                states += 1
+            state = goto[state, symbol]
+        found[state] = len(word)
+    goto, found = goto[:states], found[:states]
+    _close(goto, found)
+    return Automaton(read_only(goto), read_only(found))
+
+
+def _close(goto: Ints, found: Ints) -> None:
+    """Give each state of a tree of words the ways of the longest of its ends that is a state."""
+    ends = np.zeros(len(goto), np.int32)
+    left = deque(goto[0][goto[0] > 0].tolist())
+    while left:
+        state = left.popleft()
+        end = ends[state]
+        if found[end] and not found[state]:
+            found[state] = found[end]
+        own = goto[state] > 0
+        ends[goto[state][own]] = goto[end][own]
+        left.extend(goto[state][own].tolist())
+        goto[state] = np.where(own, goto[state], goto[end])
+
+
+def _words(listed: Entries) -> list[str]:
+    """Entries without all that is no letter or digit of ASCII, in lower case, each once."""
+    lines = (
+        line
+        for entry in listed
+        for line in (
+            [entry]
+            if isinstance(entry, str)
+            else (line.decode() for line in _entries(entry.checked()))
+        )
+    )
+    found = (NOT_ALNUM.sub("", line).lower() for line in lines if line[:1] != "#")
+    return list(dict.fromkeys(word for word in found if word))
+
+
+def _table(listed: Entries, *, hosts: bool) -> Hashes:
+    keys = list(_own_keys(tuple(e for e in listed if isinstance(e, str)), hosts=hosts))
+    for entry in listed:
+        if isinstance(entry, ListFile):
+            keys += _file_keys(entry.checked(), hosts=hosts)
+    table = np.zeros(power_of_two(2 * sum(map(len, keys)) + 1), np.uint64)
+    for some in keys:
+        kernels.fill(read_only(some), table)
+    return read_only(table)
+
+
+def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[Hashes]:
+    """Hashes of the entries of a recipe."""
+    keys, found = _hashed("\n".join(entries).encode(), hosts=hosts)
+    for entry in (entries[i] for i in np.flatnonzero(found == kernels.ODD)):
+        raise ConfigError(f"{entry!r} is no host; a file of hosts is named as {{file: …}}")
+    yield keys[found == kernels.GOOD]
+
+
+def _file_keys(path: Path, *, hosts: bool) -> Iterator[Hashes]:
+    """Hashes of the entries of a file, some at a time.
+
+    Raises:
+        ConfigError: it is not UTF-8, or has a line that is no host.
+    """
+    before = 0
+    for block in _blocks(path):
+        keys, found = _hashed(block, hosts=hosts)
+        odd = np.flatnonzero(found == kernels.ODD)
+        if len(odd):
+            line = block.split(b"\n", int(odd[0]) + 1)[odd[0]].decode().strip()
+            raise ConfigError(
+                f"{path}: line {before + odd[0] + 1:,}: {line[:80]!r} is no host; expected one a"
+                " line, as example.com (lists of URLs are named under urls)"
+            )
+        yield keys[found == kernels.GOOD]
+        before += block.count(b"\n") + 1
+
+
+def _hashed(block: bytes, *, hosts: bool) -> tuple[Hashes, npt.NDArray[np.uint8]]:
+    """(n_lines + n_other,) hashes, and what each line is.
+
+    Of a host that is written in another script the hash of its other form (IDNA) comes behind.
+    """
+    if hosts and FORMS.search(block):
+        block = b"\n".join([block, *_other_forms(block)])
+    data = np.frombuffer(block, np.uint8)
+    breaks = np.flatnonzero(data == ord("\n"))
+    starts = np.concatenate(([0], breaks + 1)).astype(np.int64)
+    ends = np.append(breaks, len(data)).astype(np.int64)
+    keys, found = np.zeros(len(starts), np.uint64), np.empty(len(starts), np.uint8)
+    kernels.hash_lines(read_only(data), starts, ends, hosts, keys, found)
+    return keys, found
+
+
+def _other_forms(block: bytes) -> Iterator[bytes]:
+    for line in block.split(b"\n"):
+        if FORMS.search(line) and line[:1] != b"#":
+            host = line.decode().strip().lstrip("*.")
+            try:
+                ascii_form = host.isascii()
+                yield host.encode().decode("idna").encode() if ascii_form else host.encode("idna")
+            except UnicodeError:  # it has no other form
+                continue
+
+
+def _entries(path: Path) -> Iterator[bytes]:
+    for block in _blocks(path):
+        yield from block.split(b"\n")
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines of a file, about BLOCK_BYTES at a time; without the "\\n" of the last of each.
+
+    Raises:
+        ConfigError: it is not UTF-8.
+    """
+    before = 0
+    with path.open("rb") as f:
+        while lines := f.readlines(BLOCK_BYTES):
+            block = b"".join(lines)
+            if before == 0:
+                block = block.removeprefix(b"\xef\xbb\xbf")
+            try:
+                block.decode("utf-8")
+            except UnicodeDecodeError as e:
+                number = before + block.count(b"\n", 0, e.start) + 1
+                raise ConfigError(
+                    f"{path}: line {number:,} is not UTF-8; convert the file, as with"
+                    " iconv -f latin1 -t utf-8, or unpack it if it is compressed"
+                ) from e
+            before += len(lines)
+            yield block.removesuffix(b"\n")
+
 
 REASONS = (  # in the kernel's order
     "blocked_domain",
@@ -64,27 +318,27 @@ class UrlFilter(Config):
         lists = (self.domains, self.urls, self.words, self.soft_words, self.subwords)
         if not any(lists) and self.without_url == "keep":
             raise ValueError("no list; give domains, urls, words, soft_words or subwords")
-        url_lists.host_table(tuple(e for e in self.domains if isinstance(e, str)))
+        host_table(tuple(e for e in self.domains if isinstance(e, str)))
         return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n = batch.num_rows
         urls = batch["url"].fill_null("")
         verdicts, spans = np.empty(n, np.uint8), np.empty((n, 2), np.int64)
-        soft_words = url_lists.word_table(self.soft_words)
+        soft_words = word_table(self.soft_words)
         counts = np.empty(n, np.int64)
         buffers = text_buffers(urls)
         kernels.judge(
             read_only(buffers.data),
             read_only(buffers.offsets),
-            url_lists.host_table(self.domains),
-            url_lists.url_table(self.urls),
-            url_lists.word_table(self.words),
+            host_table(self.domains),
+            url_table(self.urls),
+            word_table(self.words),
             soft_words,
             np.full(len(soft_words), -1, np.int64),
             self.least_soft_words,
             self.ignore_case,
-            *url_lists.automaton(self.subwords),
+            *automaton(self.subwords),
             verdicts,
             spans,
             counts,

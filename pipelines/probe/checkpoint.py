@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import device_bytes, evict
 from tokenmill.sizing.units import format_bytes
 

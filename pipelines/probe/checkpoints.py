@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
 from tokenmill.pipelines.probe.demand import Demand
 from tokenmill.pipelines.probe.team import Run, Team

@@ -8,11 +8,10 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.arrow_files import arrow_stream
-from tokenmill.pipelines.atomic import write_json
-from tokenmill.pipelines.dataset import dataset_schema, file_name
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.shards import open_dataset, read_json
+from tokenmill.pipelines.storage.files import arrow_stream, write_json
+from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name
 from tokenmill.sizing.units import format_bytes
 
 MARK = "tokenmill probe: random token ids, no text"

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import evict
 from tokenmill.pipelines.probe.order import Order, Read, epoch, pieces
 from tokenmill.pipelines.probe.shards import BatchIds, Shards, batch_ids, read_schema

@@ -14,14 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.read.messages import (
-    BATCH,
-    DICTIONARY,
-    CutShortError,
-    messages,
-    stream_start,
-)
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.read.arrow import BATCH, DICTIONARY, CutShortError, messages, stream_start
 
 IDS = "input_ids"
 WIDTHS = {"uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint8": 1, "int16": 2}

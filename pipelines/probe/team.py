@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
 from tokenmill.pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
 

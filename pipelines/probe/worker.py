@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import device_bytes
 from tokenmill.pipelines.probe.checkpoint import CheckpointFile
 from tokenmill.pipelines.probe.loader import Counters, Loader, Reading, StoppedError

@@ -1,32 +1,152 @@
-"""Arrow IPC, file or stream, cut between record batches; also what `datasets` saves to disk."""
+"""Where the record batches of an Arrow IPC file or stream lie, from their headers alone.
 
-from collections.abc import Iterator
+    stream:  schema | batch | batch | … | end
+    file:    "ARROW1" pad | the same stream | footer | footer's size | "ARROW1"
+
+A message is `0xFFFFFFFF, size of header, header (flatbuffer), body`; before Arrow 0.15 the
+first word was missing. A file is thus read as the stream inside it, and so is what is left
+of one that was cut short. pyarrow gives neither the length of a batch nor its number of rows
+without reading its body.
+
+Source: Arrow columnar format 1.5, "Encapsulated message format", format/Message.fbs.
+
+Arrow IPC, file or stream, cut between record batches; also what `datasets` saves to disk.
+
+A Hugging Face dataset saved to disk: a folder with `state.json` and its Arrow streams.
+"""
+
+import json
+import posixpath
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tokenmill.pipelines.errors import InputError
+from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.shard import Input, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
-from tokenmill.pipelines.read.columns import Piece
-from tokenmill.pipelines.read.limits import Limits
-from tokenmill.pipelines.read.messages import (
-    BATCH,
-    DICTIONARY,
-    SCHEMA,
-    CutShortError,
-    Message,
-    messages,
-    stream_start,
-)
+from tokenmill.pipelines.read.columns import Piece, table_columns
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import (
-    TABLE_ERRORS,
-    broken_off,
-    one_line,
-    table_documents,
-)
-from tokenmill.pipelines.read.table_columns import table_columns
-from tokenmill.pipelines.shard import Input, SourceShard
-from tokenmill.pipelines.store import InputFile, is_outage, open_input, resolve, translated
+from tokenmill.pipelines.read.table import TABLE_ERRORS, broken_off, one_line, table_documents
+from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, resolve, translated
+
+MAGIC = b"ARROW1"
+CONTINUATION = 0xFFFFFFFF
+SCHEMA, DICTIONARY, BATCH = 1, 2, 3
+# Fields of the flatbuffer table Message, by slot.
+_HEADER_TYPE, _HEADER, _BODY_LENGTH = 1, 2, 3
+_ROWS = 0  # of the table RecordBatch
+MAX_HEADER_BYTES = 256 * 1024**2
+
+
+class Message(NamedTuple):
+    """kind: `SCHEMA`, `DICTIONARY`, `BATCH` or another.  start, stop: bytes of the file."""
+
+    kind: int
+    start: int
+    stop: int
+    rows: int
+
+
+class CutShortError(ValueError):
+    """The file ends, or stops making sense, inside the message that begins at byte `start`."""
+
+    def __init__(self, message: str, start: int) -> None:
+        super().__init__(message)
+        self.start = start
+
+
+def stream_start(file: pa.NativeFile) -> int:
+    """Byte at which the stream begins: 8 in a file, 0 in a stream."""
+    file.seek(0)
+    return 8 if file.read(len(MAGIC)) == MAGIC else 0
+
+
+def messages(file: pa.NativeFile, start: int, stop: int | None = None) -> Iterator[Message]:
+    """Yield the messages that begin in [start, stop); at `start` one must begin.
+
+    Raises:
+        CutShortError: after the last whole message was yielded.
+    """
+    end, whole = _stream_stop(file)
+    while start < (end if stop is None else stop):
+        message = _message(file, start, end)
+        if message is None:
+            return
+        yield message
+        start = message.stop
+    if not whole and (stop is None or start < stop):
+        raise CutShortError("no footer", start)
+
+
+def _stream_stop(file: pa.NativeFile) -> tuple[int, bool]:
+    """Byte at which the messages end at the latest, and whether that is where they should.
+
+    In a file they should end at its footer, and one without has been cut short.
+    """
+    size = int(file.size())
+    if stream_start(file) == 0:
+        return size, True
+    if size < 18:
+        return size, False
+    file.seek(size - 10)
+    footer_bytes, magic = struct.unpack("<i6s", file.read(10))
+    whole = magic == MAGIC and 0 < footer_bytes <= size - 18
+    return (size - 10 - footer_bytes if whole else size), whole
+
+
+def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
+    """The message at `start`, or None at the mark of the end."""
+    file.seek(start)
+    try:
+        word, size = struct.unpack("<Ii", file.read(8))
+        prefix = 8 if word == CONTINUATION else 4
+        size = size if word == CONTINUATION else word
+        if size == 0:
+            return None
+        if not 0 < size <= min(MAX_HEADER_BYTES, file_stop - start):
+            raise CutShortError(f"a header of {size} bytes", start)
+        file.seek(start + prefix)
+        header = file.read(size)
+        table = _root(header)
+        kind = _scalar(header, table, _HEADER_TYPE, "<B")
+        body_bytes = _scalar(header, table, _BODY_LENGTH, "<q")
+        rows = 0
+        if kind == BATCH:
+            at = _field(header, table, _HEADER)
+            rows = _scalar(header, at + _unpack("<I", header, at), _ROWS, "<q")
+    except struct.error as e:
+        raise CutShortError(f"the file ends inside a header ({e})", start) from None
+    end = start + prefix + size + body_bytes
+    if body_bytes < 0 or rows < 0 or end > file_stop:
+        raise CutShortError(f"a body of {body_bytes} bytes in a file of {file_stop}", start)
+    return Message(kind, start, end, rows)
+
+
+def _root(buffer: bytes) -> int:
+    return _unpack("<I", buffer, 0)
+
+
+def _field(buffer: bytes, table: int, slot: int) -> int:
+    """Byte of a table's field, 0 if it has its default."""
+    vtable = table - _unpack("<i", buffer, table)
+    if vtable < 0 or 4 + 2 * slot >= _unpack("<H", buffer, vtable):
+        return 0
+    offset = _unpack("<H", buffer, vtable + 4 + 2 * slot)
+    return table + offset if offset else 0
+
+
+def _scalar(buffer: bytes, table: int, slot: int, form: str) -> int:
+    at = _field(buffer, table, slot)
+    return _unpack(form, buffer, at) if at else 0
+
+
+def _unpack(form: str, buffer: bytes, at: int) -> int:
+    if at < 0:
+        raise struct.error("an offset before the header")
+    return int(struct.unpack_from(form, buffer, at)[0])
 
 
 def cut_arrow(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:
@@ -129,3 +249,69 @@ def _open(path: str) -> pa.NativeFile:
         return handle
     handle.close()
     return pa.memory_map(where)
+
+
+STATE = "state.json"
+SIDE_FILES = frozenset({STATE, "dataset_info.json", "dataset_dict.json"})
+MAX_STATE_BYTES = 64 * 1024**2
+
+
+class SavedDataset(NamedTuple):
+    """folder: below the input's folder, "" for itself.  files: its data, in the dataset's order."""
+
+    folder: str
+    split: str | None
+    files: list[InputFile]
+    missing: list[str]
+
+
+def find_saved(files: Sequence[InputFile]) -> list[SavedDataset]:
+    """The saved datasets among the files of a folder, sorted by folder.
+
+    Raises:
+        InputError: one was saved with an index of its rows beside it ("dataset_indices").
+    """
+    by_name = {f.name: f for f in files}
+    found = []
+    for file in files:
+        if posixpath.basename(file.name) == STATE and (state := _state(file)) is not None:
+            folder = posixpath.dirname(file.name)
+            names = [posixpath.join(folder, d["filename"]) for d in state["_data_files"]]
+            found.append(
+                SavedDataset(
+                    folder,
+                    state.get("_split") or posixpath.basename(folder) or None,
+                    [by_name[n] for n in names if n in by_name],
+                    [
+                        posixpath.join(posixpath.dirname(file.path), posixpath.basename(n))
+                        for n in names
+                        if n not in by_name
+                    ],
+                )
+            )
+    return sorted(found, key=lambda d: d.folder)
+
+
+def belongs_to(file: InputFile, datasets: Sequence[SavedDataset]) -> bool:
+    """Whether a file is part of one of the datasets or only describes it."""
+    folder, name = posixpath.split(file.name)
+    folders = {d.folder for d in datasets}
+    above = {posixpath.dirname(f) for f in folders}
+    return folder in folders or (folder in above and name in SIDE_FILES)
+
+
+def _state(file: InputFile) -> dict[str, Any] | None:
+    """What `state.json` says, or None if it is about something else."""
+    with open_input(file.path) as f:
+        try:
+            state = json.loads(f.read(MAX_STATE_BYTES))
+        except ValueError:
+            return None
+    if not isinstance(state, dict) or not isinstance(state.get("_data_files"), list):
+        return None
+    if state.get("_indices_data_files") or state.get("_indices_files"):
+        raise InputError(
+            f"{file.path}: its rows are chosen by an index; save it again after flatten_indices()",
+            cause="dataset_indices",
+        )
+    return state

@@ -1,5 +1,9 @@
-"""What a reader yields: documents, and a row for each one that could not be read."""
+"""What a reader yields: documents, and a row for each one that could not be read.
 
+What came of reading a batch: the account of its documents, and the damage that was met.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,8 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.pipelines.images.blobs import Blobs
-from tokenmill.pipelines.schema import CRAWLED, DOCUMENT, ILLUSTRATED, PLACEHOLDER, REMOVED, doc_ids
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import (
+    CRAWLED,
+    DOCUMENT,
+    ILLUSTRATED,
+    PLACEHOLDER,
+    REMOVED,
+    doc_ids,
+)
+from tokenmill.pipelines.filters.images.edit import read_images
+from tokenmill.pipelines.read.images.blobs import Blobs
 
 STAGE = "read"
 
@@ -158,3 +172,31 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
     return pa.record_batch(
         [columns.get(f.name, pa.nulls(n, f.type)) for f in REMOVED], schema=REMOVED
     )
+
+
+def read_stats(batch: ReadBatch) -> StageStats:
+    """The account of reading: what could not be read counts as failed, by cause."""
+    causes = sorted(batch.failed["reason"].to_pylist())
+    n_bytes = int(text_buffers(batch.documents["text"]).lengths.sum())
+    lost = pc.sum(batch.failed["text_bytes"]).as_py() or 0
+    images = None
+    if "images" in batch.documents.schema.names:
+        images = read_images(batch.documents, batch.failed_images)
+    return StageStats(
+        docs_in=batch.documents.num_rows + len(causes),
+        docs_out=batch.documents.num_rows,
+        failed=dict(Counter(causes)),
+        bytes_in=n_bytes + lost,
+        bytes_out=n_bytes,
+        bytes_removed=lost,
+        images=images,
+    )
+
+
+def damages(batch: ReadBatch) -> list[str]:
+    """What makes the batch's shard incomplete, each as "truncated_gzip: where and why"."""
+    return [
+        f"{row['reason']}: {row['detail']}"
+        for row in (batch.failed.to_pylist() if batch.damage else ())
+        if row["reason"] in FILE_CAUSES
+    ]

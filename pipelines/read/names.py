@@ -2,7 +2,7 @@
 
 import posixpath
 
-from tokenmill.pipelines.shard import ShardFormat
+from tokenmill.pipelines.core.shard import ShardFormat
 
 _FORMATS: dict[str, ShardFormat] = {
     ".jsonl": "jsonl",

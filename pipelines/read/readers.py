@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterator
 
-from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.core.shard import ShardFormat, SourceShard
 from tokenmill.pipelines.read.arrow import read_arrow
 from tokenmill.pipelines.read.batch import ReadBatch, without_crawl, without_images
-from tokenmill.pipelines.read.illustrated_lines import read_illustrated_jsonl
-from tokenmill.pipelines.read.illustrated_table import (
+from tokenmill.pipelines.read.images.markdown import read_markdown
+from tokenmill.pipelines.read.images.tables import (
     read_illustrated_arrow,
+    read_illustrated_jsonl,
     read_illustrated_parquet,
 )
+from tokenmill.pipelines.read.images.webdataset import read_webdataset
 from tokenmill.pipelines.read.jsonl import read_jsonl
-from tokenmill.pipelines.read.limits import Limits
-from tokenmill.pipelines.read.markdown import read_markdown
+from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.read.parquet import read_parquet
 from tokenmill.pipelines.read.text import read_texts
-from tokenmill.pipelines.read.webdataset import read_webdataset
-from tokenmill.pipelines.shard import ShardFormat, SourceShard
-from tokenmill.pipelines.web.options import Html
 
 READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]] = {
     "parquet": read_parquet,
@@ -77,6 +75,6 @@ def _texts(shard: SourceShard, limits: Limits, run: str) -> Iterator[ReadBatch]:
 def _crawled(shard: SourceShard, limits: Limits, run: str, html: Html) -> Iterator[ReadBatch]:
     if shard.format != "warc":
         return map(without_crawl, _texts(shard, limits, run))
-    from tokenmill.pipelines.web.warc import read_warc  # needs tokenmill[web]
+    from tokenmill.pipelines.read.web.warc import read_warc  # needs tokenmill[web]
 
     return read_warc(shard, limits, html)

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch
-from tokenmill.pipelines.read.limits import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.shard import SourceShard
 
 _BYTES_OF = {
     pa.string(): pa.binary(),

@@ -21,7 +21,7 @@ from tests.bench import corpus, environment
 from tests.bench.cases import CASES, Case
 from tests.bench.measure import ROOT, Bench, measured
 from tests.bench.table import put_in, render
-from tokenmill.pipelines.demo import END, VOCAB_SIZE
+from tokenmill.pipelines.prepare.demo import END, VOCAB_SIZE
 
 RESULTS = Path(__file__).with_name("results.json")
 README = ROOT / "README.md"

@@ -28,10 +28,10 @@ from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, Containments
 from tokenmill.dedup.containment_index import ContainmentIndex
 from tokenmill.dedup.gram_words import count_words
 from tokenmill.dedup.seeds import LONG_GRAMS
-from tokenmill.pipelines.benchmark.items import item_texts, read_items
-from tokenmill.pipelines.benchmark.spec import parse_benchmark
-from tokenmill.pipelines.contamination.ngrams import ItemTexts, prepare_texts
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.contamination.index import ItemTexts, prepare_texts
+from tokenmill.pipelines.contamination.items.items import item_texts, read_items
+from tokenmill.pipelines.contamination.items.spec import parse_benchmark
+from tokenmill.pipelines.core.shard import Input
 
 SEED = 20
 BENCHMARKS = {

@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 import zstandard
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tokenmill.pipelines.demo import found_inputs
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.prepare.demo import found_inputs
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.shard import Input
 
 VERSION = 1  # raise it when a part would come out otherwise: older ones are made again
 SEED = 20

@@ -26,11 +26,10 @@ from tests.bench.simulated import (
     probe_copies,
     typical_length,
 )
-from tokenmill.pipelines.estimate.drawn import Drawn
-from tokenmill.pipelines.estimate.growth import Growth
-from tokenmill.pipelines.estimate.hash_space import HashSample
-from tokenmill.pipelines.estimate.local import LocalSample
-from tokenmill.pipelines.estimate.unique import Probes
+from tokenmill.pipelines.measure.drawn import Drawn
+from tokenmill.pipelines.measure.growth import Growth
+from tokenmill.pipelines.measure.unique import HashSample, Probes
+from tokenmill.pipelines.measure.weights import LocalSample
 
 F64 = npt.NDArray[np.float64]
 

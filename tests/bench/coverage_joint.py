@@ -6,10 +6,10 @@ import numpy as np
 
 from tests.bench.intervals import DRAWN
 from tests.bench.simulated import F64, Row, clusters, covered, lengths, probe_copies
-from tokenmill.pipelines.estimate.drawn import exact
-from tokenmill.pipelines.estimate.joint import Step, predict
-from tokenmill.pipelines.estimate.local import LocalSample
-from tokenmill.pipelines.estimate.unique import Probes, bracket
+from tokenmill.pipelines.measure.drawn import exact
+from tokenmill.pipelines.measure.joint import Step, predict
+from tokenmill.pipelines.measure.unique import Probes, bracket
+from tokenmill.pipelines.measure.weights import LocalSample
 
 GROUPS, GROUP_DOCS = 2_000, 40
 OPEN = 300  # documents of a cluster that is not followed to its end

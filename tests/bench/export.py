@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.export.exported import asked
-from tokenmill.pipelines.export.rows import batches, open_tokens
-from tokenmill.pipelines.export.run import export
+from tokenmill.pipelines.tokens.export.exported import asked
+from tokenmill.pipelines.tokens.export.rows import batches, open_tokens
+from tokenmill.pipelines.tokens.export.run import export
 
 ROUNDS = 3
 COLUMNS = ("input_ids", "doc_id", "id", "source")

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, stdtrit
 
-from tokenmill.pipelines.estimate.unique import Probes
+from tokenmill.pipelines.measure.unique import Probes
 
 F64 = npt.NDArray[np.float64]
 Method = Callable[[F64, int], tuple[float, float]]  # copies of each probe, a seed

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from tokenmill.pipelines.filters.iso639 import code_of
-from tokenmill.pipelines.filters.langid_model import langid_model
+from tokenmill.pipelines.filters.models.language_models import langid_model
+from tokenmill.pipelines.filters.text.iso639 import code_of
 
 LONGEST = 10_000  # characters looked at, as the step does
 

@@ -24,18 +24,18 @@ import pyarrow as pa
 
 from tests.strategies import document_batch
 from tokenmill.dedup.ccnet import CONTROLS, PUNCTUATION
-from tokenmill.pipelines.arrow_files import arrow_file
-from tokenmill.pipelines.prepare_job import PrepareJob
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.repeats.apply import without_paragraphs
-from tokenmill.pipelines.repeats.count import count_units, write_repeated
-from tokenmill.pipelines.repeats.found import read_found
-from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.repeats.spilled_units import spill_units
-from tokenmill.pipelines.repeats.unit_table import write_units
-from tokenmill.pipelines.repeats.units import unit_schema, units_maker
-from tokenmill.pipelines.schema import doc_ids
-from tokenmill.pipelines.spill_rows import write_rows
+from tokenmill.pipelines.core.schema import doc_ids
+from tokenmill.pipelines.corpus.counted.apply import without_paragraphs
+from tokenmill.pipelines.corpus.counted.count import count_units, write_repeated
+from tokenmill.pipelines.corpus.counted.finding import read_found
+from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.counted.spilled import spill_units
+from tokenmill.pipelines.corpus.counted.table import write_units
+from tokenmill.pipelines.corpus.counted.units import unit_schema, units_maker
+from tokenmill.pipelines.corpus.spill_rows import write_rows
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.storage.files import arrow_file
 
 BATCH_DOCS = 256
 RULES = {

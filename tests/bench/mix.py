@@ -20,15 +20,15 @@ import pyarrow as pa
 from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.arrow_files import arrow_file
-from tokenmill.pipelines.drive import drive, one_by_one
-from tokenmill.pipelines.mix.lists import Gathered, spans_of
-from tokenmill.pipelines.prepare_job import PrepareJob
-from tokenmill.pipelines.receipt import Receipt
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.run import Prepared, _lay_out
-from tokenmill.pipelines.shard import SourceShard, shard_key
-from tokenmill.pipelines.token_shards import token_schema
+from tokenmill.pipelines.core.shard import SourceShard, shard_key
+from tokenmill.pipelines.prepare.phases import Prepared, _lay_out
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import drive, one_by_one
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.tokens.mix.lists import Gathered, spans_of
+from tokenmill.pipelines.tokens.shards import token_schema
 
 SHARD_TOKENS = 32_000_000
 DOC_TOKENS = 800  # about; lengths are log-normal

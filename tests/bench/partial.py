@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.bench.coverage import TRUTHS, clusters
-from tokenmill.pipelines.estimate.drawn import Drawn, exact
-from tokenmill.pipelines.estimate.hash_space import HashSample
-from tokenmill.pipelines.estimate.unique import Probes
-from tokenmill.pipelines.estimate.unseen import Seen, Unseen
+from tokenmill.pipelines.measure.drawn import Drawn, exact
+from tokenmill.pipelines.measure.unique import HashSample, Probes
+from tokenmill.pipelines.measure.unseen import Seen, Unseen
 
 I64 = npt.NDArray[np.int64]
 

@@ -30,7 +30,7 @@ from tests.pipelines.contamination.planting import (
     results,
     shown_overlaps,
 )
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 
 ENDS = ("planted", "n-grams", "covered", "containment", "either", "foldings needed by most")
 

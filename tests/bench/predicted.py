@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import SHARED_DATA
-from tokenmill.pipelines.drive import drive, one_by_one
-from tokenmill.pipelines.estimating.compare import Compared, compare
-from tokenmill.pipelines.estimating.copies import count_copies
-from tokenmill.pipelines.estimating.job import Measuring
-from tokenmill.pipelines.estimating.phases import phases
-from tokenmill.pipelines.estimating.run import estimate_of, opened, predict_from
-from tokenmill.pipelines.estimating.sample import DEFAULT_SAMPLE, draw_sample
-from tokenmill.pipelines.prepare import plan_run, prepare
-from tokenmill.pipelines.recipe import Recipe, make_recipe
+from tokenmill.pipelines.measure.compare import Compared, compare
+from tokenmill.pipelines.measure.copies import count_copies
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import estimate_of, opened, phases, predict_from
+from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, draw_sample
+from tokenmill.pipelines.prepare.prepare import plan_run, prepare
+from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.runs.work import drive, one_by_one
 
 GOPHER = {"gopher_quality": {"min_stop_words": None}}
 STEPS = {

@@ -19,32 +19,41 @@ from typing import Any
 from tests.bench.__main__ import prepared
 from tests.bench.measure import WARM_MB, Bench
 from tests.bench.tools.ours import command, recipe_data
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.stages import STAGES
+from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+
+
+def _source(stage: type) -> str:
+    """The end of the path of a stage's file."""
+    return stage.__module__.removeprefix("tokenmill.").replace(".", "/") + ".py"
+
 
 FUNCTIONS = {  # step: the end of its function's file, its name
     "read": ("read/jsonl.py", "read_jsonl"),
-    **{name: (f"pipelines/{STAGES[name].__module__.rpartition('.')[2]}.py", "__call__")
-       if name == "normalize" else (f"filters/{name}.py", "__call__") for name in STAGES},
-    "benchmark index": ("contamination/benchmark_index.py", "build"),
-    "overlap": ("contamination/search.py", "search"),
-    "ignored n-grams": ("pipelines/ignored.py", "find_ignored"),
-    "cut": ("pipelines/cleaner.py", "__call__"),
+    **{name: (_source(made), "__call__") for name, made in STAGES.items()},
+    "benchmark index": ("contamination/index.py", "build"),
+    "overlap": ("contamination/found.py", "search"),
+    "ignored n-grams": ("contamination/ignored.py", "find_ignored"),
+    "cut": ("contamination/cleaner.py", "__call__"),
     "digest": ("dedup/digest.py", "digests"),
     "sign": ("dedup/minhash.py", "signatures"),
     "band": ("dedup/lsh.py", "band_keys"),
-    "exact duplicates": ("pipelines/duplicates.py", "find_equal"),
-    "pairs of bands": ("pipelines/edges.py", "find_edges"),
-    "clusters": ("pipelines/forest.py", "join_forests"),
-    "tokenize": ("pipelines/tokenize.py", "encode"),
-    "plan": ("pipelines/plan.py", "plan_inputs"),
-    "report": ("pipelines/report.py", "write_report"),
-    "its figures": ("pipelines/summary.py", "summarize"),
+    "exact duplicates": ("corpus/equal.py", "find_equal"),
+    "pairs of bands": ("corpus/pairs.py", "find_edges"),
+    "clusters": ("corpus/near.py", "join_forests"),
+    "tokenize": ("tokens/tokenize.py", "encode"),
+    "plan": ("read/plan.py", "plan_inputs"),
+    "report": ("report/sections.py", "write_report"),
+    "its figures": ("report/summary.py", "summarize"),
 }  # fmt: skip
 WRITES = ("write_batch", "write_table", "fsync")
-WITHIN = ("duplicates.py", "edges.py", "forest.py")  # what they write is in their own figure
+WITHIN = (
+    "corpus/equal.py",
+    "corpus/pairs.py",
+    "corpus/near.py",
+)  # what they write is in their own figure
 
 
 def main() -> None:

@@ -20,10 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tokenmill.flows.server import embedded_server
-from tokenmill.pipelines.atomic import write_json
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.job import Done, Job, Phase, Work
-from tokenmill.pipelines.run_options import RunOptions, Slurm
+from tokenmill.pipelines.core.options import RunOptions, Slurm
+from tokenmill.pipelines.runs.work import Done, Job, Phase, Work, one_by_one
+from tokenmill.pipelines.storage.files import write_json
 
 N_TASKS, N_REQUESTS, N_DASK = 1000, 2000, 5000
 CALLERS = 16

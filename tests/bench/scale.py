@@ -24,21 +24,19 @@ import pyarrow as pa
 
 from tokenmill.dedup.digest import first_occurrence
 from tokenmill.dedup.lsh import band_keys
-from tokenmill.pipelines.config import Config
-from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
-from tokenmill.pipelines.drive import Finished, attempt, drive
-from tokenmill.pipelines.job import Job, Outcome, Phase
-from tokenmill.pipelines.keys import band_column, key_schema
-from tokenmill.pipelines.ledger import StageStats
-from tokenmill.pipelines.passes import Pass
-from tokenmill.pipelines.prepare_job import PrepareJob
-from tokenmill.pipelines.receipt import Receipt
-from tokenmill.pipelines.recipe import Recipe, make_recipe
-from tokenmill.pipelines.repeats.steps import RepeatedImages
-from tokenmill.pipelines.repeats.units import unit_schema
-from tokenmill.pipelines.schema import doc_ids
-from tokenmill.pipelines.spill_phases import corpus_wide
-from tokenmill.pipelines.steps import step_name
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import doc_ids
+from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
+from tokenmill.pipelines.corpus.counted.units import unit_schema
+from tokenmill.pipelines.corpus.keys import band_column, key_schema
+from tokenmill.pipelines.corpus.passes import Pass
+from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe, step_name
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt, drive
 
 SHARD_DOCS = 100_000
 BATCH_DOCS = 4_096

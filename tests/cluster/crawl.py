@@ -7,7 +7,7 @@ import yaml
 
 from tests.e2e.corpus import prose
 from tests.pipelines.conftest import train
-from tests.pipelines.web.archives import archive, http, record
+from tests.pipelines.read.web.archives import archive, http, record
 
 PAGES = 160  # of the first crawl; the second has half as many again
 FOOTER = "All rights reserved by those who wrote the pages of this site, whoever they are."

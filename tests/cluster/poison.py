@@ -6,7 +6,7 @@ POISON="pass-0/00003-of-00032" dask worker … --preload tests/cluster/poison.py
 import os
 
 from tests.e2e.fatal import arm
-from tokenmill.pipelines import drive
+from tokenmill.pipelines.runs import work as drive
 
 
 def _is_poison(_job, work):

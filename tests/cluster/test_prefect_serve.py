@@ -9,7 +9,7 @@ from tests.cluster import runs
 from tests.cluster.processes import eventually, running
 from tests.cluster.test_prefect import rows
 from tests.e2e.corpus import write_corpus
-from tokenmill.pipelines.roots import VARIABLE
+from tokenmill.pipelines.core.places import VARIABLE
 
 WITHIN_S = 180
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")

@@ -11,7 +11,7 @@ from tests.cluster.processes import environment
 from tests.cluster.runs import TOKENMILL
 from tests.cluster.s3 import KEYS, SECRET
 from tests.pipelines.conftest import train
-from tests.pipelines.web.archives import SUFFIX, archive, page, words
+from tests.pipelines.read.web.archives import SUFFIX, archive, page, words
 
 BUCKET = "s3-runs"
 FAILING = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}

@@ -2,7 +2,7 @@
 
 Quoted from appendix C, "Details of Test Set Contamination Studies", of Brown et al. 2020,
 arXiv:2005.14165, as a transcription has it. What its text leaves open is decided in
-`dedup.cut`, `dedup.gram_words` and `pipelines.contamination.ngrams`, and tested there.
+`dedup.cut`, `dedup.gram_words` and `pipelines.contamination.index`, and tested there.
 """
 
 import random
@@ -14,15 +14,17 @@ import pytest
 from tests.strategies import document_batch
 from tokenmill.dedup.gram_counts import document_counts, frequent
 from tokenmill.dedup.overlap import find
-from tokenmill.pipelines.benchmark.spec import Benchmark
-from tokenmill.pipelines.cleaner import Cleaner
 from tokenmill.pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.counts import ignored_grams
-from tokenmill.pipelines.contamination.found import collect, hits_of
-from tokenmill.pipelines.contamination.ngrams import ItemTexts, ngram_of, prepare_texts
-from tokenmill.pipelines.contamination.search import search
-from tokenmill.pipelines.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.cleaner import Cleaner
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.found import collect, hits_of, ignored_grams, search
+from tokenmill.pipelines.contamination.index import (
+    BenchmarkIndex,
+    ItemTexts,
+    ngram_of,
+    prepare_texts,
+)
+from tokenmill.pipelines.contamination.items.spec import Benchmark
 
 ITEM = (
     "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in"

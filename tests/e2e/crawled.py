@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from pydoc_data.topics import topics
 
-from tests.pipelines.web.archives import archive, http, record
+from tests.pipelines.read.web.archives import archive, http, record
 
 SPANISH = (
     "El puerto fue construido hace muchos años por los pescadores de la aldea vecina.",

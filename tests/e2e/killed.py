@@ -11,10 +11,15 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.e2e.fatal import arm, named
-from tokenmill.pipelines import atomic, dataset, edges, forest, ignored, job
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.contamination import ignored
+from tokenmill.pipelines.corpus import near as forest
+from tokenmill.pipelines.corpus import pairs as edges
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs import work as job
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.tokens import dataset
 
 MOMENTS = {
     # bytes lie under a temporary name, not yet fsynced or renamed

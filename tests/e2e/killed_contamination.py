@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 from tests.e2e.fatal import arm, named
-from tokenmill.pipelines import atomic, job
-from tokenmill.pipelines.contamination import phases, run
-from tokenmill.pipelines.contamination.job import Check
-from tokenmill.pipelines.drive import one_by_one
+from tokenmill.pipelines.contamination import check as phases
+from tokenmill.pipelines.contamination import check as run
+from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.runs import work as job
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.storage import files as atomic
 
 MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named("found/part-")}),

@@ -21,8 +21,8 @@ from tests.e2e.corpus import corpus
 from tests.e2e.test_kill import contents, receipts, run
 from tests.pipelines.chains import Runs, doc_ids, index, rows, words
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.inspect import beside, documents, removals
-from tokenmill.pipelines.pieces import NUMBERS
+from tokenmill.pipelines.core.pieces import NUMBERS
+from tokenmill.pipelines.prepare.inspect import beside, documents, removals
 
 LARGE, MIDDLE = {"shard_bytes": 80_000}, {"shard_bytes": 30_000}
 LONG = {"gopher_quality": {"min_words": 60, "min_stop_words": 0}}

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.quality.model import save_model
-from tokenmill.pipelines.quality.train import train as train_quality
-from tokenmill.pipelines.quality.training import Training
-from tokenmill.pipelines.recipe import find_recipe, load_recipe
-from tokenmill.pipelines.report import write_report
+from tokenmill.pipelines.filters.models.quality_model import save_model
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
+from tokenmill.pipelines.prepare.report.sections import write_report
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.train.quality.train import train as train_quality
+from tokenmill.pipelines.train.quality.training import Training
 
 pytest.importorskip("sklearn")
 

@@ -9,10 +9,10 @@ import yaml
 
 from tests.e2e.test_kill import receipts, run
 from tests.pipelines.conftest import train
-from tests.pipelines.images.shards import sample_members, tar_bytes
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
+from tests.pipelines.read.images.shards import sample_members, tar_bytes
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

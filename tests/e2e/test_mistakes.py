@@ -8,10 +8,10 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 
 from tests.e2e.crawled import BANNER, PASSAGE, pages, write_crawl
 from tests.pipelines.conftest import train
-from tests.pipelines.perplexity import models as perplexity
-from tests.pipelines.quality import models as quality
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import find_recipe, load_recipe
+from tests.pipelines.train.lm import models as perplexity
+from tests.pipelines.train.quality import models as quality
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

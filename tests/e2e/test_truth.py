@@ -10,10 +10,10 @@ import yaml
 
 from tests.pipelines.conftest import train
 from tokenmill.dedup.cluster import clusters, merge_edges
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
-from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 
 def truth(path):

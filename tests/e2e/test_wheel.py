@@ -48,9 +48,9 @@ def installed(wheel, tmp_path_factory):
 def test_data_is_packaged_and_tests_are_not(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     for name in (
-        "pipelines/recipes/demo.yaml",
-        "dedup/unicode_tables.npz",
-        "sizing/data/accelerators.yaml",
+        "tokenmill/pipelines/prepare/recipes/demo.yaml",
+        "tokenmill/dedup/unicode_tables.npz",
+        "tokenmill/sizing/data/accelerators.yaml",
     ):
         assert name in names
     assert not [n for n in names if n.startswith(("tests", "flows/tests"))]

@@ -159,7 +159,7 @@ def test_a_bug_is_a_traceback_and_never_the_answer_no(tmp_path, capsys, monkeypa
 
 
 def test_two_runs_in_one_directory_at_once_are_refused(recipe, tmp_path, capsys, server):
-    from tokenmill.pipelines.manifest import locked
+    from tokenmill.pipelines.runs.manifest import locked
 
     out = tmp_path / "run"
     with locked(out):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.pipelines.export.test_run import made
+from tests.pipelines.tokens.export.test_run import made
 from tokenmill.flows.cli import main
 
 

@@ -8,9 +8,9 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.asked import read_recipe
-from tokenmill.pipelines.errors import ConfigError, ShardError
-from tokenmill.pipelines.roots import VARIABLE
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import VARIABLE
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from tests.pipelines.conftest import train
-from tests.pipelines.images.shards import jpeg, png, sample, tar_bytes
+from tests.pipelines.read.images.shards import jpeg, png, sample, tar_bytes
 from tokenmill.flows.cli import main
 from tokenmill.flows.image_tables import with_numbers
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.units import format_bytes
 
 HELD = jpeg(320, 240)

@@ -10,8 +10,8 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.estimating.run import n_cores
-from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.measure.run import n_cores
+from tokenmill.pipelines.prepare.recipe import load_recipe
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.pipelines.conftest import train
-from tests.pipelines.images.shards import jpeg, sample, tar_bytes
+from tests.pipelines.read.images.shards import jpeg, sample, tar_bytes
 from tokenmill.flows.cli import main
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tokenmill.flows.parameters import checked
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.run_options import RunOptions
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
 
 
 def prepare(recipe: str | dict[str, Any], n: int = 3, run: RunOptions | None = None) -> None:

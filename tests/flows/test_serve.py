@@ -9,7 +9,7 @@ import yaml
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.serve import parse_parameters
-from tokenmill.pipelines.roots import VARIABLE
+from tokenmill.pipelines.core.places import VARIABLE
 
 ROOT = Path(__file__).parent.parent.parent
 

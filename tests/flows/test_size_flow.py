@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from tests.sizing.corpora import report
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.inputs import size
 from tokenmill.sizing.report_markdown import sheet_markdown

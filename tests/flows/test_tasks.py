@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tokenmill.pipelines.errors import ConfigError, ShardError
-from tokenmill.pipelines.job import Done, Job, Phase, Work
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.runs.work import Done, Job, Phase, Work
 
 MANY = 40
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.strategies import document_batch
-from tokenmill.pipelines.stages import STAGES
+from tokenmill.pipelines.filters.stages import STAGES
 
 # those for images, and by scores of images and documents, are in test_images.py; quality and
 # perplexity, which need models, are in test_quality.py and test_perplexity.py

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.pipelines.images.batches import illustrated, image
-from tests.pipelines.images.verdicts import checked
-from tokenmill.pipelines.stages import STAGES
+from tests.pipelines.read.images.batches import illustrated, image
+from tests.pipelines.read.images.verdicts import checked
+from tokenmill.pipelines.filters.stages import STAGES
 
 SAYS = {
     "images": ("reason", "value", "detail"),

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.golden.test_filters import cases
-from tests.pipelines.perplexity.models import saved
+from tests.pipelines.train.lm.models import saved
 from tests.strategies import document_batch
-from tokenmill.pipelines.filters.perplexity import Perplexity
+from tokenmill.pipelines.filters.models.perplexity import Perplexity
 
 
 @pytest.mark.parametrize("case", cases("perplexity"), ids=lambda case: case["why"])

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.golden.test_filters import cases
-from tests.pipelines.quality.models import saved
+from tests.pipelines.train.quality.models import saved
 from tests.strategies import document_batch
-from tokenmill.pipelines.filters.quality import Quality
+from tokenmill.pipelines.filters.models.quality import Quality
 
 
 @pytest.mark.parametrize("case", cases("quality"), ids=lambda case: case["why"])

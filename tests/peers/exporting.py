@@ -7,11 +7,11 @@ import yaml
 from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.export.exported import asked
-from tokenmill.pipelines.export.run import export
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.tokens.export.exported import asked
+from tokenmill.pipelines.tokens.export.run import export
 
 
 def made(folder, *, eos=True, **output):

@@ -9,13 +9,13 @@ import json
 import pyarrow as pa
 import pytest
 
-from tests.pipelines.repeats.corpora import batch_of
-from tests.pipelines.repeats.test_count import BATCH, find_repeats, job_of, write_sidecars
+from tests.pipelines.corpus.counted.test_count import BATCH, find_repeats, job_of, write_sidecars
+from tests.pipelines.corpus.repeats_corpora import batch_of
 from tokenmill.dedup.ccnet import ccnet_form
 from tokenmill.dedup.digest import sha1_prefixes
-from tokenmill.pipelines.repeats.apply import without_paragraphs
-from tokenmill.pipelines.repeats.found import read_found
-from tokenmill.pipelines.repeats.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.counted.apply import without_paragraphs
+from tokenmill.pipelines.corpus.counted.finding import read_found
+from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 
 cc_net = pytest.importorskip("cc_net.dedup")
 pytestmark = pytest.mark.peers

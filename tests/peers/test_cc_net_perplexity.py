@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from tests.pipelines.filters.texts import texts
-from tests.pipelines.perplexity.models import saved_arpa
-from tokenmill.pipelines.perplexity.ccnet import normalize
-from tokenmill.pipelines.perplexity.kenlm_model import KenlmModel
+from tests.pipelines.train.lm.models import saved_arpa
+from tokenmill.pipelines.filters.models.kenlm import KenlmModel
+from tokenmill.pipelines.filters.models.text import normalize
 
 cc_net = pytest.importorskip("cc_net.perplexity")
 pytestmark = pytest.mark.peers

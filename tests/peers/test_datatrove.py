@@ -17,11 +17,11 @@ from tests.pipelines.filters.words import odd_texts, random_text
 from tests.reference.filters import SENTENCE_END
 from tests.strategies import document_batch
 from tokenmill.pipelines.filters.c4 import C4
-from tokenmill.pipelines.filters.characters import SYMBOLS, TERMINAL_MARKS, code_points
 from tokenmill.pipelines.filters.fineweb import FineWeb
 from tokenmill.pipelines.filters.gopher_quality import GopherQuality
 from tokenmill.pipelines.filters.gopher_repetition import GopherRepetition
-from tokenmill.pipelines.filters.words import split
+from tokenmill.pipelines.filters.text.characters import SYMBOLS, TERMINAL_MARKS, code_points
+from tokenmill.pipelines.filters.text.words import split
 
 datatrove = pytest.importorskip("datatrove")
 pytestmark = pytest.mark.peers

@@ -5,7 +5,7 @@ import pytest
 
 from tests.peers.exporting import exported, made, rows_of, run  # noqa: F401 - `run` is a fixture
 from tests.peers.loaded import loaded
-from tokenmill.pipelines.export.megatron import slug
+from tokenmill.pipelines.tokens.export.megatron import slug
 
 torch = loaded("torch")
 megatron = loaded("megatron.core.datasets.indexed_dataset")

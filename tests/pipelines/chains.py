@@ -6,10 +6,10 @@ import pyarrow as pa
 from datasets import DatasetDict, load_from_disk
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 STEPS = ["normalize", "exact", "near"]
 

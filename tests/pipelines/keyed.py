@@ -7,20 +7,19 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.lsh import band_keys
-from tokenmill.pipelines.arrow_files import arrow_file
-from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
-from tokenmill.pipelines.drive import Finished, drive, one_by_one
-from tokenmill.pipelines.duplicates import read_duplicates
-from tokenmill.pipelines.keys import DATE, band_column, key_schema
-from tokenmill.pipelines.ledger import StageStats
-from tokenmill.pipelines.passes import Pass
-from tokenmill.pipelines.prepare_job import PrepareJob
-from tokenmill.pipelines.receipt import Receipt
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.schema import doc_ids
-from tokenmill.pipelines.sidecar import Opened, Rows
-from tokenmill.pipelines.spill_phases import corpus_wide
-from tokenmill.pipelines.steps import step_name
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import doc_ids
+from tokenmill.pipelines.corpus.equal import read_duplicates
+from tokenmill.pipelines.corpus.keys import DATE, band_column, key_schema
+from tokenmill.pipelines.corpus.passes import Pass
+from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.prepare.recipe import make_recipe, step_name
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import Opened, Rows
 
 
 class Job(PrepareJob):

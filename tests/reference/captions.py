@@ -6,7 +6,7 @@ import unicodedata
 
 from tests.reference.filters import above, below, first_broken
 from tests.reference.interleaved import char_repetition, word_repetition, words_of
-from tokenmill.pipelines.images.alt_text import BARE, FILE_NAMES, URLS
+from tokenmill.pipelines.filters.images.captions import BARE, FILE_NAMES, URLS
 
 LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 

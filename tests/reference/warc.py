@@ -1,4 +1,4 @@
-"""The records of a sound WARC file, by lines and slices; see `pipelines.web.records`."""
+"""The records of a sound WARC file, by lines and slices; see `pipelines.read.web.records`."""
 
 
 def records(data: bytes) -> list[dict]:

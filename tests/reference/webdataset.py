@@ -1,4 +1,4 @@
-"""WebDataset by Python's tarfile and dictionaries; see `pipelines.read.webdataset`."""
+"""WebDataset by Python's tarfile and dictionaries; see `pipelines.read.images.webdataset`."""
 
 import io
 import json

@@ -5,7 +5,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import U8, kernel
 from tokenmill.dedup.kernels.u64 import ONE, ZERO
 
-NOT_START = 0xFE  # all bits but START of pipelines.filters.characters
+NOT_START = 0xFE  # all bits but START of pipelines.filters.text.characters
 LAST_CODE_POINT = 0x10FFFF
 REPLACEMENT = 0xFFFD
 

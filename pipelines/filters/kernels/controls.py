@@ -5,7 +5,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, decode
 
-MAY_COMPOSE = 1  # as in pipelines.normalize; a kernel's constants live in its own file
+MAY_COMPOSE = 1  # as in pipelines.filters.normalize; a kernel's constants live in its own file
 HAS_CONTROLS = 2
 
 TAB = 0x09

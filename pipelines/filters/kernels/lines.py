@@ -6,7 +6,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
+START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 SPACE = 2
 BREAK = 4
 

@@ -11,7 +11,7 @@ from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, probed, slot_
 from tokenmill.dedup.kernels.u64 import ONE, ZERO
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
-SPECIAL = 1  # as in pipelines.filters.marks; a kernel's constants live in its own file
+SPECIAL = 1  # as in pipelines.filters.text.node_facts; a kernel's constants live in its own file
 IN_TOKEN = 2
 POINT = 4
 

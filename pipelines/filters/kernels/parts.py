@@ -11,7 +11,7 @@ from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key, probed
 from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
+START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 SPACE = 2
 TERMINAL = 32
 

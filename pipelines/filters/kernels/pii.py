@@ -23,7 +23,7 @@ ZERO = 0x30
 
 LAST_CODE_POINT = 0x10FFFF
 
-ATOM = 1  # kinds of a byte, as pipelines.filters.pii_spans has them
+ATOM = 1  # kinds of a byte, as pipelines.filters.pii has them
 ALNUM = 2
 UNDERSCORE = 4
 DIGIT = 8

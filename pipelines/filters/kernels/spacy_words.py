@@ -12,10 +12,10 @@ from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
 
-START = 1  # as in pipelines.filters.characters; a kernel's constants live in its own file
+START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 SPACE = 2
 ALPHA = 8  # its bit is the one for which a shift by THREE stands
-SPLIT = 128  # as in pipelines.filters.words
+SPLIT = 128  # as in pipelines.filters.text.words
 
 # columns of the table: what a slot holds of a piece
 KEY, FIRST, END, STATE = range(4)  # its hash; where in `splits` its own stand; one of these:

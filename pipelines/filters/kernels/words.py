@@ -6,7 +6,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_56, U64_63, ZERO
 
-SPACE = 2  # as in pipelines.filters.characters; a kernel's constants live in its own file
+SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
 ALPHA = 8
 SYMBOL = 16
 

@@ -3,12 +3,11 @@
 import os
 from pathlib import Path
 
-from tokenmill.pipelines.images.options import Images
-from tokenmill.pipelines.images.rules import ImageRules
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.filters.images.rules import ImageRules
+from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.shard import Input
 
 RULES = ImageRules()
 

@@ -3,7 +3,7 @@
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from tests.bench.tools.ours import batches_of, text_of
-from tokenmill.pipelines.filters.language import Language
+from tokenmill.pipelines.filters.models.language import Language
 
 FIRST_CHARS = 10_000  # as the step looks at
 

@@ -19,20 +19,20 @@ from tokenmill.dedup.lsh import Bands, band_keys, candidate_pairs
 from tokenmill.dedup.minhash import MinHash, signatures
 from tokenmill.dedup.ngram_index import NgramIndex
 from tokenmill.dedup.overlap import find
-from tokenmill.pipelines.benchmark.spec import Benchmark
-from tokenmill.pipelines.cleaner import Cleaner
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.search import search
-from tokenmill.pipelines.decontaminate import Decontaminate
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.contamination.cleaner import Cleaner
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.found import search
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.recipe import make_recipe
-from tokenmill.pipelines.shard import Input
-from tokenmill.pipelines.stages import STAGES
-from tokenmill.pipelines.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
 
 WORD_FILTERS = ("gopher_repetition", "gopher_quality", "fineweb")
 NEAR = {"near": {}}

@@ -4,13 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.bench.tools.ours import batches_of
-from tokenmill.pipelines.filters.perplexity import Perplexity
-from tokenmill.pipelines.perplexity.arpa import save_arpa
-from tokenmill.pipelines.perplexity.kenlm_model import KenlmModel
-from tokenmill.pipelines.perplexity.model_file import save_model
-from tokenmill.pipelines.perplexity.train import train
-from tokenmill.pipelines.perplexity.training import LmTraining
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.filters.models.kenlm import KenlmModel, save_arpa
+from tokenmill.pipelines.filters.models.model_file import save_model
+from tokenmill.pipelines.filters.models.perplexity import Perplexity
+from tokenmill.pipelines.train.lm.train import train
+from tokenmill.pipelines.train.lm.training import LmTraining
 
 WORDS = 2_000_000
 

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from tests.bench.tools.ours import batches_of
-from tokenmill.pipelines.filters.quality import Quality
-from tokenmill.pipelines.quality.model import LinearModel, save_model
+from tokenmill.pipelines.filters.models.quality import Quality
+from tokenmill.pipelines.filters.models.quality_model import LinearModel, save_model
 
 N_FEATURES = 1 << 20
 INTERCEPT = -0.1

@@ -5,11 +5,10 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
 from tests.bench.crawl import write_crawl
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read.options import Html, Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.shard import Input
-from tokenmill.pipelines.web.options import Html
 
 
 def ours(extractor):

@@ -12,9 +12,9 @@ from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.flows.pools.lane import Lane
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.threads import thread_pool
-from tokenmill.pipelines.atomic import write_json
-from tokenmill.pipelines.errors import ConfigError, InputError, ShardError
-from tokenmill.pipelines.job import Done, Job, Work
+from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
+from tokenmill.pipelines.runs.work import Done, Job, Work
+from tokenmill.pipelines.storage.files import write_json
 
 N = 12
 

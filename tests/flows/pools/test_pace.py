@@ -3,8 +3,8 @@
 import pytest
 
 from tokenmill.flows.pools.pace import Pace
-from tokenmill.pipelines.job import Done, Outcome, Work
-from tokenmill.pipelines.receipt import Receipt
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Done, Outcome, Work
 
 
 def ended(step, seconds, *, fresh=True):

@@ -11,9 +11,9 @@ pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installe
 from tokenmill.flows.pools.lane import Lane
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.slurm import slurm_pool
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.job import Done, Job, Work
-from tokenmill.pipelines.run_options import Slurm
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import Slurm
+from tokenmill.pipelines.runs.work import Done, Job, Work
 
 SAID = (
     "sbatch: error: invalid partition specified: cpu\n"

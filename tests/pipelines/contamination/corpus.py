@@ -5,9 +5,9 @@ from pathlib import Path
 from random import Random
 
 from tests.e2e.corpus import prose
-from tokenmill.pipelines.benchmark.spec import Benchmark
-from tokenmill.pipelines.contamination.job import Check
-from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.contamination.index import Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
 
 WORDS = """
 able acid army away baby back ball band bank base bath bear beat bell belt bird blue boat body bone

@@ -24,12 +24,10 @@ from tests.strategies import document_batch
 from tokenmill.dedup.fold import fold, names_of
 from tokenmill.dedup.gram_words import count_words
 from tokenmill.dedup.overlap import overlaps
-from tokenmill.pipelines.benchmark.spec import parse_benchmark
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
 from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
-from tokenmill.pipelines.contamination.found import hits_of
-from tokenmill.pipelines.contamination.matching import Matching
-from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.contamination.found import hits_of, search
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import parse_benchmark
 
 Column = npt.NDArray[np.int64]
 

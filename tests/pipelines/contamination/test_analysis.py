@@ -12,7 +12,7 @@ from tokenmill.dedup.overlap import find
 from tokenmill.pipelines.contamination import found as found_module
 from tokenmill.pipelines.contamination.analysis import Analysis, BenchmarkCounts
 from tokenmill.pipelines.contamination.found import FOUND, collect, hits_of, parts_of
-from tokenmill.pipelines.contamination.ngrams import prepare_texts
+from tokenmill.pipelines.contamination.index import prepare_texts
 
 STATUS = ("clean", "dirty", "untestable")
 

@@ -11,11 +11,16 @@ from tests.pipelines.contamination.corpus import (
 )
 from tests.strategies import document_batch
 from tokenmill.dedup.fold import fold
-from tokenmill.pipelines.benchmark.spec import Benchmark
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.copies import COPY, Copies, find_copies, index_copies
-from tokenmill.pipelines.contamination.copy_analysis import CopyAnalysis, summarize_edited
-from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.copies import (
+    COPY,
+    Copies,
+    CopyAnalysis,
+    find_copies,
+    index_copies,
+    summarize_edited,
+)
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,9 @@ import pyarrow as pa
 
 from tests.pipelines.contamination.test_analysis import words
 from tests.pipelines.contamination.test_summary import written
-from tokenmill.pipelines.benchmark.spec import Benchmark
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.item_passages import Match, item_passages
-from tokenmill.pipelines.contamination.matching import Matching
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.passages import Match, item_passages
 
 
 def index_of(tmp_path, *rows):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.dedup.overlap import find, overlaps
-from tokenmill.pipelines.contamination.ngrams import ngram_of, prepare_texts
+from tokenmill.pipelines.contamination.index import ngram_of, prepare_texts
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=200))

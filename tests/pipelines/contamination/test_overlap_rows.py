@@ -16,27 +16,27 @@ from tests.pipelines.contamination.corpus import (
 from tests.strategies import document_batch
 from tokenmill.dedup.fold import fold, names_of
 from tokenmill.dedup.gram_counts import document_counts
-from tokenmill.pipelines.arrow_files import arrow_file
-from tokenmill.pipelines.contamination import overlap_rows as module
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
+from tokenmill.pipelines.contamination import rows as module
 from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
-from tokenmill.pipelines.contamination.counts import (
+from tokenmill.pipelines.contamination.found import (
+    FOUND,
     count_corpus,
+    hits_of,
     ignored_grams,
     load_counts,
     save_counts,
+    search,
 )
-from tokenmill.pipelines.contamination.found import FOUND, hits_of
-from tokenmill.pipelines.contamination.matching import Matching
-from tokenmill.pipelines.contamination.overlap_rows import (
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.rows import (
     OVERLAP,
     copy_rows,
     overlap_file,
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.search import search
-from tokenmill.pipelines.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 HALVES = [" ".join(q.split()[:17]) for q in QUESTIONS[:3]]
 parts = st.sampled_from(

@@ -22,10 +22,8 @@ from tests.pipelines.contamination.planting import (
 )
 from tests.strategies import document_batch
 from tokenmill.dedup.cut import cut, piece_texts
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.found import hits_of
-from tokenmill.pipelines.contamination.matching import Folds
-from tokenmill.pipelines.contamination.search import search
+from tokenmill.pipelines.contamination.found import hits_of, search
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Folds
 
 EACH = 60  # texts of a benchmark, for each disguise
 LEAST_EDITED = 0.90  # of one word in ten replaced, by containment

@@ -8,16 +8,18 @@ import pytest
 from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
 from tests.sizing.document.test_passages import HOSTILE
 from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.pipelines.contamination.counted import warnings
-from tokenmill.pipelines.contamination.report import headline, sections, write_report
-from tokenmill.pipelines.contamination.report_examples import MOST_OPEN
-from tokenmill.pipelines.contamination.report_found import (
+from tokenmill.pipelines.contamination.report import FOLDING_WORDS as FOLDING_MEANINGS
+from tokenmill.pipelines.contamination.report import (
+    MOST_OPEN,
     MOST_ROWS,
     REASONS,
     found_sections,
+    headline,
     percent,
+    sections,
+    warnings,
+    write_report,
 )
-from tokenmill.pipelines.contamination.report_method import FOLDINGS as FOLDING_MEANINGS
 from tokenmill.sizing.document.section import Table
 
 HOSTILE = HOSTILE.replace("\ud800", "")  # JSON has no half characters

@@ -16,12 +16,11 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
     write_check,
 )
-from tests.pipelines.web.archives import archive, html, http, page, response, words
-from tokenmill.pipelines.contamination.job import Check
-from tokenmill.pipelines.contamination.run import check_contamination
-from tokenmill.pipelines.drive import attempt, one_by_one
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.run_options import RunOptions
+from tests.pipelines.read.web.archives import archive, html, http, page, response, words
+from tokenmill.pipelines.contamination.check import Check, check_contamination
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.runs.work import attempt, one_by_one
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from tests.strategies import document_batch
-from tokenmill.pipelines.benchmark.spec import Benchmark
 from tokenmill.pipelines.contamination.analysis import Analysis
-from tokenmill.pipelines.contamination.benchmark_index import ITEMS, NGRAMS, BenchmarkIndex
-from tokenmill.pipelines.contamination.matching import Matching
-from tokenmill.pipelines.contamination.search import search
-from tokenmill.pipelines.errors import ConfigError, ShardError
+from tokenmill.pipelines.contamination.found import search
+from tokenmill.pipelines.contamination.index import ITEMS, NGRAMS, BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
 
 QUESTION = "Natalia sold clips to 48 of her friends in April, & then she sold half as many"
 OTHER = "Weng earns $12 an hour for babysitting, “yesterday” she did just 50 minutes of it"

@@ -7,15 +7,12 @@ import pytest
 
 from tests.pipelines.contamination.test_analysis import words
 from tests.strategies import document_batch
-from tokenmill.pipelines.atomic import write_text
-from tokenmill.pipelines.benchmark.spec import Benchmark
 from tokenmill.pipelines.contamination.analysis import Analysis
-from tokenmill.pipelines.contamination.benchmark_index import BenchmarkIndex
-from tokenmill.pipelines.contamination.counts import count_corpus, ignored_grams
-from tokenmill.pipelines.contamination.matching import Matching
-from tokenmill.pipelines.contamination.search import search
-from tokenmill.pipelines.contamination.summary import summarize
-from tokenmill.pipelines.contamination.summary_examples import LEAD_CHARS, MOST_CHARS
+from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams, search
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.summary import LEAD_CHARS, MOST_CHARS, summarize
+from tokenmill.pipelines.storage.files import write_text
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.dedup.fold import Folding
-from tokenmill.pipelines.contamination.written import differences
+from tokenmill.pipelines.contamination.passages import differences
 
 ITEM = "Is it well-known - or not?\nYes, it is."
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.pipelines.filters.verdicts import verdicts
 from tests.strategies import document_batch
-from tokenmill.pipelines.config import explain
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.config import explain
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.bad_words import PATTERN_BYTES, BadWords
 
 LETTERS = "ab_9é \u0130\u0131\u017fK\u03a3\u03c3\u03c2.-\n\u0307\u0301語"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.reference import url_filter as twin
 from tests.strategies import document_batch
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.filters import url_lists
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.filters import url_filter as url_lists
 from tokenmill.pipelines.filters.url_filter import UrlFilter
-from tokenmill.pipelines.recipe import make_recipe
+from tokenmill.pipelines.prepare.recipe import make_recipe
 
 PIECES = [
     *("http:", "//", "https://", "a.com", "b.", "A.Com", "co.uk", "x.co.uk", ":80", "user@", "/"),

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.sizing.inputs import size
 
 SEQ_LEN = 64

@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from tests.pipelines.probe.test_demand import made
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.checkpoint import CheckpointFile
 from tokenmill.pipelines.probe.checkpoints import node_files, rates
 

@@ -7,7 +7,7 @@ import pytest
 from datasets import load_from_disk
 
 from tests.pipelines.probe.corpora import packed
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler
 from tokenmill.pipelines.probe.shards import open_dataset
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.pipelines.probe.corpora import documents, packed, sheet
 from tests.pipelines.probe.loaders import Leaky, Slow
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.document import probe_html, probe_markdown, summary
 from tokenmill.pipelines.probe.run import Settings, probe
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.pipelines.probe.corpora import documents, packed, write_shards
-from tokenmill.pipelines.errors import ConfigError
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.shards import WAY_OUT, open_dataset
 
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.schema import DOCUMENT, REMOVED
-from tokenmill.pipelines.shard import Input, Plan, SourceShard
 
 
 class Read(NamedTuple):

@@ -4,13 +4,12 @@ import hashlib
 import json
 from typing import Any, NamedTuple
 
-from tokenmill.pipelines.images.options import Images
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.account import read_stats
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER, REMOVED, REMOVED_IMAGE
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.read.batch import read_stats
+from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.schema import ILLUSTRATED, PLACEHOLDER, REMOVED, REMOVED_IMAGE
-from tokenmill.pipelines.shard import Input, Plan, SourceShard
 
 
 class Pictured(NamedTuple):

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tests.pipelines.images.shards import gif, jpeg, png, sample, tar_bytes, webp
-from tokenmill.pipelines.drive import one_by_one
-from tokenmill.pipelines.errors import ConfigError
-from tokenmill.pipelines.ledger import StageStats, check_chain
-from tokenmill.pipelines.prepare import prepare
-from tokenmill.pipelines.recipe import load_recipe
+from tests.pipelines.read.images.shards import gif, jpeg, png, sample, tar_bytes, webp
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats, check_chain
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
 
 URL = "https://a.org/far.jpg"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.corpus import as_jsonl, in_parts, read_all, read_plan
 from tokenmill.pipelines.read.batch import FILE_CAUSES
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.options import Limits
 
 GOOD = b'{"text": "good"}\n'
 

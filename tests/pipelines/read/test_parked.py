@@ -8,12 +8,13 @@ import orjson
 import pytest
 import zstandard
 
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read import parked, stream
-from tokenmill.pipelines.read.limits import Limits
-from tokenmill.pipelines.read.parked import parking
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.read import stream
+from tokenmill.pipelines.read import stream as parked
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.read.stream import parking
 
 WRITE = {"gz": gzip.compress, "zst": zstandard.compress}
 

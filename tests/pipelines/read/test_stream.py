@@ -9,9 +9,10 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.read import parked, stream
-from tokenmill.pipelines.read.limits import Limits
-from tokenmill.pipelines.read.lines import first_byte, read_lines
+from tokenmill.pipelines.read import stream
+from tokenmill.pipelines.read import stream as parked
+from tokenmill.pipelines.read.jsonl import first_byte, read_lines
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import read_blocks
 
 BLOCK, TAIL = 64, 8

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from tests.pipelines.read.corpus import read_all, read_plan
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.options import Limits
 
 
 def write(folder, files):

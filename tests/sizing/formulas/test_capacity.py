@@ -5,9 +5,9 @@ import struct
 import pyarrow as pa
 import pytest
 
-from tokenmill.pipelines.dedup_steps import ExactDedup, NearDedup
-from tokenmill.pipelines.keys import document_keys, key_schema
-from tokenmill.pipelines.schema import DOCUMENT
+from tokenmill.pipelines.core.schema import DOCUMENT
+from tokenmill.pipelines.corpus.keys import document_keys, key_schema
+from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
 from tokenmill.sizing.formulas.capacity import (
     dataset_bytes,
     datatrove_signature_bytes,

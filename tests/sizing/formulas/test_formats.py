@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tokenmill.pipelines.arrow_files import arrow_stream
-from tokenmill.pipelines.dataset import dataset_schema
+from tokenmill.pipelines.storage.files import arrow_stream
+from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.sizing.formulas.formats import (
     ARROW_DOC_BYTES,
     ARROW_SEQUENCE_BYTES,

@@ -1,0 +1,521 @@
+"""The phases of looking for benchmark items in a corpus.
+
+index    n-grams of the items
+search   documents that have some of them; a work for each shard
+count    in how many documents each n-gram stands
+analyse  what counts: items, overlaps, summary
+
+The job of looking for benchmark items in a corpus, and where everything lies in its folder.
+
+OUT/manifest.json       what this run is, and at its end what it did
+OUT/index/…             n-grams of the benchmarks
+OUT/found/…             of each shard the documents that have n-grams of items, deleted at the end
+OUT/copies/…            of each shard the documents that have copies of items, deleted at the end
+OUT/counts.arrow        in how many documents each n-gram stands
+OUT/items.parquet       a row for every item: dirty or clean, and how much of it was found
+OUT/overlaps.parquet    a row for every span of a document that repeats an item, edited copies too
+OUT/summary.json        what the reports say of them
+OUT/contamination.json  the report; also .md and .html
+OUT/receipts/…          proof of each piece of work
+
+Look for benchmark items in a corpus: plan, search, count, analyse, report.
+
+The caller brings the executor.
+"""
+
+import contextlib
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, ValidationError
+
+from tokenmill.dedup import containment_index, ngram_index
+from tokenmill.dedup.containment_index import ContainmentIndex
+from tokenmill.dedup.fold import FOLDINGS, Folded, fold
+from tokenmill.dedup.fold_tables import FOLD_VERSION
+from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.copies import (
+    COPY,
+    Copies,
+    CopyAnalysis,
+    find_copies,
+    index_copies,
+    summarize_edited,
+)
+from tokenmill.pipelines.contamination.found import (
+    FOUND,
+    count_corpus,
+    ignored_grams,
+    load_counts,
+    save_counts,
+    search_folded,
+)
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.items.files import files_of
+from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.rows import data_files
+from tokenmill.pipelines.contamination.report import write_report
+from tokenmill.pipelines.contamination.rows import (
+    ITEM,
+    Pair,
+    copy_rows,
+    item_rows,
+    overlap_file,
+    overlap_rows,
+    pairs_of,
+)
+from tokenmill.pipelines.contamination.summary import MOST_EXAMPLES, summarize
+from tokenmill.pipelines.core.config import Bytes, Config, explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.options import Html, Limits
+from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
+from tokenmill.pipelines.runs.manifest import (
+    check_apart,
+    held,
+    open_run,
+    read_manifest,
+    refuse_runs,
+)
+from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.work import (
+    Done,
+    Execute,
+    Finished,
+    Job,
+    Phase,
+    Phases,
+    Work,
+    do,
+    do_phase,
+    drive,
+)
+from tokenmill.pipelines.storage.files import arrow_file, atomic_path, parquet_file, write_json
+from tokenmill.pipelines.storage.sidecar import open_arrow
+
+CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
+
+# what the command line calls settings, for a run that finds others in its folder
+WORDS = {
+    "check.inputs": "PATH",
+    "check.inputs.*.path": "PATH",
+    "check.inputs.*.text": "--text-column",
+    "check.matching.benchmarks": "--benchmark",
+    **{f"check.matching.benchmarks.*.{f}": "--benchmark" for f in ("name", "path", "fields")},
+    "check.matching.ngram": "--ngram",
+    "check.matching.most_docs": "--most-docs",
+    **{f"check.matching.folding.{name}": f"--folding {name}" for name in FOLDINGS},
+    "check.copies.threshold": "--containment",
+}
+
+
+class Check(Config):
+    """Which corpus is searched, and for what.
+
+    copies: what counts as an edited copy of an item; None looks for n-grams alone.
+    run: how the work is done; it changes no byte of the output.
+    """
+
+    inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
+    matching: Matching
+    copies: Copies | None = Copies()
+    shard_bytes: Bytes = 256_000_000
+    limits: Limits = Limits()
+    run: RunOptions = RunOptions()
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the output, as JSON; `run` does not."""
+        return self.model_dump(mode="json", exclude={"run"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContaminationJob(Job):
+    """The job of a check.
+
+    benchmark_files: names of the files that items are read from, of each benchmark; none of a
+        saved dataset or a set on the hub.
+    pages: how those in web archives are read; None where the corpus has no archives.
+    """
+
+    check: Check
+    benchmark_files: tuple[tuple[str, ...], ...] = ()
+    pages: Html | None = None
+
+    @property
+    def workers(self) -> int | None:
+        return self.check.run.works_per_process
+
+    @property
+    def index(self) -> Path:
+        return self.out / "index"
+
+    def found(self, key: str) -> Path:
+        return self.out / "found" / f"part-{key}.arrow"
+
+    @property
+    def copy_index(self) -> Path:
+        return self.index / "copies.arrow"
+
+    def copies(self, key: str) -> Path:
+        return self.out / "copies" / f"part-{key}.arrow"
+
+    @property
+    def counts(self) -> Path:
+        return self.out / "counts.arrow"
+
+    @property
+    def items(self) -> Path:
+        return self.out / "items.parquet"
+
+    @property
+    def overlaps(self) -> Path:
+        return self.out / "overlaps.parquet"
+
+    @property
+    def summary(self) -> Path:
+        return self.out / "summary.json"
+
+
+def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
+    """Begin a run in `out`, or continue the one that is there.
+
+    Raises:
+        ConfigError: a benchmark is not there; or see `open_run`.
+    """
+    files = [files_of(b) for b in check.matching.benchmarks]
+    pages = pages_of(plan)
+    identity = {
+        "check": check.identity(),
+        **plan.identity(),
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for of_one in files for f in of_one},
+        "versions": {
+            "check": CHECK_VERSION,
+            "fold": FOLD_VERSION,
+            "schema": SCHEMA_VERSION,
+            "index": f"{ngram_index.FORMAT}, {containment_index.FORMAT}",
+            "unicode": UNICODE_VERSION,
+            **({} if pages is None else pages.versions()),
+        },
+    }
+    out = out.absolute()
+    return ContaminationJob(
+        out=out,
+        check=check,
+        pages=pages,
+        benchmark_files=tuple(tuple(f.name for f in data_files(of_one)) for of_one in files),
+        identity=open_run(out, identity, WORDS),
+    )
+
+
+def pages_of(plan: Plan) -> Html | None:
+    """How pages are read where there are web archives: all of their text, not the main part alone.
+
+    Raises:
+        ConfigError: a library that they need is not installed.
+    """
+    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    if archive is None:
+        return None
+    try:
+        return Html(main_content=False)
+    except ValidationError as e:
+        raise explain(e, archive, {}) from e
+
+
+SEARCH = "search"
+
+
+def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
+    """Yield the phases of the job in order."""
+    finished = Finished(shards=plan.shards)
+    index = yield from _one(index_work(job), finished)
+    works = tuple(
+        Work(
+            step=SEARCH,
+            key=shard.key,
+            inputs=digest_of([job.identity, repr(shard.to_json()), index.digest]),
+            call=search_shard,
+            args=(shard,),
+            chain=shard.chain,
+        )
+        for shard in plan.shards
+    )
+    made = yield from do_phase(Phase(name=SEARCH, works=works), finished)
+    keys = tuple(shard.key for shard in plan.shards if shard.key in made)
+    inputs = digest_of([job.identity, index.digest, *(made[key].digest for key in keys)])
+    count = Work(step="count", key="all", inputs=inputs, call=count_documents, args=(keys,))
+    counted = yield from _one(count, finished)
+    inputs = digest_of([inputs, counted.digest])
+    last = Work(step="analyse", key="all", inputs=inputs, call=analyse, args=(keys,))
+    yield from _one(last, finished)
+    return finished
+
+
+def _one(work: Work, finished: Finished) -> Phases[Receipt]:
+    """A phase of one work, which the run cannot go on without."""
+    phase = Phase(name=work.step, works=(work,), whole=True)
+    return (yield from do_phase(phase, finished))[work.key]
+
+
+def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Work:
+    """The work of making the benchmarks ready.
+
+    built: their index, if there is one already, which is then only saved.
+    """
+    return Work(step="index", key="all", inputs=job.identity, call=write_index, args=(built,))
+
+
+def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done:
+    """Read the benchmarks and index them."""
+    index = built or BenchmarkIndex.build(job.check.matching)
+    files = index.save(job.index)
+    if job.check.copies is not None:
+        with atomic_path(job.copy_index) as partial:
+            index_copies(index.texts).save(partial)
+        files.append(job.copy_index)
+    return Done(files=files, facts={"benchmarks": list(index.benchmarks)})
+
+
+def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
+    """Write what of the items stands in a shard, a batch at a time."""
+    index = BenchmarkIndex.load(job.index, job.check.matching)
+    found_path, copies_path = job.found(shard.key), job.copies(shard.key)
+    stats, damage = StageStats(), []
+    with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
+        copies_of = _copies_of(job, shard)
+        limits = job.check.limits
+        for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
+            stats += read_stats(batch)
+            damage += damages(batch)
+            folded = fold(batch.documents["text"], index.folding)
+            _write(found, search_folded(batch.documents, folded, index, shard.source))
+            _write(copies, copies_of(batch.documents, folded))
+    facts = {"source": shard.source, **({"damage": damage} if damage else {})}
+    return Done(files=[found_path, copies_path], stats=[("read", stats)], facts=facts)
+
+
+def _copies_of(
+    job: ContaminationJob, shard: SourceShard
+) -> Callable[[pa.RecordBatch, Folded], pa.RecordBatch]:
+    """What finds the copies in a batch; none, if they are not looked for."""
+    least = job.check.copies
+    if least is None:
+        return lambda _batch, _folded: pa.RecordBatch.from_pylist([], schema=COPY)
+    index = ContainmentIndex.load(job.copy_index)
+    return lambda batch, folded: find_copies(batch, folded, index, least, shard.source)
+
+
+def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
+    if rows.num_rows:
+        writer.write_batch(rows)
+
+
+def count_documents(job: ContaminationJob, keys: Sequence[str]) -> Done:
+    """Count the documents of the whole corpus that have each n-gram."""
+    n_grams = len(BenchmarkIndex.load(job.index, job.check.matching).ngrams.hashes)
+    founds = (found for key in keys for found in open_arrow(job.found(key))[0])
+    save_counts(job.counts, count_corpus(founds, n_grams))
+    return Done(files=[job.counts])
+
+
+def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
+    """Tell what of all that was found counts, holding one shard at a time."""
+    index = BenchmarkIndex.load(job.index, job.check.matching)
+    counts = load_counts(job.counts)
+    ignored = ignored_grams(index, counts)
+    analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
+    for key in keys:
+        for found in open_arrow(job.found(key))[0]:
+            analysis.add(found)
+    copies = CopyAnalysis(index.texts.starts, analysis.unseen())
+    with overlap_file(job.overlaps) as write:
+        for key in keys:
+            by_ngrams: set[Pair] = set()
+            for found in open_arrow(job.found(key))[0]:
+                for rows in overlap_rows(found, index, ignored):
+                    by_ngrams |= set(pairs_of(rows))
+                    write(rows)
+            for found in open_arrow(job.copies(key))[0]:
+                copies.add(found)
+                write(copy_rows(found, index, by_ngrams))
+    with parquet_file(job.items, ITEM) as writer:
+        writer.write_batch(item_rows(index, analysis, copies))
+    summary = summarize(index, analysis, counts)
+    write_json(job.summary, with_copies(summary, job.check.copies, index, copies))
+    return Done(files=[job.items, job.overlaps, job.summary])
+
+
+def with_copies(
+    summary: dict[str, Any], least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
+) -> dict[str, Any]:
+    """The summary, and what of the benchmarks stands in the corpus as edited copies."""
+    edited = copies.edited()
+    columns = np.add.reduceat(edited, index.texts.starts, dtype=np.int64), copies.benchmark_docs
+    of_benchmarks = zip(summary["benchmarks"], *(c.tolist() for c in columns), strict=True)
+    sources = {source["source"]: source for source in summary["sources"]}
+    none = {"docs": 0, "pairs": 0}
+    return {
+        **summary,
+        "settings": {**summary["settings"], "copies": least and least.model_dump()},
+        "benchmarks": [{**b, "edited": n, "edited_docs": docs} for b, n, docs in of_benchmarks],
+        "sources": [
+            {"source": name, **none, **sources.get(name, {}), "edited_docs": copies.sources[name]}
+            for name in [*sources, *sorted(set(copies.sources) - set(sources))]
+        ],
+        "n_edited": int(edited.sum()),
+        "edited": summarize_edited(index, copies, MOST_EXAMPLES),
+        "worst_edited": copies.worst.to_pylist(),
+    }
+
+
+PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
+NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
+SCRATCH = ("found", "copies")  # folders that go when a run has finished
+
+
+def check_contamination(
+    check: Check, out: Path, execute: Execute, plan: Plan | None = None
+) -> dict[str, Any]:
+    """Run `check` into `out`, or continue the run that is there; return its report.
+
+    plan: of `plan_check`, where the caller has made it already.
+
+    Raises:
+        ConfigError: the benchmarks, the inputs or `out` cannot be used.
+        LedgerError: documents or bytes do not add up.
+    """
+    started = time.perf_counter()
+    plan = plan or plan_check(check)
+    with opened(check, out, plan) as job:
+        found = finished_report(job)
+        if found is not None:
+            return found
+        finished = drive(job, phases(job, plan), execute)
+        report = _report(job, plan, finished)
+        report["seconds"] = time.perf_counter() - started
+        write_report(job.out, report)
+        write_json(job.manifest, manifest(job, report, finished))
+        if not finished.failures:
+            clean(job)
+    return report
+
+
+def plan_check(check: Check) -> Plan:
+    """Cut the corpus into shards.
+
+    Raises:
+        ConfigError: nothing of it can be read, it is what a run made, or a benchmark is not there
+            or lies in it.
+    """
+    refuse_runs(check.inputs)
+    cut = plan_inputs(
+        check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
+    )
+    plan = _in_words(cut)
+    pages_of(plan)  # what reading them lacks is told before anything is written
+    for found in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
+        raise ConfigError(str(found))
+    if not plan.shards:
+        raise ConfigError(f"no document can be read: {_cause(check, plan)}")
+    return plan
+
+
+def _in_words(plan: Plan) -> Plan:
+    """The plan as told to someone who has no recipe to name a column in."""
+    failed = []
+    for lost in plan.failed:
+        what = lost.message.rpartition(";")[0]
+        if lost.cause in NOT_TEXT and what:
+            way = "name the one that holds the text, as --text-column NAME"
+            lost = replace(lost, message=f"{what}; {way}")
+        failed.append(lost)
+    return replace(plan, failed=tuple(failed))
+
+
+def _cause(check: Check, plan: Plan) -> str:
+    """Why there are no shards."""
+    if plan.failed:
+        return plan.failed[0].message
+    what = "no documents there" if plan.files else "no files there"
+    paths = ", ".join(given.path for given in check.inputs)
+    return f"{paths}: {what}; name files, or folders with files, of text, JSONL, Parquet or Arrow"
+
+
+@contextlib.contextmanager
+def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
+    """Hold `out` for this check. Its benchmarks are read before anything is written.
+
+    Raises:
+        ConfigError: see `check_contamination`.
+    """
+    check_apart(check.inputs, out)
+    with held(out):
+        built = BenchmarkIndex.build(check.matching) if read_manifest(out) is None else None
+        job = open_job(out, check, plan)
+        if built is not None:
+            do(job, index_work(job, built))
+        with parking(job.identity):
+            yield job
+
+
+def finished_report(job: ContaminationJob) -> dict[str, Any] | None:
+    """The report of the run if it has finished, and all that it made to stay is still there.
+
+    What its end lacks (intermediates to delete, the report's files) is made up for.
+    """
+    report = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
+    if report is None:
+        return None
+    if not all((job.out / name).is_file() for name in (PAGE, DOCUMENT, DATA)):
+        write_report(job.out, report)
+    clean(job)
+    return report
+
+
+def clean(job: ContaminationJob) -> None:
+    """Delete what a finished run needs no more."""
+    for folder in SCRATCH:
+        shutil.rmtree(job.out / folder, ignore_errors=True)
+
+
+def _report(job: ContaminationJob, plan: Plan, finished: Finished) -> dict[str, Any]:
+    """What was read, what of it failed, and what was found."""
+    stats = sum((s for r in finished.of(SEARCH) for _, s in r.stats), StageStats())
+    stats.check("read")
+    failed = Counter(stats.failed)
+    for lost in plan.failed:  # documents of files that could not even be cut into shards
+        failed[lost.cause] += lost.docs or 0
+    summary: dict[str, Any] = json.loads(job.summary.read_text(encoding="utf-8"))
+    benchmarks = zip(summary["benchmarks"], job.benchmark_files, strict=True)
+    return {
+        **summary,
+        "benchmarks": [{**benchmark, "files": list(files)} for benchmark, files in benchmarks],
+        "identity": job.identity,
+        "inputs": inventory(plan),
+        "documents": {
+            "read": stats.docs_out,
+            "text_bytes": stats.bytes_out,
+            "failed": {cause: n for cause, n in sorted(failed.items()) if n},
+        },
+        **failures(plan, finished, SEARCH),
+        "files": {
+            "report": PAGE,
+            **{path.stem: path.name for path in (job.items, job.overlaps)},
+        },
+    }

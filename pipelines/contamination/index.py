@@ -1,0 +1,333 @@
+"""Benchmarks made ready to be looked for, once, in files that every worker maps into memory.
+
+Matching --build--> BenchmarkIndex --save--> FOLDER/ngrams.arrow, items.arrow --load--> the same
+
+How many words an n-gram of a benchmark has, as GPT-3's overlap analysis has it.
+
+Brown et al. 2020, arXiv:2005.14165, appendix C: N is "the 5th percentile example length in words,
+ignoring all punctuation, whitespace, and casing", at least 8 and at most 13. Which percentile is
+not said; here it is the nearest rank, the least length that 5 % of the items do not exceed: an
+item has that many words, so that nothing is rounded.
+
+    words     N-grams                    matched as a whole
+    0-2       -                          no: such words stand everywhere
+    3-7       -  not testable by them    the item: found where all its words stand in a row
+    8-(N-1)   -                          each text of the item
+    N-        each text of the item
+
+How benchmark items are looked for: which benchmarks, by what n-grams, seen through what.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field, field_validator
+
+from tokenmill.dedup.fold import Folding, fold
+from tokenmill.dedup.gram_counts import MOST_DOCS, letterless, shared
+from tokenmill.dedup.gram_words import count_words
+from tokenmill.dedup.ngram_index import MAX_NGRAM, MIN_WORDS, NgramIndex
+from tokenmill.pipelines.contamination.items.items import item_texts, read_items
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.storage.files import arrow_file, atomic_path
+from tokenmill.pipelines.storage.mirror import present
+from tokenmill.pipelines.storage.sidecar import open_arrow
+
+PERCENTILE = 5
+LEAST_NGRAM, MOST_NGRAM = 8, 13
+LEAST_WHOLE = 3  # words of an item that is matched as a whole, though under 8
+
+
+def ngram_of(lengths_words: npt.NDArray[np.integer]) -> int:
+    """N of a benchmark: the 5th percentile of the lengths of its items, from 8 to 13.
+
+    lengths_words: (n_items,) words of each item, one at least.
+
+    >>> ngram_of(np.array([40, 10, 90, 70]))
+    10
+    """
+    rank = np.percentile(lengths_words, PERCENTILE, method="inverted_cdf")
+    return int(np.clip(rank, LEAST_NGRAM, MOST_NGRAM))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTexts:
+    """The texts of all benchmarks' items, and how each is matched.
+
+    texts: (n_texts,) large_string, as the benchmarks have them.
+    folding: what they are freed from before words are counted and n-grams made.
+    items: (n_texts,) int64, the item of each text; items count through the benchmarks.
+    ngrams: (n_texts,) int64, N of the item's benchmark.
+    least: (n_texts,) int64, words from which on the text is matched as a whole.
+    lengths: (n_items,) int64, words of each item: of its longest text.
+    starts: (n_benchmarks,) int64, first item of each benchmark.
+    benchmark_ngrams: (n_benchmarks,) int64.
+    """
+
+    texts: pa.Array
+    folding: Folding
+    items: npt.NDArray[np.int64]
+    ngrams: npt.NDArray[np.int64]
+    least: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    benchmark_ngrams: npt.NDArray[np.int64]
+
+    def indexed(self) -> NgramIndex:
+        folded = fold(self.texts, self.folding).text
+        return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
+
+
+def prepare_texts(
+    texts: pa.Array,
+    items: npt.NDArray[np.int64],
+    n_items: npt.NDArray[np.int64],
+    ngrams: list[int | None] | None = None,
+    folding: Folding | None = None,
+) -> ItemTexts:
+    """Settle N of each benchmark, and which texts are matched as a whole.
+
+    Of an item under 8 words only the longest text is: the first of them if several are.
+
+    texts, items: as of `ItemTexts`; those of an item need not stand together.
+    n_items: (n_benchmarks,) int64, items of each benchmark, one at least.
+    ngrams: N of each benchmark; None computes it.
+    folding: the default of `Folding` if None.
+    """
+    folding = folding or Folding()
+    counts = count_words(fold(texts, folding).text)
+    lengths = np.zeros(int(n_items.sum()), np.int64)
+    np.maximum.at(lengths, items, counts)
+    starts = np.cumsum(n_items) - n_items
+    given = ngrams or [None] * len(n_items)
+    settled = np.array(
+        [
+            ngram if ngram is not None else ngram_of(lengths[start : start + n])
+            for ngram, start, n in zip(given, starts.tolist(), n_items.tolist(), strict=True)
+        ],
+        np.int64,
+    )
+    order = np.lexsort((-counts, items))
+    longest = order[np.unique(items[order], return_index=True)[1]]
+    least = np.full(len(texts), MIN_WORDS)
+    least[longest[counts[longest] < MIN_WORDS]] = LEAST_WHOLE
+    return ItemTexts(
+        texts=texts,
+        folding=folding,
+        items=items,
+        ngrams=settled[np.searchsorted(starts, items, "right") - 1],
+        least=least,
+        lengths=lengths,
+        starts=starts,
+        benchmark_ngrams=settled,
+    )
+
+
+class Folds(Config):
+    """Which disguises to see through; `dedup.fold` says what each does."""
+
+    entities: bool = True
+    line_breaks: bool = True
+    compat: bool = True
+    invisible: bool = True
+    signs: bool = True
+    marks: bool = False
+    confusables: bool = True
+
+    def folding(self) -> Folding:
+        return Folding(**self.model_dump())
+
+
+class Matching(Config):
+    """How items are looked for; the defaults are GPT-3's (Brown et al. 2020, appendix C).
+
+    Words are lower-cased, without punctuation, between white space (`dedup.gram_words`). An item's
+    fields are matched each by itself and all together; a text of fewer words than an n-gram is
+    matched as a whole, and not at all under 8 words unless the item has no longer one.
+
+    ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
+        lengths, at least 8 and at most 13.
+    folding: disguises that documents and items are both freed from first.
+    most_docs: an n-gram in more documents than these counts for nothing; None is no limit.
+    """
+
+    benchmarks: Annotated[tuple[Benchmark, ...], Field(min_length=1)]
+    ngram: Annotated[int, Field(ge=1, le=MAX_NGRAM)] | Literal["auto"] = "auto"
+    folding: Folds = Folds()
+    most_docs: Annotated[int, Field(ge=1)] | None = MOST_DOCS
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _names_differ(cls, benchmarks: tuple[Benchmark, ...]) -> tuple[Benchmark, ...]:
+        names = [b.name for b in benchmarks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"benchmark {twice[0]!r} stands twice; give each its own name")
+        return benchmarks
+
+
+NGRAMS, ITEMS = "ngrams.arrow", "items.arrow"
+_KEY = b"tokenmill.benchmarks"  # of the metadata of ITEMS
+_COLUMNS = ("items", "ngrams", "least", "lengths", "starts", "benchmark_ngrams")  # of ItemTexts
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkIndex:
+    """Benchmarks made ready.
+
+    ngrams: their n-grams.
+    texts: the items' texts, and how each is matched.
+    ignored: (n_grams,) bool, n-grams that count for nothing wherever they stand: without a
+        letter, or shared by many items of a benchmark.
+    benchmarks: of each, as JSON: `benchmark` (its settings), `fields` looked for, `items`,
+        `ngram`, `untestable` (items of fewer than 8 words), `md5` of its texts.
+    """
+
+    matching: Matching
+    ngrams: NgramIndex
+    texts: ItemTexts
+    ignored: npt.NDArray[np.bool_]
+    benchmarks: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def build(cls, matching: Matching) -> "BenchmarkIndex":
+        """Read the benchmarks and index their n-grams.
+
+        Raises:
+            ConfigError: a benchmark cannot be read, or none of its items can be matched.
+            OSError: a file could not be read.
+        """
+        tables = [read_items(b) for b in matching.benchmarks]
+        columns, items, first = [], [], 0
+        for table in tables:
+            text, row = item_texts(table)
+            columns.append(text)
+            items.append(row.to_numpy() + first)
+            first += table.num_rows
+        wanted = None if matching.ngram == "auto" else matching.ngram
+        texts = prepare_texts(
+            pa.concat_arrays(columns),
+            np.concatenate(items),
+            np.array([table.num_rows for table in tables]),
+            [wanted] * len(tables),
+            matching.folding.folding(),
+        )
+        ngrams = texts.indexed()
+        folded = fold(texts.texts, texts.folding).text
+        ignored = shared(ngrams, texts.starts, first) | letterless(ngrams, folded)
+        return cls(matching, ngrams, texts, ignored, tuple(_described(matching, tables, texts)))
+
+    @property
+    def folding(self) -> Folding:
+        return self.texts.folding
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write the index into a folder, file by file atomically; return the files."""
+        with atomic_path(folder / NGRAMS) as partial:
+            self.ngrams.save(partial)
+        columns = {name: getattr(self.texts, name) for name in _COLUMNS}
+        lists = {
+            name: pa.LargeListArray.from_arrays(pa.array([0, len(c)], pa.int64()), pa.array(c))
+            for name, c in ({"texts": self.texts.texts, "ignored": self.ignored} | columns).items()
+        }
+        described = json.dumps([_identity(self.matching), *self.benchmarks])
+        row = pa.record_batch(list(lists.values()), names=list(lists))
+        row = row.replace_schema_metadata({_KEY: described})
+        with arrow_file(folder / ITEMS, row.schema) as writer:
+            writer.write_batch(row)
+        return [folder / NGRAMS, folder / ITEMS]
+
+    @classmethod
+    def load(cls, folder: Path, matching: Matching) -> "BenchmarkIndex":
+        """Map a saved index into memory.
+
+        Raises:
+            ShardError: a file is not of an index, or was made for other benchmarks or settings.
+            OSError: it cannot be read.
+        """
+        path = folder / ITEMS
+        batches, schema = open_arrow(path)
+        if len(batches) != 1 or _KEY not in (schema.metadata or {}):
+            raise ShardError(f"{path}: not an index of benchmarks; delete it and build it again")
+        made_for, *benchmarks = json.loads(schema.metadata[_KEY])
+        if made_for != _identity(matching):
+            raise ShardError(
+                f"{path}: made for {_differing(made_for, _identity(matching))};"
+                " delete it and build it again"
+            )
+        (row,) = batches
+        arrays = {name: row[name].values.to_numpy() for name in _COLUMNS}
+        texts = ItemTexts(texts=row["texts"].values, folding=matching.folding.folding(), **arrays)
+        wanted = tuple(sorted(set(texts.benchmark_ngrams.tolist())))
+        try:
+            ngrams = NgramIndex.load(present(folder / NGRAMS), ngram=wanted)
+        except ValueError as e:
+            raise ShardError(str(e)) from e
+        ignored = row["ignored"].values.to_numpy(zero_copy_only=False)
+        return cls(matching, ngrams, texts, ignored, tuple(benchmarks))
+
+    def names_of(self, items: npt.NDArray[np.integer]) -> list[str]:
+        """Names like "gsm8k:17" of items, which count through the benchmarks in order."""
+        which = np.searchsorted(self.texts.starts, items, side="right") - 1
+        rows = items - self.texts.starts[which]
+        names = [b.name for b in self.matching.benchmarks]
+        return [f"{names[b]}:{row}" for b, row in zip(which.tolist(), rows.tolist(), strict=True)]
+
+
+def _identity(matching: Matching) -> dict[str, Any]:
+    """What decides the index, as JSON; `most_docs` does not."""
+    return matching.model_dump(mode="json", include={"benchmarks", "ngram", "folding"})
+
+
+def _differing(there: dict[str, Any], here: dict[str, Any]) -> str:
+    key = next(k for k in here if there.get(k) != here[k])
+    return f"{key} {there.get(key)}, this run needs {here[key]}"
+
+
+def _described(
+    matching: Matching, tables: list[pa.Table], texts: ItemTexts
+) -> list[dict[str, Any]]:
+    """What of each benchmark is in the index.
+
+    Raises:
+        ConfigError: no item of a benchmark is long enough to be matched.
+    """
+    described = []
+    for number, (benchmark, table) in enumerate(zip(matching.benchmarks, tables, strict=True)):
+        start = int(texts.starts[number])
+        lengths = texts.lengths[start : start + table.num_rows]
+        ngram = int(texts.benchmark_ngrams[number])
+        _check_lengths(benchmark, table, int(lengths.max()), min(ngram, LEAST_WHOLE))
+        described.append(
+            {
+                "benchmark": benchmark.model_dump(mode="json"),
+                "fields": table.column_names[1:],
+                "items": table.num_rows,
+                "ngram": ngram,
+                "untestable": int(np.count_nonzero(lengths < min(ngram, MIN_WORDS))),
+                "md5": _md5(table),
+            }
+        )
+    return described
+
+
+def _check_lengths(benchmark: Benchmark, table: pa.Table, longest: int, least: int) -> None:
+    """Raise ConfigError if no item of the benchmark can be looked for."""
+    if longest < least:
+        raise ConfigError(
+            f"benchmark {benchmark.name!r}: {benchmark.path}: none of {table.num_rows} items has"
+            f" {least} words in {', '.join(table.column_names[1:])}; name other fields, or"
+            " drop the benchmark"
+        )
+
+
+def _md5(table: pa.Table) -> str:
+    return hashlib.md5(json.dumps(table.to_pydict()).encode(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,109 @@
+"""The rows of a benchmark, from wherever it lies.
+
+    file, pattern, folder of files, saved `datasets` folder, hf://… --> rows, one a question
+
+A file's name says its format; each may be compressed: .gz, .bz2, .zst.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+import pyarrow as pa
+from pyarrow import fs
+
+from tokenmill.pipelines.contamination.items.formats import READERS, Row, one_a_question
+from tokenmill.pipelines.contamination.items.hub import hub_rows, is_hub, parse_hub
+from tokenmill.pipelines.storage.inputs import InputFile, expand, open_input, resolve
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+STATE = "state.json"  # what `Dataset.save_to_disk` leaves beside its shards
+SPLITS = "dataset_dict.json"  # what `DatasetDict.save_to_disk` leaves above its splits
+# about a dataset, not of it; the hub leaves them in a folder of data files
+ABOUT = {STATE, SPLITS, "dataset_info.json", "dataset_infos.json"}
+
+
+def read_rows(path: str) -> list[Row]:
+    """Every row, in the order of the file; files of a folder or pattern are sorted by path.
+
+    Raises:
+        InputError: nothing is there.
+        ValueError, TypeError: it cannot be read as what its name says.
+        OSError: the store cannot be reached, or a file is damaged.
+    """
+    if is_hub(path):
+        return one_a_question(hub_rows(parse_hub(path)))
+    store, where = resolve(path)
+    kind = store.get_file_info(where).type
+    if kind == fs.FileType.File:
+        return one_a_question(_read_file(path))
+    if kind == fs.FileType.Directory and _is_file(store, f"{where}/{STATE}"):
+        return one_a_question(_read_saved(path.rstrip("/")))
+    if kind == fs.FileType.Directory and _is_file(store, f"{where}/{SPLITS}"):
+        raise ValueError(f"has splits; name one: {', '.join(_saved_splits(path.rstrip('/')))}")
+    return one_a_question(_read_files(expand(path)))
+
+
+def data_files(files: Iterable[InputFile]) -> list[InputFile]:
+    """Those of the files of a benchmark whose names say that they hold rows."""
+    return [f for f in files if _is_readable(f.path)]
+
+
+def _read_files(files: list[InputFile]) -> list[Row]:
+    readable = data_files(files)
+    saved = [f.path.removesuffix(f"/{STATE}") for f in files if f.path.endswith(f"/{STATE}")]
+    if not readable and saved:
+        raise ValueError(f"holds saved datasets; name one: {', '.join(saved)}")
+    if not readable:
+        raise ValueError(
+            f"has no file that ends in {', '.join(READERS)}, and no {STATE};"
+            " name a file, or a saved dataset"
+        )
+    rows: list[Row] = []
+    for file in readable:
+        try:
+            rows += _read_file(file.path)
+        except (ValueError, TypeError) as e:
+            raise ValueError(f"{file.name}: {e}") from e
+    return rows
+
+
+def _is_readable(path: str) -> bool:
+    return _form(path) in READERS and PurePosixPath(path).name not in ABOUT
+
+
+def _form(path: str) -> str:
+    name = PurePosixPath(path)
+    return name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
+
+
+def _read_file(path: str) -> list[Row]:
+    form = _form(path)
+    if form not in READERS:
+        raise ValueError(f"cannot tell its format; its name must end in {', '.join(READERS)}")
+    compression = COMPRESSIONS.get(PurePosixPath(path).suffix)
+    with open_input(path) as file:
+        stream = pa.CompressedInputStream(file, compression) if compression else file
+        return READERS[form](stream.read())
+
+
+def _read_saved(path: str) -> list[Row]:
+    rows: list[Row] = []
+    for shard in json.loads(_bytes(f"{path}/{STATE}"))["_data_files"]:
+        with open_input(f"{path}/{shard['filename']}") as file:
+            rows += pa.ipc.open_stream(file).read_all().to_pylist()
+    return rows
+
+
+def _saved_splits(path: str) -> list[str]:
+    return [f"{path}/{split}" for split in json.loads(_bytes(f"{path}/{SPLITS}"))["splits"]]
+
+
+def _is_file(store: fs.FileSystem, where: str) -> bool:
+    return bool(store.get_file_info(where).type == fs.FileType.File)
+
+
+def _bytes(path: str) -> bytes:
+    with open_input(path) as file:
+        data: bytes = file.read()
+        return data

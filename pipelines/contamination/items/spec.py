@@ -1,0 +1,105 @@
+"""What a benchmark is called, where it lies and which of its fields count.
+
+gsm8k    gsm8k=test.jsonl    quiz=s3://bucket/quiz.csv:question,answer    hf://OWNER/NAME/SPLIT
+"""
+
+import os
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from tokenmill.pipelines.contamination.items.known import by_name, read_known
+from tokenmill.pipelines.core.config import Config, FilePath
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+
+FORM = "NAME=PATH[:FIELD,FIELD]"
+
+
+class Benchmark(Config):
+    """Items that a model will be tested on.
+
+    name: in receipts and reports, before the item's number: "gsm8k:17". The name of a
+        well-known benchmark (known.yaml) says which fields to look for.
+    path: a JSONL, JSON, CSV or Parquet file, a pattern or folder of them, a folder saved by
+        `datasets`, or a set on the hub, hf://OWNER/NAME/CONFIG/SPLIT. A well-known benchmark
+        without one is that of the hub.
+    fields: the fields to look for, each by itself and all of them together; `a.b` is the
+        field b of what stands in field a. None looks for those of the benchmark of this
+        name, or else for every field that holds text.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[^\s:]+$")]
+    path: FilePath
+    fields: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name_alone(cls, data: Any) -> Any:
+        """Take what a command line takes too, and the hub's set of a well-known name."""
+        if isinstance(data, str):
+            return parse_benchmark(data).model_dump()
+        if isinstance(data, dict) and "path" not in data and isinstance(data.get("name"), str):
+            return {**data, "path": _hub_path(data["name"], data["name"])}
+        return data
+
+
+def parse_benchmark(spec: str) -> Benchmark:
+    r"""Read NAME=PATH[:FIELD,FIELD] or, of a well-known benchmark, NAME[:FIELD,FIELD].
+
+    The name ends at the first `=`. The last colon begins the fields, unless a slash or
+    backslash comes after it (s3://bucket/key, C:\quiz.csv) or a file of the whole name is
+    there. A colon at the very end begins no fields: a path whose last name holds a colon is
+    written with one behind it. Fields that hold a slash or comma are for a recipe to name.
+
+    >>> parse_benchmark("quiz=s3://bucket/quiz.csv:question,answer").fields
+    ('question', 'answer')
+    >>> parse_benchmark("GSM-8K").path
+    'hf://openai/gsm8k/main/test'
+
+    Raises:
+        ConfigError: the spec is not of this form, or names no path and no known benchmark.
+    """
+    name, equals, rest = spec.partition("=")
+    if not equals:
+        name, _, listed = spec.partition(":")
+        return _benchmark(spec, name, _hub_path(spec, name), listed)
+    path, listed = _split(rest)
+    if not path:
+        raise ConfigError(f"benchmark {spec!r}: names no path; write {FORM}")
+    return _benchmark(spec, name, path, listed)
+
+
+def _benchmark(spec: str, name: str, path: str, listed: str) -> Benchmark:
+    fields = tuple(field.strip() for field in listed.split(",")) if listed.strip() else None
+    if fields and "" in fields:
+        raise ConfigError(f"benchmark {spec!r}: a field without a name; write {FORM}")
+    if "/" in name or "\\" in name:
+        raise ConfigError(f"benchmark {spec!r}: begins with a path; write {FORM}")
+    within_roots(path)
+    try:
+        return Benchmark(name=name, path=path, fields=fields)
+    except ValidationError:
+        raise ConfigError(
+            f"benchmark {spec!r}: the name {name!r} is empty or holds a space or colon;"
+            f" write {FORM}"
+        ) from None
+
+
+def _hub_path(spec: str, name: str) -> str:
+    """Where the hub has a benchmark that is named without a path."""
+    known = by_name(name)
+    if known is not None:
+        return known.hub
+    names = [k.name for k in read_known()]
+    near = get_close_matches(name.casefold(), names, n=1, cutoff=0.6)
+    way = f"did you mean {near[0]!r}?" if near else f"known without a path: {', '.join(names)}"
+    raise ConfigError(f"benchmark {spec!r}: names no path; write {FORM}; {way}")
+
+
+def _split(rest: str) -> tuple[str, str]:
+    """A path, and the fields behind it or ""."""
+    path, colon, listed = rest.rpartition(":")
+    is_path = "/" in listed or "\\" in listed or os.path.exists(os.path.expanduser(rest))
+    return (rest, "") if not colon or is_path else (path, listed)

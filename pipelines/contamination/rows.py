@@ -1,0 +1,225 @@
+"""The spans of documents that repeat items, as rows for whoever wants them all.
+
+FOUND --> n-grams that count --> spans of each item --> OVERLAP, kind "ngrams"
+COPY  --> of items of which the document has no such span --> OVERLAP, kind "copy"
+
+Every item of the benchmarks, and what became of it, as rows for whoever wants them all.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.dedup.fold import FOLDINGS, names_of
+from tokenmill.dedup.overlap import Overlaps, overlaps
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.copies import CopyAnalysis
+from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.storage.files import parquet_file
+
+STATUS = ("clean", "dirty", "untestable", "widespread")  # of CLEAN, DIRTY, UNTESTABLE
+WIDESPREAD = STATUS.index("widespread")  # clean, but only for standing in too many documents
+
+ITEM = pa.schema(
+    [
+        # "gsm8k:17", the benchmark's row counted from 0
+        pa.field("item", pa.string(), nullable=False),
+        pa.field("benchmark", pa.string(), nullable=False),
+        # of `STATUS`; untestable items with documents were found as a whole
+        pa.field("status", pa.string(), nullable=False),
+        # of its longest text
+        pa.field("words", pa.int64(), nullable=False),
+        # share of its n-grams that count which stand anywhere in the corpus
+        pa.field("found_frac", pa.float64(), nullable=False),
+        # documents that have any of them
+        pa.field("docs", pa.int64(), nullable=False),
+        # of widespread items, documents that have n-grams which count but for that; 0 of others
+        pa.field("widespread_docs", pa.int64(), nullable=False),
+        # the fewest foldings that it took to see any of them
+        pa.field("foldings", pa.list_(pa.string()), nullable=False),
+        # of its best copy in any document, edited or not, and how many have one; 0 if none has
+        pa.field("containment", pa.float64(), nullable=False),
+        pa.field("copy_docs", pa.int64(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"contamination-item/{SCHEMA_VERSION}"},
+)
+NAMES = pa.array([names_of(bits) for bits in range(1 << len(FOLDINGS))], pa.list_(pa.string()))
+
+
+def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -> pa.RecordBatch:
+    """A row of schema ITEM for each item, in order."""
+    items = np.arange(len(index.texts.lengths))
+    names = index.names_of(items)
+    widespread = analysis.widespread()
+    columns = [
+        pa.array(names, pa.string()),
+        pa.array([name.partition(":")[0] for name in names], pa.string()),
+        pa.array(STATUS).take(pa.array(np.where(widespread, WIDESPREAD, analysis.status()))),
+        pa.array(index.texts.lengths),
+        pa.array(analysis.found_frac()),
+        pa.array(analysis.item_docs),
+        pa.array(analysis.widespread_docs()),
+        NAMES.take(pa.array(analysis.foldings())),
+        pa.array(copies.containment),
+        pa.array(copies.item_docs),
+    ]
+    return pa.record_batch(columns, schema=ITEM)
+
+
+EXCERPT_CHARS = 120
+EXCERPT_BYTES = 4 * EXCERPT_CHARS  # of UTF-8, at most
+ROW_GROUP = 1 << 16  # rows kept in memory, some 300 bytes each
+HELD_BATCHES = 1 << 10  # that they may be in, some 4 KB each however few rows they have
+
+OVERLAP = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("benchmark", pa.string(), nullable=False),
+        # "gsm8k:17", the benchmark's row counted from 0
+        pa.field("item", pa.string(), nullable=False),
+        # "ngrams": n-grams of the item that count.  "copy": a stretch with many of its pairs of
+        # words, edited or of an item whose n-grams stand in too many documents to count
+        pa.field("kind", pa.string(), nullable=False),
+        # UTF-8 bytes of the document's text that repeat the item
+        pa.field("start_byte", pa.int64(), nullable=False),
+        pa.field("end_byte", pa.int64(), nullable=False),
+        # n-grams of the span; null of copies
+        pa.field("ngrams", pa.int64()),
+        # share of the item's pairs of words, of copies; null of n-grams
+        pa.field("containment", pa.float64()),
+        # foldings that it took to see all of the span
+        pa.field("foldings", pa.list_(pa.string()), nullable=False),
+        pa.field("excerpt", pa.string(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"contamination-overlap/{SCHEMA_VERSION}"},
+)
+
+Pair: TypeAlias = tuple[int, str]  # a document's doc_id, and the name of an item
+
+
+def overlap_rows(
+    found: pa.RecordBatch, index: BenchmarkIndex, ignored: npt.NDArray[np.bool_]
+) -> Iterator[pa.RecordBatch]:
+    """A row of schema OVERLAP for each span of a document that repeats an item.
+
+    Yields at most ROW_GROUP rows at once.
+
+    found: documents (schema FOUND).
+    ignored: (n_grams,) bool, n-grams that count for nothing.
+    """
+    for part in parts_of(found, index.ngrams):
+        foldings = np.asarray(part["foldings"].flatten())
+        hits = hits_of(part)
+        counted = ~ignored[hits.grams]
+        spans = overlaps(hits.only(counted), index.ngrams, marks=foldings[counted])
+        texts, which = _excerpts(part, spans)
+        for first in range(0, len(which), ROW_GROUP):
+            some = slice(first, first + ROW_GROUP)
+            group = Overlaps._make(column[some] for column in spans)
+            yield _rows(part, group, index, texts.take(pa.array(which[some])))
+
+
+def _rows(
+    found: pa.RecordBatch, spans: Overlaps, index: BenchmarkIndex, excerpts: pa.Array
+) -> pa.RecordBatch:
+    names = index.names_of(spans.items)
+    docs = pa.array(spans.docs)
+    columns = [
+        *(found[name].take(docs) for name in ("doc_id", "id", "source")),
+        pa.array([name.partition(":")[0] for name in names], pa.string()),
+        pa.array(names, pa.string()),
+        pa.repeat("ngrams", len(names)),
+        pa.array(spans.starts),
+        pa.array(spans.ends),
+        pa.array(spans.ngrams),
+        pa.nulls(len(names), pa.float64()),
+        NAMES.take(pa.array(spans.marks)),
+        excerpts,
+    ]
+    return pa.record_batch(columns, schema=OVERLAP)
+
+
+def copy_rows(
+    copies: pa.RecordBatch, index: BenchmarkIndex, by_ngrams: AbstractSet[Pair]
+) -> pa.RecordBatch:
+    """A row of schema OVERLAP for each copy of an item in a document; copies are few.
+
+    copies: in documents (schema COPY).
+    by_ngrams: pairs that have a row already, and get none.
+    """
+    names = index.names_of(np.asarray(copies["item"]))
+    columns = [
+        *(copies[name] for name in ("doc_id", "id", "source")),
+        pa.array([name.partition(":")[0] for name in names], pa.string()),
+        pa.array(names, pa.string()),
+        pa.repeat("copy", len(names)),
+        *(copies[name] for name in ("start_byte", "end_byte")),
+        pa.nulls(len(names), pa.int64()),
+        copies["containment"],
+        NAMES.take(copies["foldings"]),
+        pa.array([_on_one_line(match) for match in copies["match"].to_pylist()], pa.string()),
+    ]
+    rows = pa.record_batch(columns, schema=OVERLAP)
+    return rows.filter(pa.array([pair not in by_ngrams for pair in pairs_of(rows)], pa.bool_()))
+
+
+def pairs_of(rows: pa.RecordBatch) -> list[Pair]:
+    """The document and the item of each row (schema OVERLAP)."""
+    return list(zip(rows["doc_id"].to_pylist(), rows["item"].to_pylist(), strict=True))
+
+
+@contextlib.contextmanager
+def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """Write rows of schema OVERLAP, atomically; yields what takes the next ones."""
+    with parquet_file(path, OVERLAP) as writer:
+        held: list[pa.RecordBatch] = []
+        n_held = 0
+
+        def write(rows: pa.RecordBatch) -> None:
+            nonlocal n_held
+            if rows.num_rows == 0:
+                return
+            held.append(rows)
+            n_held += rows.num_rows
+            if n_held >= ROW_GROUP:
+                flush()
+            elif len(held) >= HELD_BATCHES:
+                held[:] = pa.Table.from_batches(held, OVERLAP).combine_chunks().to_batches()
+
+        def flush() -> None:
+            nonlocal n_held
+            n_held = 0
+            writer.write_table(pa.Table.from_batches(held, OVERLAP))
+            held.clear()
+
+        yield write
+        flush()
+
+
+def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """The first characters of spans, on one line; once of those that items share.
+
+    Returns the excerpts, and (n_spans,) which of them is each span's.
+    """
+    data, at, *_ = places_of(found, spans.docs, spans.starts)
+    lengths = np.minimum(spans.ends - spans.starts, EXCERPT_BYTES)
+    keys, which = np.unique(at * (EXCERPT_BYTES + 1) + lengths, return_inverse=True)
+    excerpts = [
+        _on_one_line(data[i : i + n].tobytes().decode(errors="ignore"))
+        for i, n in zip(*(k.tolist() for k in np.divmod(keys, EXCERPT_BYTES + 1)), strict=True)
+    ]
+    return pa.array(excerpts, pa.string()), which
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())[:EXCERPT_CHARS]

@@ -1,0 +1,171 @@
+"""What every part of a recipe or plan is: a frozen, strict Pydantic model.
+
+A local file that a recipe names, and whose bytes decide what a run does.
+"""
+
+import hashlib
+import os
+import re
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+from tokenmill.sizing.units import parse_bytes
+
+_KIND = re.compile(
+    r"(constrained|function|literal|nullable|tuple|list|dict)[-\[]|(int|float|str|bool)$"
+)
+
+
+def _bytes(value: Any) -> Any:
+    return parse_bytes(value) if isinstance(value, str) else value
+
+
+# a number of bytes, or text such as "256MB" or "4GiB"
+Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
+
+
+# a file, folder or pattern; a local one is taken from where the command runs, and kept whole,
+# so that a run directory can be looked at from anywhere; refused if the roots do not allow it
+FilePath: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(_absolute), AfterValidator(within_roots)
+]
+
+
+class Config(BaseModel):
+    """Unknown keys are refused, values cannot change once made, `None` means off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def explain(error: ValidationError, where: str, known: dict[str, list[str]]) -> ConfigError:
+    """Turn Pydantic's first complaint into one line that names place, value and way out.
+
+    known: for each place ("" for the top, "run", "inputs.0", …) the keys it takes.
+    """
+    place, first = _first(error)
+    spot = f"{where}: {place}" if place else where
+    if first["type"] == "extra_forbidden":
+        parent, _, key = place.rpartition(".")
+        keys = known.get(parent, [])
+        near = get_close_matches(key, keys, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}"
+        return ConfigError(f"{where}: {parent + ': ' if parent else ''}unknown key {key!r}; {hint}")
+    if first["type"] == "missing":
+        return ConfigError(f"{spot}: missing; {first['msg'].lower()}")
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] in ("tuple_type", "list_type"):
+        message = "expected a list, as [A, B]"
+    elif first["type"] == "value_error":  # ours: many name the value that is wrong
+        whole = isinstance(first["input"], dict | list | tuple)
+        if whole or str(first["input"]) in message:
+            return ConfigError(f"{spot}: {message}")
+    return ConfigError(f"{spot}: {message}, got {first['input']!r}")
+
+
+def _first(error: ValidationError) -> tuple[str, ErrorDetails]:
+    """The first complaint and its place; where a value may be of several kinds, of the likeliest.
+
+    That is the one that looked inside it; of words that are listed apart, all are told.
+    """
+    found = [(_place(e["loc"]), e) for e in error.errors(include_url=False)]
+    place, first = found[0]
+    inside = [(at, e) for at, e in found if at.startswith(f"{place}.")]
+    if inside and isinstance(first["input"], dict):
+        return inside[0]
+    words = [
+        e["ctx"]["expected"] for at, e in found if at == place and e["type"] == "literal_error"
+    ]
+    if len(words) > 1:
+        first = {**first, "msg": f"Input should be {', or '.join(words)}"}
+    return place, first
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    """A place as the recipe has it, less the names of kinds that Pydantic puts between."""
+    kinds = {kind.__name__ for kind in Config.__subclasses__()}
+    return ".".join(
+        str(part)
+        for part in loc
+        if not (isinstance(part, str) and (part in kinds or _KIND.match(part)))
+    )
+
+
+class PinnedFile(Config):
+    """A file and the digest of its bytes, so that a run with other bytes is another run.
+
+    file: on this machine.
+    sha256: found when the recipe is read, unless it stands there; checked before the file is used.
+    """
+
+    way: ClassVar[str] = "check the path"  # out, where it cannot be read
+
+    file: FilePath
+    sha256: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pin(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "sha256" in data or not isinstance(data.get("file"), str):
+            return data
+        path = Path(within_roots(data["file"])).expanduser()
+        try:
+            found = {**data, "sha256": sha256_of(path)}
+        except ConfigError as e:
+            raise ConfigError(f"{e}; {cls.way}") from e
+        cls.look(path, found)
+        return found
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        """Look into the file while its recipe is read, so that a mistake shows before work starts.
+
+        Raises:
+            ConfigError: it is not what the settings say.
+        """
+
+    def checked(self) -> Path:
+        """The file, its bytes being those that the run began with.
+
+        Raises:
+            ConfigError: they are not, or it cannot be read.
+        """
+        _check(self.file, self.sha256)
+        return Path(self.file)
+
+
+@cache  # once a process: the file is read over for it
+def _check(path: str, sha256: str) -> None:
+    if sha256_of(Path(path)) != sha256:
+        raise ConfigError(f"{path} has changed since the run began; put it back")
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file, in hexadecimal.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as f:
+            return hashlib.file_digest(f, "sha256").hexdigest()
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e

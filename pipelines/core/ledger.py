@@ -1,0 +1,173 @@
+"""Where documents and bytes went: counts that must add up.
+
+    docs_in + docs_created = docs_out + sum(removed) + sum(failed)
+    bytes_in               = bytes_out + bytes_removed + bytes_edited
+
+Bytes are UTF-8 bytes of document text. `bytes_edited` is what a stage took from
+documents it passed on; it is negative where a stage made text longer.
+
+Of images, where a recipe has them:
+
+    images_in = images_out + sum(removed) + sum(failed) + with_document
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tokenmill.pipelines.core.errors import LedgerError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageStats:
+    """What one stage did to the images of some documents. Stats of different batches add up.
+
+    removed: images by reason.  failed: images by cause.
+    with_document: images that left because their document did.
+    bytes_in, bytes_out: of the images, as stored.
+    """
+
+    images_in: int = 0
+    images_out: int = 0
+    removed: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    with_document: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def __add__(self, other: "ImageStats") -> "ImageStats":
+        return ImageStats(
+            images_in=self.images_in + other.images_in,
+            images_out=self.images_out + other.images_out,
+            removed=_add_counts(self.removed, other.removed),
+            failed=_add_counts(self.failed, other.failed),
+            with_document=self.with_document + other.with_document,
+            bytes_in=self.bytes_in + other.bytes_in,
+            bytes_out=self.bytes_out + other.bytes_out,
+        )
+
+    def check(self, where: str) -> "ImageStats":
+        """Return self if it balances.
+
+        Raises:
+            LedgerError: it does not; the message shows both sides and names `where`.
+        """
+        gone = sum(self.removed.values()) + sum(self.failed.values()) + self.with_document
+        if self.images_in != self.images_out + gone:
+            raise LedgerError(
+                f"{where}: {self.images_in} images in, but {self.images_out} out,"
+                f" {dict(self.removed)} removed, {dict(self.failed)} failed and"
+                f" {self.with_document} gone with their documents"
+            )
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageStats:
+    """What one stage did to some documents. Stats of different batches add up.
+
+    removed: documents by reason.  failed: documents by cause.
+    docs_created: documents made by splitting or repeating others.
+    images: what it did to their images; None in a recipe without.
+    """
+
+    docs_in: int = 0
+    docs_created: int = 0
+    docs_out: int = 0
+    removed: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    bytes_in: int = 0
+    bytes_out: int = 0
+    bytes_removed: int = 0
+    bytes_edited: int = 0
+    images: ImageStats | None = None
+
+    def __add__(self, other: "StageStats") -> "StageStats":
+        return StageStats(
+            docs_in=self.docs_in + other.docs_in,
+            docs_created=self.docs_created + other.docs_created,
+            docs_out=self.docs_out + other.docs_out,
+            removed=_add_counts(self.removed, other.removed),
+            failed=_add_counts(self.failed, other.failed),
+            bytes_in=self.bytes_in + other.bytes_in,
+            bytes_out=self.bytes_out + other.bytes_out,
+            bytes_removed=self.bytes_removed + other.bytes_removed,
+            bytes_edited=self.bytes_edited + other.bytes_edited,
+            images=_add_images(self.images, other.images),
+        )
+
+    def check(self, where: str) -> "StageStats":
+        """Return self if it balances.
+
+        Raises:
+            LedgerError: it does not; the message shows both sides and names `where`.
+        """
+        out = self.docs_out + sum(self.removed.values()) + sum(self.failed.values())
+        if self.docs_in + self.docs_created != out:
+            raise LedgerError(
+                f"{where}: {self.docs_in} documents in and {self.docs_created} created, but"
+                f" {self.docs_out} out, {dict(self.removed)} removed, {dict(self.failed)} failed"
+            )
+        if self.bytes_in != self.bytes_out + self.bytes_removed + self.bytes_edited:
+            raise LedgerError(
+                f"{where}: {self.bytes_in} bytes in, but {self.bytes_out} out,"
+                f" {self.bytes_removed} removed and {self.bytes_edited} edited away"
+            )
+        if self.images is not None:
+            self.images.check(where)
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as a JSON object; `from_json` undoes it."""
+        data = asdict(self)
+        return data if self.images is not None else {n: v for n, v in data.items() if n != "images"}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "StageStats":
+        images = data.get("images")
+        return StageStats(**{**data, "images": None if images is None else ImageStats(**images)})
+
+
+def check_chain(stages: Iterable[tuple[str, StageStats]], where: str) -> None:
+    """Check each stage, and that each takes in exactly what the one before let out.
+
+    Raises:
+        LedgerError: a stage does not balance, or documents or bytes vanish between two stages.
+    """
+    previous: tuple[str, StageStats] | None = None
+    for name, stats in stages:
+        stats.check(f"{where}, {name}")
+        if previous is not None:
+            before, old = previous
+            check_images(old.images, stats.images, f"{where}, from {before} to {name}")
+            if (old.docs_out, old.bytes_out) != (stats.docs_in, stats.bytes_in):
+                raise LedgerError(
+                    f"{where}: {before} let out {old.docs_out} documents of {old.bytes_out} bytes,"
+                    f" {name} took in {stats.docs_in} of {stats.bytes_in}"
+                )
+        previous = (name, stats)
+
+
+def check_images(old: ImageStats | None, new: ImageStats | None, where: str) -> None:
+    """Check that a stage takes in the images that the one before let out.
+
+    Raises:
+        LedgerError: it does not.
+    """
+    if old is None or new is None:
+        return
+    if (old.images_out, old.bytes_out) != (new.images_in, new.bytes_in):
+        raise LedgerError(
+            f"{where}: {old.images_out} images of {old.bytes_out} bytes went out,"
+            f" {new.images_in} of {new.bytes_in} came in"
+        )
+
+
+def _add_images(a: ImageStats | None, b: ImageStats | None) -> ImageStats | None:
+    if a is None or b is None:
+        return a or b
+    return a + b
+
+
+def _add_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+    return {k: a.get(k, 0) + b.get(k, 0) for k in sorted(a.keys() | b.keys())}

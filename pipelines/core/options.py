@@ -1,0 +1,107 @@
+"""How the work of a run is done: where, by how many, with how much memory.
+
+Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
+"""
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from tokenmill.pipelines.core.config import Bytes, Config, FilePath
+from tokenmill.pipelines.core.places import allowed_address, allowed_directives
+
+Runner = Literal["threads", "dask", "slurm"]
+# no shell may find more in it than a word: it stands in the script of a job
+Word: TypeAlias = Annotated[str, Field(pattern=r"^[\w.,:@%+=-]+$")]
+
+
+def _walltime(value: Any) -> str:
+    """As sbatch takes it; YAML makes seconds of 10:00:00 without quotes."""
+    if isinstance(value, int) and value > 0:
+        minutes, seconds = divmod(value, 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+    if not re.fullmatch(r"(\d+-)?\d{1,2}:\d{2}(:\d{2})?", str(value)):
+        raise ValueError(f"{value!r} is no time; write HH:MM:SS, as 04:00:00")
+    return str(value)
+
+
+class Slurm(Config):
+    """A job of SLURM that holds workers; as many are submitted as are wanted.
+
+    cores, memory: of one job.  processes: workers in it, which share both.
+    walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
+    queue, account: as `sbatch --partition`, `--account`.
+    directives: further lines of its script, as "--constraint=rome".
+    interface: of the network that workers and scheduler talk over, as "ib0".
+    minimum, maximum: jobs at a time; between them as many as there is work for. Where they are
+        equal, so many from the beginning.
+    """
+
+    cores: Annotated[int, Field(ge=1)] = 1
+    processes: Annotated[int, Field(ge=1)] | None = None
+    memory: Bytes = 4 * 1024**3
+    walltime: Annotated[str, BeforeValidator(_walltime)] = "04:00:00"
+    queue: Word | None = None
+    account: Word | None = None
+    directives: Annotated[tuple[str, ...], AfterValidator(allowed_directives)] = ()
+    interface: Word | None = None
+    minimum: Annotated[int, Field(ge=0)] = 0
+    maximum: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _least_is_not_most(self) -> "Slurm":
+        if self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum} jobs are more than maximum {self.maximum}")
+        return self
+
+    @property
+    def workers(self) -> int:
+        """Workers of one job."""
+        return self.processes or self.cores
+
+
+class RunOptions(Config):
+    """How the work is done; nothing here changes a byte of the dataset.
+
+    runner: threads of this process; workers of a Dask cluster, one that is started for the run
+        unless `address` names one; or workers in jobs of SLURM. Workers need this package and
+        the run directory: on a file system that all share, or on S3.
+    workers: pieces of work done at a time; None is one per processor, or as many as a cluster has.
+    address: of a Dask scheduler, as tcp://10.0.0.1:8786.
+    task_seconds: that a task of a cluster takes, about: shards are bundled until they do.
+    scratch: of a run directory on S3, the folder for files on their way, which can be made on
+        every machine; None is where temporary files go.
+    scratch_bytes: of those there that the store has, on each machine, about.
+    keep_intermediates: do not delete what only later steps read.
+    keep_index: leave the keys of the documents that the dataset has in OUT/index, so that a later
+        run can stand `against` this one.
+    memory_budget: for the arrays of corpus-wide steps, all at work together in one process. Keys
+        beyond it are read in parts; what cannot be had in parts is refused before anything is
+        done. The process takes some 0.3 GB besides, and pages of mapped files.
+    """
+
+    runner: Runner = "threads"
+    workers: Annotated[int, Field(ge=1)] | None = None
+    address: Annotated[str, AfterValidator(allowed_address)] | None = None
+    slurm: Slurm = Slurm()
+    task_seconds: Annotated[float, Field(gt=0.0)] = 60.0
+    scratch: FilePath | None = None
+    scratch_bytes: Bytes = 16 * 1024**3
+    keep_intermediates: bool = False
+    keep_index: bool = False
+    memory_budget: Bytes = 4 * 1024**3
+
+    @model_validator(mode="after")
+    def _address_is_of_dask(self) -> "RunOptions":
+        if self.address is not None and self.runner != "dask":
+            raise ValueError(
+                f"address {self.address} is of a Dask scheduler, and runner is {self.runner!r};"
+                " take runner: dask"
+            )
+        return self
+
+    @property
+    def works_per_process(self) -> int | None:
+        """Pieces of work that one process does at a time; None is one per processor."""
+        return self.workers if self.runner == "threads" else 1

@@ -1,0 +1,126 @@
+"""The kinds of record batch that flow through a run, and the ids of documents.
+
+DOCUMENT       what readers make and stages pass on
+CRAWLED        the same with when and as what it came, where a recipe has `html`
+ILLUSTRATED    the same with the images of each document, where a recipe has `images`
+REMOVED        one row for each document that left, and why
+REMOVED_IMAGE  one row for each image that left a document
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+SCHEMA_VERSION = "1"  # raise it when a file of a run directory changes its columns
+
+DOCUMENT = pa.schema(
+    [
+        # (shard ordinal << 32) | row: ordered by input whatever runs the shards
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        # the input's own id, else "file#row"
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("text", pa.large_string(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"document/{SCHEMA_VERSION}"},
+)
+
+# A document of the web, in runs that read web archives; others have no date and no type.
+CRAWLED = pa.schema(
+    [
+        *DOCUMENT,
+        pa.field("date", pa.timestamp("ms", tz="UTC")),  # of the crawl: WARC-Date
+        pa.field("content_type", pa.string()),  # "text/html": of HTTP, without parameters
+    ],
+    metadata={"tokenmill.schema": f"crawled/{SCHEMA_VERSION}"},
+)
+OF_PAGES = tuple(CRAWLED.field(name) for name in ("url", "date", "content_type"))  # told by crawls
+
+REMOVED = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        # "removed" by a rule, or "failed" for a cause
+        pa.field("outcome", pa.string(), nullable=False),
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        # the measured quantity that decided, in the unit of the rule's threshold
+        pa.field("value", pa.float64()),
+        # what a reader needs beside it: the benchmark item, the parser's message
+        pa.field("detail", pa.string()),
+        pa.field("text_bytes", pa.int64(), nullable=False),
+        # for duplicates: the document kept in its place, and the estimated Jaccard similarity to it
+        pa.field("duplicate_of", pa.uint64()),
+        pa.field("similarity", pa.float32()),
+    ],
+    metadata={"tokenmill.schema": f"removed/{SCHEMA_VERSION}"},
+)
+
+IMAGE = pa.struct(
+    [
+        # place among the document's images as the input has them, from 0; (doc_id, number) is
+        # the image's name for good
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("url", pa.string()),
+        # where it was read: "shard.tar/000017.jpg", "shard.parquet#17"
+        pa.field("path", pa.string(), nullable=False),
+        # byte of the input file where its bytes begin, where they can be read in place
+        pa.field("source_offset", pa.int64()),
+        # what its header tells; all null where there are no bytes, only a URL, and nothing beside
+        # it tells
+        pa.field("md5", pa.binary(16)),
+        pa.field("format", pa.string()),  # as Pillow says it, in lower case: "jpeg", "png", "webp"
+        pa.field("mode", pa.string()),  # as Pillow says it: "RGB", "L", "CMYK", "I;16"
+        pa.field("width", pa.int32()),
+        pa.field("height", pa.int32()),
+        pa.field("bytes", pa.int64()),
+        # where its bytes begin among those of its shard's images (`pipelines.read.images.blobs`)
+        pa.field("offset", pa.int64()),
+    ]
+)
+
+# A document with its images. In text with images between, U+FFFC stands for each, in order; a
+# sample, an image with its caption, has none of them in its text.
+PLACEHOLDER = "\ufffc"
+ILLUSTRATED = pa.schema(
+    [*DOCUMENT, pa.field("images", pa.large_list(IMAGE), nullable=False)],
+    metadata={"tokenmill.schema": f"illustrated/{SCHEMA_VERSION}"},
+)
+
+REMOVED_IMAGE = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),  # of the document
+        pa.field("url", pa.string()),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("md5", pa.binary(16)),
+        pa.field("outcome", pa.string(), nullable=False),  # as in REMOVED
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("value", pa.float64()),
+        pa.field("detail", pa.string()),
+        pa.field("bytes", pa.int64()),
+        # for repeats: the image kept in its place, or the first of them where none is kept
+        pa.field("duplicate_of", pa.uint64()),
+        pa.field("duplicate_number", pa.int32()),
+    ],
+    metadata={"tokenmill.schema": f"removed_image/{SCHEMA_VERSION}"},
+)
+
+ROW_BITS = 32
+
+
+def doc_ids(ordinal: int, first_row: int, n: int) -> npt.NDArray[np.uint64]:
+    """(n,) uint64: ids of rows `first_row`, `first_row + 1`, … of shard `ordinal`."""
+    start = (ordinal << ROW_BITS) | first_row
+    return np.arange(start, start + n, dtype=np.uint64)
+
+
+def shard_and_row(doc_id: int) -> tuple[int, int]:
+    """Undo `doc_ids` for one id.
+
+    >>> shard_and_row(int(doc_ids(3, 7, 1)[0]))
+    (3, 7)
+    """
+    return doc_id >> ROW_BITS, doc_id & ((1 << ROW_BITS) - 1)

@@ -1,0 +1,246 @@
+"""Input, shard and plan: what is to be read, in which pieces, in which order.
+
+    Input (recipe)  --plan_inputs-->  Plan: SourceShard, SourceShard, …  --read_shard-->  batches
+
+Shards are numbered by input, then by path, then by place in the file, so that document
+ids are ordered as the input is. They depend on the inputs and the recipe alone. Where earlier
+runs stand before them, ordinals go on behind theirs, so that ids are of one document in all.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from tokenmill.pipelines.core.config import Config, FilePath
+from tokenmill.pipelines.runs.receipt import digest_of
+from tokenmill.pipelines.storage.inputs import InputFile
+
+ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
+Captions = Literal["join", "first", "longest"]
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
+OF_IMAGES = frozenset(
+    {"images", "captions", "prefix", "sidecar"}
+)  # fields that no shard of text has
+
+
+class Input(Config):
+    """One source of documents; its path alone will do where nothing else is to be said.
+
+    path: file, folder or pattern, local or s3:// (see `pipelines.storage.inputs`).
+    source: name of the source in every report; the stem of the path if not given.
+    format: told from the names of the files if not given. "arrow" is an Arrow IPC file or
+        stream; "dataset" a Hugging Face dataset saved to disk; "text" takes each file as one
+        document, whatever its name. "webdataset" are tars of samples, "markdown" documents with
+        references to images: both for recipes with `images`. "warc" are web archives (WARC, WET,
+        ARC), for recipes with `html`.
+    split: of a saved dataset with several; all of them, in order, if not given.
+    text, id, url: names of the columns, of tars of the fields in .json; common names are looked
+        for if not given.
+    images: name of the column with images: their bytes, structs of bytes and path as `datasets`
+        has them, or URLs; or lists of those. None reads text alone.
+    captions: what becomes of several captions of one image: joined as lines, or one of them.
+    weight: how often a document stands in an epoch of the dataset, on average: 0.25 keeps one in
+        four, chosen by id and `output.seed`; 2.5 has each twice, and every other one again.
+    """
+
+    path: FilePath
+    source: str | None = None
+    format: ShardFormat | Literal["dataset"] | None = None
+    split: str | None = None
+    text: str | None = None
+    id: str | None = None
+    url: str | None = None
+    images: str | None = None
+    captions: Captions = "join"
+    weight: float = 1.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_source(cls, data: Any) -> Any:
+        """Name it by the path as it was written: the dataset must not know where it was made."""
+        data = {"path": data} if isinstance(data, str) else data
+        if isinstance(data, dict) and isinstance(data.get("path"), str):
+            return {**data, "source": data.get("source") or named_by(data["path"])}
+        return data
+
+    @field_validator("weight")
+    @classmethod
+    def _some_of_it(cls, weight: float) -> float:
+        if weight == 0:
+            raise ValueError("a weight of 0 takes nothing; leave the input out")
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
+        return weight
+
+    @model_serializer(mode="wrap")
+    def _as_before_there_were_images(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs of text keep the identity they had."""
+        unsaid = {"images": None, "captions": "join"}
+        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
+
+    @property
+    def source_name(self) -> str:
+        """What the source is called in every report.
+
+        >>> Input(path="s3://bucket/crawl-2024/*.jsonl.zst").source_name
+        'crawl-2024'
+        >>> Input(path="data/books.jsonl.gz").source_name
+        'books'
+        """
+        return self.source or named_by(self.path)
+
+
+def named_by(path: str) -> str:
+    """The last part of a path that is not a pattern, without suffixes."""
+    parts = [p for p in path.replace("\\", "/").split("/") if p and p != "~"]
+    named = [p for p in parts if not any(c in p for c in "*?[")]
+    last = named[-1] if named else "input"
+    return last.split(".")[0] or last
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceShard:
+    """A piece of one input file, or several tiny text files.
+
+    key: "00017-of-00256".  ordinal: 17, the upper half of its documents' ids; more by the shards
+        of earlier runs, where there are any.
+    input: index among the recipe's inputs.  source: that input's name.
+    paths, names: the files, and what they are called in documents' ids.
+    compression: None, "gzip" or "zstd".
+    start, stop: the shard owns what begins in [start, stop); None is the end of the file.
+        For "jsonl" lines by byte of the uncompressed file, for "arrow" record batches by
+        byte of the file, for "parquet" row groups by number, for "warc" what is packed as one,
+        by byte of the file, or records of a file that is not packed.
+    first_row: number in the file of the shard's first row ("parquet", "arrow").
+    text, id, url: names of the columns; unused for "text".
+    images, captions: as in `Input`; None where there is no such column.
+    prefix: what ids begin with, where other tars of the input may have the same keys.
+    sidecar: path of the table that img2dataset leaves beside a tar, of what it did not get too.
+    bytes: uncompressed size, estimated where only reading would tell.
+    """
+
+    key: str
+    ordinal: int
+    input: int
+    source: str
+    format: ShardFormat
+    paths: tuple[str, ...]
+    names: tuple[str, ...]
+    compression: str | None = None
+    start: int = 0
+    stop: int | None = None
+    first_row: int = 0
+    text: str = "text"
+    id: str | None = None
+    url: str | None = None
+    bytes: int = 0
+    images: str | None = None
+    captions: Captions | None = None
+    prefix: str | None = None
+    sidecar: str | None = None
+
+    @property
+    def chain(self) -> str:
+        """Shards of one chain are best read in turn: those of a compressed file; "" is none."""
+        return self.paths[0] if self.compression else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `from_json` undoes it."""
+        data = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
+        return {k: v for k, v in data.items() if k not in OF_IMAGES or v is not None}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "SourceShard":
+        return SourceShard(**{**data, "paths": tuple(data["paths"]), "names": tuple(data["names"])})
+
+
+def numbered(shards: Sequence[SourceShard], *, first: int) -> tuple[SourceShard, ...]:
+    """The shards of a run, in order, with their keys and ordinals from `first` on."""
+    n = len(shards)
+    return tuple(
+        replace(shard, ordinal=first + i, key=shard_key(i, n)) for i, shard in enumerate(shards)
+    )
+
+
+def shard_key(number: int, n: int) -> str:
+    return f"{number:05}-of-{n:05}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedInput:
+    """A file that cannot be cut into shards; the rest goes on.
+
+    cause: as in the ledger.  docs: how many it holds, None where that cannot be known.
+    """
+
+    path: str
+    input: int
+    source: str
+    cause: str
+    message: str
+    bytes: int
+    docs: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierRun:
+    """A finished run whose documents stand before those of this one; known by its index.
+
+    out: its directory.  digest: of its index.  shards: how many it has; its index has as many
+    files for each pass that makes keys.  docs, index_bytes: what the index holds.
+    other_steps: its documents came to the last of these passes by other steps than this run's.
+    """
+
+    out: Path
+    digest: str
+    shards: int
+    docs: int
+    index_bytes: int
+    other_steps: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Of its shards, in order."""
+        return tuple(shard_key(number, self.shards) for number in range(self.shards))
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides what a run against it makes, as JSON: not where it lies."""
+        return {"index": self.digest, "shards": self.shards}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All the work of reading.
+
+    files: what the inputs were when planned, failed ones included.
+    skipped: paths found in a folder whose names tell no format; nothing reads them.
+    against: the runs that stand before, oldest first.
+    """
+
+    shards: tuple[SourceShard, ...]
+    failed: tuple[FailedInput, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    skipped: tuple[str, ...] = field(default=())
+    against: tuple[EarlierRun, ...] = ()
+
+    def identity(self) -> dict[str, Any]:
+        """All of the inputs that decides what a run makes of them, as JSON."""
+        earlier = {"against": [run.identity() for run in self.against]} if self.against else {}
+        return {
+            "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
+            "failed_inputs": {f.path: f.cause for f in self.failed},
+            "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
+            **earlier,
+        }

@@ -1,0 +1,163 @@
+"""What a stage is: a record batch in; a record batch, its removals and its account out.
+
+    read -> normalize -> filter ... -> tokenize -> write
+             \\____________ stages ___________/
+
+A stage is a frozen config object, called. It does no I/O, keeps no state and knows
+no orchestrator. Whatever needs more than one batch (duplicates to cluster) is not a stage.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import REMOVED
+
+KEEP = 0
+
+
+class StageResult(NamedTuple):
+    """kept: documents passed on.  removed: a row of schema REMOVED for each other one.
+
+    images: a row of schema REMOVED_IMAGE for each image that the stage took out of a document,
+    kept or not; None for a stage that knows nothing of images.
+    notes: what else the stage counted, by name.
+    """
+
+    kept: pa.RecordBatch
+    removed: pa.RecordBatch
+    stats: StageStats
+    images: pa.RecordBatch | None = None
+    notes: Mapping[str, int] | None = None
+
+
+class Stage(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult: ...
+
+
+def keep_where(
+    stage: str,
+    batch: pa.RecordBatch,
+    verdicts: npt.NDArray[np.uint8],
+    reasons: Sequence[str],
+    *,
+    values: npt.NDArray[np.float64] | None = None,
+    details: pa.Array | None = None,
+) -> StageResult:
+    """Keep the documents whose verdict is `KEEP`; give the others a receipt, counted by reason.
+
+    Args:
+        stage: name of the stage, for the receipts.
+        batch: documents (schema DOCUMENT).
+        verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
+        values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
+        details: (n_docs,) string, what else a reader of the receipt needs.
+
+    Raises:
+        ValueError: a verdict has no reason.
+    """
+    if len(verdicts) and int(verdicts.max()) > len(reasons):
+        raise ValueError(f"{stage}: verdict {int(verdicts.max())} of {len(reasons)} reasons")
+    lengths = text_buffers(batch["text"]).lengths
+    gone = np.flatnonzero(verdicts != KEEP)
+    kept = batch if len(gone) == 0 else batch.filter(pa.array(verdicts == KEEP))
+    removed = removed_rows(
+        stage,
+        batch.take(pa.array(gone)),
+        [reasons[v - 1] for v in verdicts[gone]],
+        text_bytes=lengths[gone],
+        values=None if values is None else values[gone],
+        details=None if details is None else details.take(pa.array(gone)),
+    )
+    counts = np.bincount(verdicts, minlength=len(reasons) + 1)[1:]
+    bytes_in, bytes_removed = int(lengths.sum()), int(lengths[gone].sum())
+    stats = StageStats(
+        docs_in=batch.num_rows,
+        docs_out=kept.num_rows,
+        removed={r: int(n) for r, n in sorted(zip(reasons, counts, strict=True)) if n},
+        bytes_in=bytes_in,
+        bytes_out=bytes_in - bytes_removed,
+        bytes_removed=bytes_removed,
+    )
+    return StageResult(kept, removed, stats)
+
+
+def with_text(result: StageResult, text: pa.Array) -> StageResult:
+    """Put edited text in place of the kept documents' own, and account for the bytes.
+
+    text: (kept.num_rows,), string or large_string.
+    """
+    column = result.kept.schema.get_field_index("text")
+    kept = result.kept.set_column(
+        column, result.kept.schema.field(column), text.cast(result.kept["text"].type)
+    )
+    bytes_out = int(text_buffers(text).lengths.sum())
+    stats = replace(
+        result.stats,
+        bytes_out=bytes_out,
+        bytes_edited=result.stats.bytes_edited + result.stats.bytes_out - bytes_out,
+    )
+    return result._replace(kept=kept, stats=stats)
+
+
+def with_texts(
+    documents: pa.RecordBatch, rows: npt.NDArray[np.int64], texts: pa.Array
+) -> pa.RecordBatch:
+    """The documents, those of some rows, ascending, with another text each."""
+    is_other = np.zeros(documents.num_rows, np.bool_)
+    is_other[rows] = True
+    column = documents.schema.get_field_index("text")
+    made = pc.replace_with_mask(documents["text"], pa.array(is_other), texts)
+    return documents.set_column(column, documents.schema.field(column), made)
+
+
+def removed_rows(
+    stage: str,
+    documents: pa.RecordBatch,
+    reasons: Sequence[str],
+    *,
+    text_bytes: npt.NDArray[np.int64],
+    outcome: str = "removed",
+    values: npt.NDArray[np.float64] | None = None,
+    details: pa.Array | None = None,
+    duplicate_of: npt.NDArray[np.uint64] | None = None,
+    similarity: npt.NDArray[np.float32] | None = None,
+) -> pa.RecordBatch:
+    """A receipt (schema REMOVED) for each of `documents`, all of which left at `stage`.
+
+    values, similarity: NaN becomes null.
+    """
+    n = documents.num_rows
+    columns = {
+        "doc_id": documents["doc_id"],
+        "id": documents["id"],
+        "outcome": pa.repeat(outcome, n),
+        "stage": pa.repeat(stage, n),
+        "reason": pa.array(reasons, pa.string()),
+        "value": _nullable(values, n, pa.float64()),
+        "detail": details if details is not None else pa.nulls(n, pa.string()),
+        "text_bytes": pa.array(text_bytes, pa.int64()),
+        "duplicate_of": (
+            pa.array(duplicate_of, pa.uint64())
+            if duplicate_of is not None
+            else pa.nulls(n, pa.uint64())
+        ),
+        "similarity": _nullable(similarity, n, pa.float32()),
+    }
+    return pa.record_batch([columns[f.name] for f in REMOVED], schema=REMOVED)
+
+
+def _nullable(values: npt.NDArray[np.floating] | None, n: int, kind: pa.DataType) -> pa.Array:
+    if values is None:
+        return pa.nulls(n, kind)
+    return pa.array(values, kind, from_pandas=True)

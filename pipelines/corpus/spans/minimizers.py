@@ -1,0 +1,143 @@
+"""The first half of the work: which minimizers stand at more than one place in the corpus.
+
+text of a group ── spill_minimizers ── hashes by range ── find_known ── a file a range: those
+                                                 that stand twice, by group
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.dedup.spans import Known
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.corpus.shuffle import Corpus
+from tokenmill.pipelines.corpus.spans.documents import step_of, texts
+from tokenmill.pipelines.corpus.spans.ranges import (
+    HASH_BITS,
+    RangeWriter,
+    equal_rows,
+    range_rows,
+    turned,
+)
+from tokenmill.pipelines.corpus.spans.size import Group, Size
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import Rows, open_arrow
+
+HASHES = pa.schema([pa.field("hash", pa.uint64(), nullable=False)])
+KNOWN = pa.schema(
+    [
+        pa.field("group", pa.uint32(), nullable=False),  # ascending
+        pa.field("hash", pa.uint64(), nullable=False),
+    ]
+)
+NAMES = pa.schema([pa.field("doc_id", pa.uint64(), nullable=False)])
+CHUNK_BYTES = 40  # of a hash that is spilled: held, joined, parted, in order 8 each; partition 4
+KNOWN_BYTES = 28  # of a hash of a group that stands twice: read, joined, sorted 8, its bucket 4
+AT_ONCE = 1 << 14  # known ones that are written at a time
+LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
+
+
+def spill_minimizers(
+    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: Group, size: Size
+) -> Done:
+    """Write the minimizers of a group's documents by range, and the names of all its documents."""
+    corpus = Corpus(job, pass_index, steps)
+    step = step_of(corpus)
+    corpus.memory_left(
+        step.name,
+        size.chunk_rows,
+        CHUNK_BYTES,
+        least=LEAST_BYTES,
+        at_once=corpus.at_once(size.groups),
+        of="n-grams",
+    )
+    ngrams, paths = step.ngrams(), [job.spans(pass_index, "minimizers", group.number)]
+    with arrow_file(paths[0], HASHES) as writer:
+        by_range = RangeWriter(writer, HASHES, size)
+        for shard, of_shard in groupby(texts(corpus, group), key=attrgetter("shard")):
+            paths.append(job.spans(pass_index, "names", shard))
+            with arrow_file(paths[-1], NAMES) as names:
+                for text in of_shard:
+                    names.write_batch(pa.record_batch([text.doc_ids], schema=NAMES))
+                    by_range.write(ngrams.minimizers(text.units))
+        by_range.flush()
+    return Done(files=paths)
+
+
+def find_known(
+    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], number: int, size: Size
+) -> Done:
+    """Write the minimizers of a range that stand at more than one place, for each group its own."""
+    corpus = Corpus(job, pass_index, steps)
+    paths = [job.spans(pass_index, "minimizers", group) for group in range(size.groups)]
+    rows = range_rows(paths, number, size)
+    left = corpus.memory_left(
+        step_of(corpus).name,
+        rows.n,
+        1,
+        least=LEAST_BYTES,
+        at_once=corpus.at_once(size.ranges),
+        of="minimizers",
+    )
+    twice = np.zeros(rows.n, np.bool_)
+    for same in equal_rows(rows, left):
+        twice[same.members] = True
+    path = job.spans(pass_index, "known", number)
+    with arrow_file(path, KNOWN) as writer:
+        for batch in _joined(_known(rows, twice)):
+            writer.write_batch(batch)
+    return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
+
+
+def _known(rows: Rows, twice: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+    for batch in rows.walk():
+        hashes = batch.values("hash")
+        there = np.unique(hashes[twice[batch.start : batch.start + len(hashes)]])
+        if len(there):
+            group = np.full(len(there), batch.shard, np.uint32)
+            yield pa.record_batch([pa.array(group), pa.array(there)], schema=KNOWN)
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in few batches, since many take time to open."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= AT_ONCE:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
+def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
+    """The minimizers of a group that stand at more than one place in the corpus.
+
+    Raises:
+        ConfigError: they do not fit into memory.
+    """
+    found = [np.empty(0, np.uint64)]
+    for number in range(size.ranges):
+        for batch in open_arrow(corpus.job.spans(corpus.pass_index, "known", number))[0]:
+            lo, hi = np.searchsorted(
+                np.asarray(batch["group"]), [group.number, group.number + 1]
+            ).tolist()
+            if lo < hi:
+                # a copy, so that the file does not stay mapped
+                found.append(np.asarray(batch["hash"])[lo:hi].copy())
+    n = sum(map(len, found))
+    corpus.memory_left(
+        step_of(corpus).name,
+        n,
+        KNOWN_BYTES,
+        least=size.chunk_rows * 2 * CHUNK_BYTES,
+        at_once=corpus.at_once(size.groups),
+        of="minimizers",
+    )
+    return Known.of(turned(np.concatenate(found), HASH_BITS - size.bits if size.bits else 0))

@@ -1,1 +1,0 @@
-"""A finished run's dataset in the formats of other loaders."""

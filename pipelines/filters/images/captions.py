@@ -1,0 +1,178 @@
+"""Rules for captions, the text of a sample.
+
+Alt texts that say nothing of their image: URLs, names of files, and words such as "image".
+"""
+
+from itertools import chain
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.rules import Rule, above, below
+from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.filters.images.edit import edited_where
+from tokenmill.pipelines.filters.text.characters import char_counts, characters, word_counts
+from tokenmill.pipelines.filters.text.node_facts import node_facts
+from tokenmill.pipelines.read.images.nodes import are_samples
+
+SAYS_SOMETHING, EMPTY, URL, FILE_NAME, BOILERPLATE = range(5)
+
+# of lines without whitespace around, ASCII's capitals made small; what RE2 and `re` both read alike
+URLS = r"^(?:[a-z][a-z0-9+.-]*://|www\.)[^ \t\f\r]+$"
+TIMES = "\u00d7"
+FILE_NAMES = "|".join(
+    [
+        r"^.+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg|heic|avif|ico)$",  # of any name
+        # as cameras, telephones and screenshots name them: IMG_1234, DSC01234-2, P1000123 (1)
+        r"^(?:img|dscn?|dscf|pxl|gopr|mvi|vid|wp|p|whatsapp image|screen ?shot)[ _-]*[0-9]{3,}"
+        r"[a-z0-9_.-]*(?: ?\([0-9]+\))?$",
+        r"^[0-9a-f]{16,}$",  # digests
+        rf"^[0-9]+ ?[x{TIMES}] ?[0-9]+(?: ?px)?$",  # sizes: 1920x1080
+    ]
+)
+
+# What stands there once all but letters is taken out, in lower case. A list of ours.
+PHRASES = """
+image images img imgs picture pictures pic pics photo photos photograph photographs photography
+foto fotos bild bilder imagen imagenes imagem imagens immagine immagini afbeelding obraz zdjęcie
+изображение фото картинка 图片 图像 画像 写真 이미지 사진 صورة
+
+icon logo banner thumbnail thumb avatar cover header background wallpaper screenshot slide
+slideshow gallery untitled unnamed placeholder spacer blank pixel null none undefined nan unknown
+default caption title description alt loading zoom enlarge play download share advertisement ad ads
+"""
+LONGER_PHRASES = (
+    "alt text", "alt img", "alt image", "image alt", "image alt text", "image description",
+    "image title", "image caption", "image not found", "image not available", "image unavailable",
+    "image may contain", "no image", "no image available", "no photo", "no photo available",
+    "no picture", "no description", "no description available", "no caption", "no title",
+    "no alt text", "default image", "featured image", "main image", "hero image", "header image",
+    "background image", "banner image", "cover image", "cover photo", "thumbnail image",
+    "preview image", "post image", "blog image", "article image", "product image",
+    "product photo", "gallery image", "image gallery", "photo gallery", "slider image",
+    "stock photo", "stock image", "stock photography", "profile photo", "profile picture",
+    "profile image", "user avatar", "author avatar", "embedded image", "embedded image permalink",
+    "loading image", "placeholder image", "screen shot", "click to enlarge",
+    "click to enlarge image", "click to enlarge picture", "click to view", "view larger image",
+    "view full size image", "image result", "picture of", "photo of", "image of", "n a",
+)  # fmt: skip
+BARE = frozenset(chain(PHRASES.split(), LONGER_PHRASES))
+
+
+def text_kinds(text: pa.Array) -> npt.NDArray[np.uint8]:
+    r"""(n_texts,) uint8, what is wrong with each: EMPTY, URL, FILE_NAME, BOILERPLATE, or nothing.
+
+    text: (n_texts,) large_string. Of several lines, each a caption, one that says something is
+    enough; else the first that is not blank tells.
+    """
+    lists = pc.split_pattern(text, "\n")
+    of_line = _kinds_of_lines(pc.utf8_trim_whitespace(lists.flatten()))
+    ends = np.cumsum(np.asarray(lists.value_lengths()).astype(np.int64))
+    owners = np.repeat(np.arange(len(text)), np.diff(ends, prepend=0))
+    found = np.full(len(text), EMPTY, np.uint8)
+    told = np.flatnonzero(of_line != EMPTY)[::-1]
+    found[owners[told]] = of_line[told]  # the first line is written last
+    found[owners[of_line == SAYS_SOMETHING]] = SAYS_SOMETHING
+    return found
+
+
+def _kinds_of_lines(lines: pa.Array) -> npt.NDArray[np.uint8]:
+    bare = pc.utf8_trim_whitespace(
+        pc.replace_substring_regex(pc.utf8_lower(lines), r"[^\pL]+", " ")
+    )
+    conditions = [
+        pc.equal(lines, ""),
+        pc.match_substring_regex(pc.ascii_lower(lines), URLS),
+        pc.match_substring_regex(pc.ascii_lower(lines), FILE_NAMES),
+        pc.is_in(bare, pa.array(sorted(BARE), bare.type)),
+    ]
+    given = [np.asarray(condition) for condition in conditions]
+    return np.select(given, [EMPTY, URL, FILE_NAME, BOILERPLATE], SAYS_SOMETHING).astype(np.uint8)
+
+
+Count = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Captions(Config):
+    """Keep samples whose caption may say something of its image.
+
+    A sample is a document with images and no placeholder of one in its text; other documents
+    pass. Limits are included, `None` or `false` turns a rule off. A sample leaves for the first
+    of these it fails:
+    empty: nothing but whitespace ("empty").
+    urls: nothing but a URL ("url").
+    file_names: nothing but a file's name, as "IMG_1234" or "boat.jpg", or a size ("file_name").
+    boilerplate: digits and marks aside, nothing but "image", "photo" or the like ("boilerplate").
+    min_words, max_words: by `str.split()` ("too_few_words", "too_many_words").
+    min_chars, max_chars: code points ("too_few_chars", "too_many_chars").
+    max_char_repetition_ratio: as in `interleaved_text`, of `char_ngram` characters
+        ("repeated_characters").
+    max_word_repetition_ratio: likewise, of `word_ngram` words ("repeated_words").
+
+    Scripts that put no spaces between words want `min_words: null`. The language of captions is
+    told by the step `language`, or by scores computed elsewhere (`document_scores`).
+
+    Sources: DataComp, arXiv:2304.14108, keeps captions of more than two words and five characters
+    (basic filter, baselines/apply_filter.py). The rest is ours: the list of boilerplate, at most
+    256 words, and limits of repetition that 51 photos of COCO pass with five captions each, one
+    a line (0.19 and 0.64 at most). Several lines are boilerplate only if all are.
+    """
+
+    name: ClassVar[str] = "captions"
+    needs_images: ClassVar[bool] = True
+
+    empty: bool = True
+    urls: bool = True
+    file_names: bool = True
+    boilerplate: bool = True
+    min_words: Count | None = 3
+    max_words: Count | None = 256
+    min_chars: Count | None = 6
+    max_chars: Count | None = None
+    max_char_repetition_ratio: Fraction | None = 0.2
+    char_ngram: Annotated[int, Field(ge=1)] = 10
+    max_word_repetition_ratio: Fraction | None = 0.7
+    word_ngram: Annotated[int, Field(ge=1)] = 2
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> "Captions":
+        for of in ("words", "chars"):
+            low, high = getattr(self, f"min_{of}"), getattr(self, f"max_{of}")
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"min_{of} {low} is over max_{of} {high}; nothing would be kept")
+        return self
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        judged = are_samples(batch)
+        rules = [rule._replace(fails=rule.fails & judged) for rule in self._rules(batch["text"])]
+        return edited_where(self.name, batch, batch, rules, None)
+
+    def _rules(self, text: pa.Array) -> list[Rule]:
+        chars = characters(text)
+        n_words = word_counts(chars).astype(np.float64)
+        n_chars = char_counts(chars).astype(np.float64)
+        facts = node_facts(text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=())
+        return [
+            *self._kind_rules(text_kinds(text)),
+            below("too_few_words", n_words, self.min_words),
+            above("too_many_words", n_words, self.max_words),
+            below("too_few_chars", n_chars, self.min_chars),
+            above("too_many_chars", n_chars, self.max_chars),
+            above("repeated_characters", facts.char_repetition, self.max_char_repetition_ratio),
+            above("repeated_words", facts.word_repetition, self.max_word_repetition_ratio),
+        ]
+
+    def _kind_rules(self, kinds: npt.NDArray[np.uint8]) -> list[Rule]:
+        no_value = np.full(len(kinds), np.nan)
+        return [
+            Rule("empty", no_value, self.empty & (kinds == EMPTY)),
+            Rule("url", no_value, self.urls & (kinds == URL)),
+            Rule("file_name", no_value, self.file_names & (kinds == FILE_NAME)),
+            Rule("boilerplate", no_value, self.boilerplate & (kinds == BOILERPLATE)),
+        ]

@@ -1,0 +1,199 @@
+"""Take images out of documents: out of the list, out of the text, with a receipt for each.
+
+What a stage did to images: counted from what went in, what came out, and the receipts.
+
+What a stage returns that takes images or text out of documents, and documents out of a batch.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.pipelines.core.ledger import ImageStats
+from tokenmill.pipelines.core.rules import Rule, first_failing
+from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
+from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+
+BREAK = "\n\n"  # between the nodes of a document
+
+
+def counts_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n_docs,) how many images each document has."""
+    return np.asarray(documents["images"].value_lengths()).astype(np.int64)
+
+
+def owners_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n_images,) the row of the document that each image is in."""
+    return np.repeat(np.arange(documents.num_rows), counts_of(documents))
+
+
+def drop_images(documents: pa.RecordBatch, keep: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    """The documents with those of their images that are to be kept, in the list and in the text.
+
+    keep: (n_images,) of all images of all documents, in order.
+    """
+    if keep.all():
+        return documents
+    owners = owners_of(documents)
+    counts = np.bincount(owners[keep], minlength=documents.num_rows)
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    items = documents["images"].flatten().filter(pa.array(keep))
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
+    column = documents.schema.get_field_index("images")
+    made = documents.set_column(column, documents.schema.field(column), lists)
+    return _without_places(made, keep, owners)
+
+
+def _without_places(
+    documents: pa.RecordBatch, keep: npt.NDArray[np.bool_], owners: npt.NDArray[np.int64]
+) -> pa.RecordBatch:
+    placed = np.asarray(pc.count_substring(documents["text"], PLACEHOLDER)) > 0
+    touched = np.unique(owners[~keep])
+    touched = touched[placed[touched]]
+    if not len(touched):
+        return documents
+    texts = documents["text"].to_pylist()
+    for row in touched.tolist():
+        first, last = np.searchsorted(owners, [row, row + 1])
+        texts[row] = without_places(texts[row], keep[first:last].tolist())
+    column = documents.schema.get_field_index("text")
+    field = documents.schema.field(column)
+    return documents.set_column(column, field, pa.array(texts, field.type))
+
+
+def without_places(text: str, keep: Sequence[bool]) -> str:
+    """Text less the placeholders of images that are not kept; a node of nothing else goes whole.
+
+    >>> without_places("one\\n\\n\\ufffc\\n\\ntwo \\ufffc", [False, True])
+    'one\\n\\ntwo \\ufffc'
+    """
+    kept = iter(keep)
+    nodes = []
+    for node in text.split(BREAK):
+        pieces = node.split(PLACEHOLDER)
+        made = pieces[0]
+        for piece in pieces[1:]:
+            made += (PLACEHOLDER if next(kept) else "") + piece
+        if made.strip() or not (len(pieces) > 1):
+            nodes.append(made)
+    return BREAK.join(nodes)
+
+
+def removed_images(
+    stage: str,
+    documents: pa.RecordBatch,
+    places: npt.NDArray[np.int64],
+    reasons: Sequence[str],
+    *,
+    outcome: str = "removed",
+    values: npt.NDArray[np.float64] | None = None,
+    details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
+    duplicate_number: pa.Array | None = None,
+) -> pa.RecordBatch:
+    """A receipt (schema REMOVED_IMAGE) for each image of `documents` at `places`.
+
+    places: (n,) ascending, of the images of all documents in order.  reasons: (n,).
+    values: (n,), NaN becomes null.
+    """
+    n, at = len(places), pa.array(places)
+    owners = pa.array(owners_of(documents)[places])
+    items = documents["images"].flatten().take(at)
+    columns = {
+        **{name: items.field(name) for name in ("number", "url", "path", "md5", "bytes")},
+        **{name: documents[name].take(owners) for name in ("doc_id", "id")},
+        "outcome": pa.repeat(outcome, n),
+        "stage": pa.repeat(stage, n),
+        "reason": pa.array(reasons, pa.string()),
+        "value": None if values is None else pa.array(values, pa.float64(), from_pandas=True),
+        "detail": details,
+        "duplicate_of": duplicate_of,
+        "duplicate_number": duplicate_number,
+    }
+    arrays = [
+        pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED_IMAGE
+    ]
+    return pa.record_batch(arrays, schema=REMOVED_IMAGE)
+
+
+def image_stats(
+    before: pa.RecordBatch, after: pa.RecordBatch, receipts: Sequence[pa.RecordBatch] = ()
+) -> ImageStats:
+    """The account of images of a stage.
+
+    before, after: documents (schema ILLUSTRATED).  receipts: schema REMOVED_IMAGE.
+
+    Images of documents that left count as gone with them, but for those with a receipt of their
+    own; so an image that vanished without one leaves the account open, and `check` tells.
+    """
+    gone = np.asarray(pc.invert(pc.is_in(before["doc_id"], after["doc_id"])))
+    lost = set(np.asarray(before["doc_id"])[gone].tolist())
+    reasons: dict[str, Counter[str]] = {"removed": Counter(), "failed": Counter()}
+    of_lost = 0
+    for rows in receipts:
+        for outcome, reason in zip(
+            rows["outcome"].to_pylist(), rows["reason"].to_pylist(), strict=True
+        ):
+            reasons[outcome][reason] += 1
+        of_lost += sum(i in lost for i in rows["doc_id"].to_pylist())
+    return ImageStats(
+        images_in=n_images(before),
+        images_out=n_images(after),
+        removed=dict(sorted(reasons["removed"].items())),
+        failed=dict(sorted(reasons["failed"].items())),
+        with_document=int(counts_of(before)[gone].sum()) - of_lost,
+        bytes_in=image_bytes(before),
+        bytes_out=image_bytes(after),
+    )
+
+
+def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:
+    """The account of reading: images that could not be read count as failed, by cause."""
+    causes = Counter([] if failed is None else failed["reason"].to_pylist())
+    lost = 0 if failed is None else pc.sum(failed["bytes"]).as_py() or 0
+    n, n_bytes = n_images(documents), image_bytes(documents)
+    return ImageStats(
+        images_in=n + causes.total(),
+        images_out=n,
+        failed=dict(sorted(causes.items())),
+        bytes_in=n_bytes + lost,
+        bytes_out=n_bytes,
+    )
+
+
+def n_images(documents: pa.RecordBatch) -> int:
+    return int(counts_of(documents).sum())
+
+
+def image_bytes(documents: pa.RecordBatch) -> int:
+    """As stored; of images without bytes, none."""
+    return pc.sum(documents["images"].flatten().field("bytes")).as_py() or 0
+
+
+def edited_where(
+    stage: str,
+    batch: pa.RecordBatch,
+    edited: pa.RecordBatch,
+    rules: Sequence[Rule],
+    receipts: pa.RecordBatch | None,
+    *,
+    details: pa.Array | None = None,
+) -> StageResult:
+    """Pass on the edited documents that meet every rule; account for text and images taken out.
+
+    edited: the documents of `batch`, in order, less what was taken out.  rules: for documents.
+    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, for those
+    that leave.
+    """
+    verdicts, values = first_failing(rules, batch.num_rows)
+    result = keep_where(
+        stage, batch, verdicts, [r.reason for r in rules], values=values, details=details
+    )
+    kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
+    if edited is not batch:
+        result = with_text(result, kept["text"])._replace(kept=kept)
+    return result._replace(images=receipts)

@@ -1,0 +1,91 @@
+"""The first copy of each image within a document."""
+
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, field_validator
+
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.filters.images.edit import (
+    drop_images,
+    edited_where,
+    owners_of,
+    removed_images,
+)
+
+Key: TypeAlias = Literal["url", "md5"]
+
+
+class ImageOnce(Config):
+    """Keep the first copy of an image within a document; documents are never removed.
+
+    by: what copies have in common, in this order: an image leaves as "same_url" if one before it
+        in its document has its URL, and as "same_md5" if one before it that is left has its bytes.
+        An image without a URL, or whose bytes were not read, is no copy by it.
+
+    A receipt names the image that stands in its place; where that one left as a copy by the next
+    key, the one in its place.
+
+    Source: OBELICS, arXiv:2306.16527, by URL (13_final_processing.py). MM1, arXiv:2403.09611, is
+    reported to retain "only the first copy of an image within each document" beside counts by
+    URL and MD5; its own text was not read.
+    """
+
+    name: ClassVar[str] = "image_once"
+    needs_images: ClassVar[bool] = True
+
+    by: Annotated[tuple[Key, ...], Field(min_length=1)] = ("url", "md5")
+
+    @field_validator("by", mode="before")
+    @classmethod
+    def _one_alone(cls, by: object) -> object:
+        return (by,) if isinstance(by, str) else by
+
+    @field_validator("by")
+    @classmethod
+    def _each_once(cls, by: tuple[Key, ...]) -> tuple[Key, ...]:
+        if len(set(by)) < len(by):
+            raise ValueError("a key stands twice; name each once")
+        return by
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        owners = owners_of(batch)
+        items = batch["images"].flatten()
+        kept_for = np.arange(len(owners))  # the image that stands in the place of each
+        verdicts = np.zeros(len(owners), np.uint8)
+        for place, key in enumerate(self.by, start=1):
+            left = np.flatnonzero(verdicts == 0)
+            first = left[first_copies(owners[left], items.field(key).take(pa.array(left)))]
+            verdicts[left[first != left]] = place
+            kept_for[left] = first
+            kept_for = kept_for[kept_for]
+        places = np.flatnonzero(verdicts)
+        kept = pa.array(kept_for[places])
+        receipts = removed_images(
+            self.name,
+            batch,
+            places,
+            [f"same_{self.by[v - 1]}" for v in verdicts[places]],
+            duplicate_of=batch["doc_id"].take(pa.array(owners[places])),
+            duplicate_number=items.field("number").take(kept),
+        )
+        edited = drop_images(batch, verdicts == 0)
+        return edited_where(self.name, batch, edited, (), receipts)
+
+
+def first_copies(owners: npt.NDArray[np.int64], keys: pa.Array) -> npt.NDArray[np.int64]:
+    """(n,) the place of the first image of the same document with the same key.
+
+    owners: (n,) ascending.  keys: (n,) string or binary; a null or empty key is like no other.
+    """
+    places = np.arange(len(owners))
+    known = np.flatnonzero(np.asarray(pc.fill_null(pc.greater(pc.binary_length(keys), 0), False)))
+    codes = keys.take(pa.array(known)).dictionary_encode()
+    pairs = owners[known] * max(1, len(codes.dictionary)) + np.asarray(codes.indices)
+    _, first, group = np.unique(pairs, return_index=True, return_inverse=True)
+    places[known] = known[first[group]]
+    return places

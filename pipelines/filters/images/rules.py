@@ -1,0 +1,248 @@
+r"""Rules for images by what their headers and URLs tell, and for how many a document has.
+
+Parts of URLs, and words that stand in them.
+
+    https://user@host.org:80/a/path.jpg?query#fragment
+            \______________/\__________/
+                  host           path
+
+Split as the regular expression of RFC 3986, appendix B, has it: no URL is refused, and what has
+no scheme and no "//" is a path.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, field_validator, model_validator
+
+from tokenmill.pipelines.core.config import Bytes, Config
+from tokenmill.pipelines.core.rules import Rule, above, below, first_failing, ratio
+from tokenmill.pipelines.core.stage import KEEP, StageResult
+from tokenmill.pipelines.filters.images.edit import (
+    counts_of,
+    drop_images,
+    edited_where,
+    removed_images,
+)
+
+Scope: TypeAlias = Literal["whole", "path", "host"]
+
+
+PARTS = r"^(?:[^:/?#]+:)?(?://(?P<host>[^/?#]*))?(?P<path>[^?#]*)"
+
+
+def scoped(urls: pa.Array, scope: Scope) -> pa.Array:
+    """(n,) string, that part of each URL; null where the URL is, "" where it has no such part."""
+    if scope == "whole":
+        return urls
+    return pc.struct_field(pc.extract_regex(urls, PARTS), scope)
+
+
+def first_part(
+    urls: pa.Array, parts: Sequence[str], *, scope: Scope, ignore_case: bool
+) -> pa.Array:
+    """(n,) string, the first of `parts`, in their order, that stands in each URL; null if none.
+
+    ignore_case: of ASCII letters.
+    """
+    where = scoped(urls, scope)
+    where = pc.ascii_lower(where) if ignore_case else where
+    found = np.full(len(urls), -1, np.int64)
+    for place, part in reversed(list(enumerate(parts))):
+        wanted = _ascii_lower(part) if ignore_case else part
+        has = pc.fill_null(pc.match_substring(where, wanted), False)
+        found[np.asarray(has)] = place
+    return pa.array(parts, pa.string()).take(pa.array(found, mask=found < 0))
+
+
+def _ascii_lower(text: str) -> str:
+    return str(pc.ascii_lower(pa.scalar(text)))
+
+
+Side = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Ratio = Annotated[float, Field(gt=0.0)]
+
+URL_PARTS = ("logo", "button", "icon", "plugin", "widget", "porn", "xxx", "sex")
+SIZES = ("too_small", "too_large", "too_narrow", "too_wide")
+
+
+class ImageColumns(NamedTuple):
+    """Of all images of all documents, in order.
+
+    url, format: (n_images,) string.  width, height, bytes: (n_images,) float64, NaN where unknown.
+    """
+
+    url: pa.Array
+    format: pa.Array
+    width: npt.NDArray[np.float64]
+    height: npt.NDArray[np.float64]
+    bytes: npt.NDArray[np.float64]
+
+    def take(self, places: npt.NDArray[np.int64]) -> "ImageColumns":
+        at = pa.array(places)
+        return ImageColumns(
+            self.url.take(at),
+            self.format.take(at),
+            *(column[places] for column in (self.width, self.height, self.bytes)),
+        )
+
+
+def image_columns(documents: pa.RecordBatch) -> ImageColumns:
+    """Look up the facts of the images of documents (schema ILLUSTRATED)."""
+    items = documents["images"].flatten()
+    numbers = (
+        np.asarray(pc.fill_null(items.field(name).cast(pa.float64(), safe=False), np.nan))
+        for name in ("width", "height", "bytes")
+    )
+    return ImageColumns(items.field("url"), items.field("format"), *numbers)
+
+
+class ImageRules(Config):
+    """Keep images that meet every rule, and documents with neither too few nor too many of them.
+
+    Limits are included, `None` turns a rule off. An image leaves for the first of these it fails:
+    url_parts: one of them stands in the URL ("url_part").
+        url_scope: look in the whole URL, its path or its host (as RFC 3986 splits it).
+        url_ignore_case: of ASCII letters; as published it is false, so "Logo" passes.
+    unknown: "remove" images whose format, sides or bytes nothing tells, where a rule asks for
+        them ("unknown"); "keep" lets them pass it. An image without a URL has no part of one.
+    formats: another, as Pillow names it ("format"); "jpg" is "jpeg".
+    min_side, max_side: of width and height, in pixels ("too_small", "too_large").
+    min_ratio, max_ratio: width / height ("too_narrow", "too_wide").
+    min_bytes: as stored ("too_few_bytes").
+    And a document for what is left then:
+    min_images, max_images: it has ("too_few_images", "too_many_images").
+
+    Source of the defaults: OBELICS, arXiv:2306.16527, as its code has them
+    (config_filter_web_documents.yaml; the parts of URLs in 04_merge_web_docs_with_images.py). It
+    also holds the size at which a page shows an image to the limits of sides; inputs here have no
+    such size. The rule for bytes is ours.
+    """
+
+    name: ClassVar[str] = "images"
+    needs_images: ClassVar[bool] = True
+
+    url_parts: tuple[str, ...] | None = URL_PARTS
+    url_scope: Scope = "whole"
+    url_ignore_case: bool = False
+    unknown: Literal["keep", "remove"] = "keep"
+    formats: tuple[str, ...] | None = ("jpeg", "png", "webp")
+    min_side: Side | None = 150
+    max_side: Side | None = 20_000
+    min_ratio: Ratio | None = 0.5
+    max_ratio: Ratio | None = 2.0
+    min_bytes: Bytes | None = None
+    min_images: Count | None = 1
+    max_images: Count | None = 30
+
+    @field_validator("url_parts")
+    @classmethod
+    def _no_empty_part(cls, parts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if "" in (parts or ()):
+            raise ValueError("'' stands in every URL; no image that has one would be kept")
+        return parts
+
+    @field_validator("formats")
+    @classmethod
+    def _as_pillow_names_them(cls, formats: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if formats == ():
+            raise ValueError("no format is left, so no image would be; null turns the rule off")
+        lower = [name.lower() for name in formats or ()]
+        return tuple(dict.fromkeys("jpeg" if n == "jpg" else n for n in lower)) or None
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> "ImageRules":
+        for of in ("side", "ratio", "images"):
+            low, high = getattr(self, f"min_{of}"), getattr(self, f"max_{of}")
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"min_{of} {low} is over max_{of} {high}; nothing would be kept")
+        return self
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        columns = image_columns(batch)
+        part = first_part(
+            columns.url,
+            self.url_parts or (),
+            scope=self.url_scope,
+            ignore_case=self.url_ignore_case,
+        )
+        rules = [
+            _without_value("url_part", np.asarray(part.is_valid())),
+            _without_value("unknown", self._unknown(columns)),
+            _without_value("format", self._other_format(columns)),
+            *self._size_rules(columns),
+        ]
+        verdicts, values = first_failing(rules, len(part))
+        places = np.flatnonzero(verdicts != KEEP)
+        reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
+        receipts = removed_images(
+            self.name,
+            batch,
+            places,
+            reasons.to_pylist(),
+            values=values[places],
+            details=_details(columns.take(places), part.take(pa.array(places)), reasons),
+        )
+        edited = drop_images(batch, verdicts == KEEP)
+        return edited_where(self.name, batch, edited, self._count_rules(edited), receipts)
+
+    def _unknown(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
+        sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)
+        missing = np.zeros(len(columns.bytes), np.bool_)
+        if self.unknown == "keep":
+            return missing
+        if self.formats is not None:
+            missing |= np.asarray(columns.format.is_null())
+        if any(limit is not None for limit in sides):
+            missing |= np.isnan(columns.width) | np.isnan(columns.height)
+        if self.min_bytes is not None:
+            missing |= np.isnan(columns.bytes)
+        return missing
+
+    def _other_format(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
+        if self.formats is None:
+            return np.zeros(len(columns.bytes), np.bool_)
+        named = pc.is_in(columns.format, pa.array(self.formats, pa.string()))
+        return ~np.asarray(pc.or_(named, columns.format.is_null()))
+
+    def _size_rules(self, columns: ImageColumns) -> list[Rule]:
+        width, height = columns.width, columns.height
+        wide = ratio(width, height)
+        return [
+            below("too_small", np.minimum(width, height), self.min_side),
+            above("too_large", np.maximum(width, height), self.max_side),
+            below("too_narrow", wide, self.min_ratio),
+            above("too_wide", wide, self.max_ratio),
+            below("too_few_bytes", columns.bytes, self.min_bytes),
+        ]
+
+    def _count_rules(self, documents: pa.RecordBatch) -> list[Rule]:
+        n = counts_of(documents).astype(np.float64)
+        return [
+            below("too_few_images", n, self.min_images),
+            above("too_many_images", n, self.max_images),
+        ]
+
+
+def _without_value(reason: str, fails: npt.NDArray[np.bool_]) -> Rule:
+    return Rule(reason, np.full(len(fails), np.nan), fails)
+
+
+def _details(columns: ImageColumns, part: pa.Array, reasons: pa.Array) -> pa.Array:
+    """What a reader asks for: the part of the URL, the format, or the size as "640x480"."""
+    sides = [
+        pa.array(side, pa.int64(), from_pandas=True) for side in (columns.width, columns.height)
+    ]
+    size = pc.binary_join_element_wise(*(side.cast(pa.string()) for side in sides), "x")
+    none = pa.nulls(len(reasons), pa.string())
+    of_size = pc.if_else(pc.is_in(reasons, pa.array(SIZES)), size, none)
+    return pc.if_else(
+        pc.equal(reasons, "url_part"),
+        part,
+        pc.if_else(pc.equal(reasons, "format"), columns.format, of_size),
+    )

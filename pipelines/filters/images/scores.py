@@ -1,0 +1,220 @@
+"""Scores that were computed elsewhere, of images or documents, looked up by key.
+
+Rules by scores that other programs computed: of images, as for NSFW, and of documents.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import Field, model_validator
+
+from tokenmill.pipelines.core.config import PinnedFile
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
+from tokenmill.pipelines.core.stage import KEEP, StageResult
+from tokenmill.pipelines.corpus.counted.keys import Keys, has_key, image_keys, text_keys
+from tokenmill.pipelines.filters.images.edit import (
+    drop_images,
+    edited_where,
+    owners_of,
+    removed_images,
+)
+
+F64 = npt.NDArray[np.float64]
+
+
+class Scored(PinnedFile):
+    """Limits of scores in the columns of a Parquet file, which also has a column of keys.
+
+    least, most: by column, the least and the most that passes.
+    """
+
+    least: Mapping[str, float] = Field(default_factory=dict)
+    most: Mapping[str, float] = Field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.file, self.sha256))
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> "Scored":
+        if not self.least and not self.most:
+            raise ValueError("no limit; write most: {COLUMN: NUMBER}, or least")
+        return self
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        key = settings.get("by", cls.model_fields["by"].default)
+        try:
+            there = pq.read_schema(path).names
+        except (pa.ArrowException, OSError) as e:
+            raise ConfigError(f"{path}: not a Parquet file of scores: {e}") from e
+        limits = (settings.get(name) for name in ("least", "most"))
+        asked = [c for limit in limits if isinstance(limit, Mapping) for c in limit]
+        for column in (key, *asked):
+            if column not in there:
+                raise ConfigError(f"{path} has no column {column!r}; it has {', '.join(there)}")
+
+    def rules(self, keys: Keys, by: str) -> tuple[list[Rule], npt.NDArray[np.bool_]]:
+        """A rule for each limit, as "high_nsfw" and "low_clip"; and (n,) which have any score.
+
+        keys: (n, 2) of what is judged.  by: the column of keys.
+        """
+        scores = load(self, by)
+        at = scores.find(keys)
+        rules = [
+            *(above(f"high_{c}", scores.most[c][at], m) for c, m in sorted(self.most.items())),
+            *(below(f"low_{c}", scores.least[c][at], m) for c, m in sorted(self.least.items())),
+        ]
+        return rules, at < len(scores.keys)
+
+
+class Scores(NamedTuple):
+    """keys: (n, 2), ascending.  most, least: by column, (n + 1,), NaN where nothing is known."""
+
+    keys: Keys
+    most: dict[str, F64]
+    least: dict[str, F64]
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """(n,) the row of each key; one more than the last for those that are not there."""
+        at = np.searchsorted(_sortable(self.keys), _sortable(keys))
+        inside = np.minimum(at, max(0, len(self.keys) - 1))
+        same = (self.keys[inside] == keys).all(axis=1) if len(self.keys) else np.False_
+        return np.where(same & has_key(keys), at, len(self.keys))
+
+
+@cache
+def load(scored: Scored, by: str) -> Scores:
+    """Read the scores: in memory, 16 bytes a row and 8 for each limit.
+
+    A key that stands there twice has the worse of its scores.
+
+    Raises:
+        ConfigError: the file is not what it was, or its keys or scores are of another type.
+    """
+    path = scored.checked()
+    columns = list(dict.fromkeys([by, *scored.most, *scored.least]))
+    table = pq.read_table(path, columns=columns).combine_chunks()
+    keys = _keys(table[by].combine_chunks(), by, path)
+    order = np.argsort(_sortable(keys), kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
+
+    def worst(of: Mapping[str, float], pick: np.ufunc) -> dict[str, F64]:
+        return {
+            c: np.append(_worst(pick, _numbers(table[c], path)[order], starts), np.nan) for c in of
+        }
+
+    return Scores(keys[starts], worst(scored.most, np.fmax), worst(scored.least, np.fmin))
+
+
+def _worst(pick: np.ufunc, values: F64, starts: npt.NDArray[np.int64]) -> F64:
+    return pick.reduceat(values, starts) if len(starts) else values
+
+
+def _sortable(keys: Keys) -> npt.NDArray[np.bytes_]:
+    """(n,) of 16 bytes, which NumPy sorts."""
+    return np.ascontiguousarray(keys).view("S16").reshape(-1)
+
+
+def _numbers(column: pa.ChunkedArray, path: Path) -> F64:
+    try:
+        return np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan))
+    except pa.ArrowException as e:
+        raise ConfigError(f"{path}: scores are numbers: {e}") from e
+
+
+def _keys(column: pa.Array, by: str, path: Path) -> Keys:
+    """(n, 2) of a column of strings, or of MD5s as 16 bytes or 32 digits."""
+    if by != "md5":
+        try:
+            return text_keys(column.cast(pa.large_string()))
+        except pa.ArrowException as e:
+            raise ConfigError(f"{path}: {by!r} is to be text: {e}") from e
+    values = column.to_pylist()
+    try:
+        raw = [v if isinstance(v, bytes) else bytes.fromhex(v or "0" * 32) for v in values]
+    except (TypeError, ValueError) as e:
+        raise ConfigError(f"{path}: an MD5 is 16 bytes or 32 hexadecimal digits: {e}") from e
+    wrong = next((v for v, r in zip(values, raw, strict=True) if len(r) != 16), None)
+    if wrong is not None:
+        raise ConfigError(f"{path}: an MD5 is 16 bytes or 32 hexadecimal digits, got {wrong!r}")
+    return np.frombuffer(bytearray(b"".join(raw)), np.uint64).reshape(-1, 2)
+
+
+class ImageScores(Scored):
+    """Take out images whose scores are beyond their limits, or the documents they stand in.
+
+    file: Parquet, a row for each image, with a column named as `by` and one for each score.
+    by: how images are known there; an MD5 as 16 bytes or 32 hexadecimal digits.
+    least, most: limits by column, ends included ("low_clip", "high_nsfw").
+    remove: the image, or its whole document.
+    unknown: what becomes of images without a score ("no_score").
+
+    Classifiers are no part of this package: run yours over the input's images, and give their
+    scores here. OBELICS, arXiv:2306.16527, removes documents with an image whose score for
+    "hentai" is over 0.9, or for "porn" over 0.85 (07_01).
+    """
+
+    name: ClassVar[str] = "image_scores"
+    needs_images: ClassVar[bool] = True
+
+    by: Literal["md5", "url"] = "md5"
+    remove: Literal["image", "document"] = "image"
+    unknown: Literal["keep", "remove"] = "keep"
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        rules, known = self.rules(image_keys(batch, self.by), self.by)
+        missing = ~known & (self.unknown == "remove")
+        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        if self.remove == "document":
+            return self._documents(batch, rules)
+        verdicts, values = first_failing(rules, len(known))
+        places = np.flatnonzero(verdicts != KEEP)
+        reasons = [rules[v - 1].reason for v in verdicts[places]]
+        receipts = removed_images(self.name, batch, places, reasons, values=values[places])
+        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), receipts)
+
+    def _documents(self, batch: pa.RecordBatch, rules: list[Rule]) -> StageResult:
+        """Judge a document by the first of its images that fails a rule."""
+        owners = owners_of(batch)
+        made = []
+        for rule in rules:
+            fails = np.zeros(batch.num_rows, np.bool_)
+            value = np.full(batch.num_rows, np.nan)
+            places = np.flatnonzero(rule.fails)[::-1]
+            fails[owners[places]] = True
+            value[owners[places]] = rule.value[places]  # the first image is written last
+            made.append(Rule(rule.reason, value, fails))
+        return edited_where(self.name, batch, batch, made, None)
+
+
+class DocumentScores(Scored):
+    """Remove documents whose scores are beyond their limits.
+
+    file: Parquet, a row for each document, with a column named as `by` and one for each score.
+    by: the documents' ids, as receipts and the dataset have them, or their URLs.
+    least, most: limits by column, ends included ("low_clip", "high_nsfw").
+    unknown: what becomes of documents without a score ("no_score").
+
+    For what needs a model: language, perplexity, quality. OBELICS keeps documents that fastText
+    has for English with 0.8 or more, and of a KenLM perplexity of 1,500 or less.
+    """
+
+    name: ClassVar[str] = "document_scores"
+
+    by: Literal["id", "url"] = "id"
+    unknown: Literal["keep", "remove"] = "keep"
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        rules, known = self.rules(text_keys(batch[self.by]), self.by)
+        missing = ~known & (self.unknown == "remove")
+        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        return edited_where(self.name, batch, batch, rules, None)

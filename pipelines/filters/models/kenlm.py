@@ -1,0 +1,185 @@
+"""A user's own KenLM model, as CCNet reads its: by the kenlm library (the extra `lm`).
+
+    text --normalize--> --SentencePiece--> pieces, one line --KenLM--> perplexity
+    text --lines--> --normalize--> words at spaces ------------KenLM--> perplexity
+
+A document of pieces has lost its newlines by CCNet's normalization: it is one line there, too.
+
+Source: cc_net/perplexity.py and cc_net/mine.py of facebookresearch/cc_net (MIT): `DocLM`, its line
+of no words counting for one, and `SentencePiece`.
+
+A trained model as an ARPA file, which KenLM and others read.
+
+The numbers are the model's own, digit by digit. Words are those of `pipelines.filters.models.text`,
+which is how a text must be cut for it; a word that is not known has the probability of one of many.
+"""
+
+import functools
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY
+from tokenmill.pipelines.filters.models.model import DECIMALS
+from tokenmill.pipelines.filters.models.text import normalize
+from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.train.lm.fit import Fitted
+
+LIBRARY, PIECES = "kenlm", "sentencepiece"  # modules
+BINARY = b"mmap lm http://kheafield.com/code format version"
+ARPA = b"\\data\\"
+Normalization = Literal["ccnet", "none"]
+
+
+class KenlmModel:
+    """The perplexities that a KenLM model gives.
+
+    pieces: a SentencePiece model that cuts text for it; without, words part at white space.
+    """
+
+    def __init__(self, path: Path, *, normalization: Normalization, pieces: Path | None) -> None:
+        self._model = load_kenlm(path)
+        self._pieces = None if pieces is None else load_pieces(pieces)
+        self._normalize = normalization == "ccnet"
+
+    def perplexities(self, text: pa.Array) -> npt.NDArray[np.float64]:
+        """(n_docs,) float64, with one decimal as CCNet has them; NaN of a document without words.
+
+        text: (n_docs,) string or large_string, no nulls.
+        """
+        return np.array([self._perplexity(one) for one in text.to_pylist()], np.float64)
+
+    def _perplexity(self, text: str) -> float:
+        log, n_words, n_lines = 0.0, 0, 0
+        for line in self._lines(text):
+            log += self._model.score(line)
+            n_words += len(line.split())
+            n_lines += 1
+        if n_words == 0:
+            return float("nan")
+        return float(round(10.0 ** (-log / (n_words + n_lines)), DECIMALS))
+
+    def _lines(self, text: str) -> list[str]:
+        if self._pieces is not None:
+            whole = normalize(text) if self._normalize else text
+            return " ".join(self._pieces.encode(whole, out_type=str)).split("\n")
+        if self._normalize:
+            return [normalize(line) for line in text.split("\n")]
+        return text.replace("\0", " ").split("\n")  # it would end a line for the library
+
+
+def is_kenlm(path: Path) -> bool:
+    """Whether a file begins as a binary file of KenLM does, or as ARPA.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as f:
+            begins = f.read(4096)
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+    return begins.startswith(BINARY) or begins.lstrip().startswith(ARPA)
+
+
+@functools.cache  # once a process
+def load_kenlm(path: Path) -> Any:
+    """The library's model. It takes a file for what it says it is: use files that you trust.
+
+    Raises:
+        ConfigError: the library is missing, or cannot read the file.
+    """
+    if find_spec(LIBRARY) is None:
+        raise ConfigError(
+            f"{path}: a KenLM model needs the kenlm library; pip install 'tokenmill[lm]', which"
+            " builds it with CMake and a C++ compiler"
+        )
+    import kenlm  # optional
+
+    config = kenlm.Config()
+    config.show_progress = False
+    config.arpa_complain = kenlm.ARPALoadComplain.NONE
+    try:
+        return kenlm.Model(str(path), config)
+    except (OSError, MemoryError) as e:
+        raise ConfigError(f"{path}: KenLM cannot read it ({e}); copy it again") from e
+
+
+@functools.cache
+def load_pieces(path: Path) -> Any:
+    """The library's model.
+
+    Raises:
+        ConfigError: the library is missing, or cannot read the file.
+    """
+    if find_spec(PIECES) is None:
+        raise ConfigError(f"{path}: needs sentencepiece; pip install 'tokenmill[sentencepiece]'")
+    import sentencepiece  # optional
+
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+    except (OSError, RuntimeError) as e:
+        raise ConfigError(f"{path}: not a SentencePiece model ({e})") from e
+
+
+AT_ONCE = 1 << 16  # lines
+LINE_END = "</s>"
+NEVER = "-99"  # of the beginning of a line, which nothing predicts
+
+
+def save_arpa(fitted: Fitted, path: Path) -> None:
+    """Write a model, atomically.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with atomic_path(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as f:
+        for text in _parts(fitted):
+            f.write(text)
+
+
+def _parts(fitted: Fitted) -> Iterator[str]:
+    sizes = [len(level.probs) for level in fitted.kept]
+    sizes[0] += 1  # a line has an end and a beginning
+    yield "\\data\\\n"
+    yield "".join(f"ngram {n}={size}\n" for n, size in enumerate(sizes, 1))
+    model = fitted.model
+    row = 0
+    for level in fitted.kept:
+        n = level.counts.n
+        yield f"\n\\{n}-grams:\n"
+        if n == 1:
+            ids = np.arange(len(model.vocabulary), dtype=np.uint32)[:, None]
+            logs = model.word_logs
+            yield f"{NEVER}\t<s>\t{logs[BOUNDARY, 1]:.9g}\n"
+        else:
+            ids, logs = level.counts.words(fitted.ids), model.logs[row : row + len(level.probs)]
+            row += len(level.probs)
+        names = model.vocabulary.names
+        for start in range(0, len(ids), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            yield "".join(_lines(names, ids[part], logs[part], backoffs=n < model.order))
+    yield "\n\\end\\\n"
+
+
+def _lines(
+    names: npt.NDArray[np.object_],
+    ids: npt.NDArray[np.uint32],
+    logs: npt.NDArray[np.float32],
+    *,
+    backoffs: bool,
+) -> Iterator[str]:
+    words = names[ids]
+    words[ids[:, -1] == BOUNDARY, -1] = LINE_END
+    for mine, prob, backoff in zip(words.tolist(), logs[:, 0], logs[:, 1], strict=True):
+        if not backoffs:
+            yield f"{prob:.9g}\t{' '.join(mine)}\n"
+        else:
+            shown = 0 if mine[-1] == LINE_END else backoff
+            yield f"{prob:.9g}\t{' '.join(mine)}\t{shown:.9g}\n"

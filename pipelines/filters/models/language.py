@@ -1,0 +1,199 @@
+"""Documents, or their paragraphs, by the language that a model tells.
+
+Documents as paragraphs or lines, and put together again of those that stay.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.filters.models.language_models import (
+    LEAST,
+    LanguageFile,
+    Library,
+    Told,
+    check_library,
+    known_languages,
+    language_model,
+    versions_of,
+)
+from tokenmill.pipelines.filters.text.iso639 import code_of
+
+BREAKS = {"paragraph": "\n\n", "line": "\n"}
+
+
+class Parts(NamedTuple):
+    """Part `p` of document `d` is `text[starts[d] + p]`; every document has one at least.
+
+    starts: (n_docs + 1,) int64.
+    """
+
+    text: pa.Array
+    starts: npt.NDArray[np.int64]
+    separator: str
+
+
+def parts_of(text: pa.Array, unit: str) -> Parts | None:
+    """None if the unit is the document."""
+    separator = BREAKS.get(unit)
+    if separator is None:
+        return None
+    lists = pc.split_pattern(text, separator)
+    lengths = np.asarray(lists.value_lengths(), np.int64)
+    return Parts(lists.flatten(), np.concatenate(([0], np.cumsum(lengths))), separator)
+
+
+def joined(parts: Parts, stays: npt.NDArray[np.bool_]) -> pa.Array:
+    """(n_docs,), each document of those of its parts that stay."""
+    before = np.concatenate(([0], np.cumsum(stays)))[parts.starts]
+    kept = parts.text.filter(pa.array(stays))
+    lists = pa.ListArray.from_arrays(pa.array(before, pa.int32()), kept)
+    return pc.binary_join(lists, pa.scalar(parts.separator, kept.type))
+
+
+OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
+REASONS = ("other_language", "uncertain_language", "no_text_left")
+
+
+def _file(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
+class Language(Config):
+    r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
+
+    library: what tells the language.
+        "py3langid": 140 languages, its naive Bayes model walked by a kernel of ours;
+        "eldc": 60 languages, better at short texts in one of them, but what it does not know it
+        takes for the nearest that it does;
+        "fasttext": the model file that `model` names.
+    model: a fastText model (.bin, .ftz) with a label for each language: FineWeb and CCNet take
+        lid.176.bin. It implies its library.
+    keep: codes of ISO 639-1, as [en, de], and of 639-3 for languages that have no other.
+    least: probability of the most probable language; below it a document leaves as of none. Each
+        library's are its own: unless told 0.65, of eldc 0.5.
+    unit: "document"; "paragraph" and "line" take out paragraphs (between blank lines, "\n\n") or
+        lines ("\n") that are in another language by `least` or more. Those that are uncertain, and
+        those of fewer than `min_chars` characters, stay or go as the whole document would.
+    min_chars: of a paragraph or line for a verdict of its own.
+    first_chars: how many characters of a document or paragraph are looked at; None for all.
+
+    Reasons: "other_language", "uncertain_language", "no_text_left" (every paragraph left); the
+    value is the document's probability, the detail its language. A text without a letter has no
+    language, and is uncertain. Paragraphs that left are counted by language.
+
+    Sources: FineWeb (arXiv:2406.17557) keeps English of 0.65 or more, CCNet (arXiv:1911.00359) a
+    language of 0.5 or more, both of whole documents: library fasttext, lid.176.bin and
+    first_chars null are theirs. tests/bench/language.py compares the libraries.
+    """
+
+    name: ClassVar[str] = "language"
+
+    library: Library = "py3langid"
+    model: Annotated[LanguageFile, BeforeValidator(_file)] | None = None
+    keep: tuple[str, ...] = Field(("en",), min_length=1)
+    least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
+    unit: Literal["document", "paragraph", "line"] = "document"
+    min_chars: Annotated[int, Field(ge=0)] = 40
+    first_chars: Annotated[int, Field(ge=1)] | None = 10_000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_the_library_decides(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        implied = "fasttext" if data.get("model") is not None else "py3langid"
+        library = data.get("library", implied)
+        return {"library": library, "least": LEAST.get(str(library), 0.0), **data}
+
+    @field_validator("keep", mode="after")
+    @classmethod
+    def _as_codes(cls, keep: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(code_of, keep))
+
+    @model_validator(mode="after")
+    def _can_be_told(self) -> "Language":
+        check_library(self.library)
+        if (self.model is None) == (self.library == "fasttext"):
+            raise ValueError(
+                "library: fasttext needs a model file, as model: lid.176.bin"
+                if self.model is None
+                else f"a model file is of library: fasttext; the library is {self.library}"
+            )
+        known = known_languages(self.library, self.model)
+        unknown = sorted(set(self.keep) - known)
+        if known and unknown:  # a finished run is looked at without its model
+            there = ", ".join(sorted(known))
+            raise ValueError(f"no language {unknown[0]!r} is known; there are {there}")
+        return self
+
+    @property
+    def cuts_text(self) -> bool:
+        """Whether parts of documents leave, and the places of images with them."""
+        return self.unit != "document"
+
+    def versions(self) -> dict[str, str]:
+        """Of the library that decides what is kept."""
+        return versions_of(self.library)
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        told = self._tell(batch["text"])
+        verdicts = self._verdicts(told)
+        parts = parts_of(batch["text"], self.unit)
+        if parts is None:
+            return self._result(batch, verdicts, told)
+        leaves, notes = self._leaving(parts, verdicts)
+        text = joined(parts, ~leaves)
+        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""), np.bool_)
+        without = np.where(verdicts == KEEP, NO_TEXT, verdicts)
+        after = np.where(blank, without, KEEP)
+        result = self._result(batch, after.astype(np.uint8), told)
+        edited = with_text(result, text.filter(pa.array(after == KEEP)))
+        return edited._replace(notes=notes)
+
+    def _result(
+        self, batch: pa.RecordBatch, verdicts: npt.NDArray[np.uint8], told: Told
+    ) -> StageResult:
+        return keep_where(
+            self.name, batch, verdicts, REASONS, values=told.probabilities, details=told.codes
+        )
+
+    def _leaving(
+        self, parts: Parts, verdicts: npt.NDArray[np.uint8]
+    ) -> tuple[npt.NDArray[np.bool_], dict[str, int]]:
+        """(n_parts,) whether each leaves; and how many did, by language."""
+        own = np.full(len(parts.text), UNCERTAIN, np.uint8)
+        codes = pa.nulls(len(parts.text), pa.string())
+        long = np.asarray(pc.utf8_length(parts.text)) >= self.min_chars
+        if long.any():
+            told = self._tell(parts.text.filter(pa.array(long)))
+            own[long] = self._verdicts(told)
+            codes = pc.replace_with_mask(codes, pa.array(long), told.codes)
+        as_document = np.repeat(verdicts, np.diff(parts.starts)) != KEEP
+        leaves = np.where(own == UNCERTAIN, as_document, own == OTHER)
+        counts = pc.value_counts(codes.filter(pa.array(own == OTHER))).to_pylist()
+        notes = {f"{self.unit}s_removed_as_{c['values']}": c["counts"] for c in counts}
+        with_document = int(np.count_nonzero(leaves & (own == UNCERTAIN)))
+        notes |= {f"{self.unit}s_removed_with_document": with_document} if with_document else {}
+        return leaves, dict(sorted(notes.items()))
+
+    def _tell(self, text: pa.Array) -> Told:
+        """The language of each text; none for a text without a letter."""
+        if self.first_chars is not None:
+            text = pc.utf8_slice_codeunits(text, 0, self.first_chars)
+        told = language_model(self.library, self.model).tell(text)
+        letters = pc.match_substring_regex(text, r"\p{L}")
+        codes = pc.if_else(letters, told.codes, None)
+        known = np.asarray(codes.is_valid(), np.bool_)
+        return Told(codes, np.where(known, told.probabilities, 0.0))
+
+    def _verdicts(self, told: Told) -> npt.NDArray[np.uint8]:
+        wanted = np.asarray(pc.is_in(told.codes, pa.array(self.keep, pa.string())), np.bool_)
+        certain = np.asarray(told.codes.is_valid(), np.bool_) & (told.probabilities >= self.least)
+        return np.where(certain, np.where(wanted, KEEP, OTHER), UNCERTAIN).astype(np.uint8)

@@ -1,0 +1,124 @@
+"""Documents by the score of a classifier of good and bad text, as GPT-3 chose from Common Crawl."""
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import BeforeValidator, Field, model_validator
+
+from tokenmill.pipelines.core.config import Config, PinnedFile
+from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.filters.models.fasttext import (
+    FastTextModel,
+    check_fasttext,
+    full_label,
+    is_fasttext,
+)
+from tokenmill.pipelines.filters.models.quality_model import kept_share, load_model, uniform
+
+BINS = 10  # of scores, counted for the report
+
+
+class Scorer(Protocol):
+    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]: ...
+
+
+class ModelFile(PinnedFile):
+    """What `tokenmill train-quality` made, or a supervised model of fastText."""
+
+    way: ClassVar[str] = (
+        "make it by tokenmill train-quality, or name it: --set steps.quality.model=FILE"
+    )
+
+    @classmethod
+    def look(cls, path: Path, settings: dict[str, Any]) -> None:
+        if is_fasttext(path):
+            check_fasttext(path)
+        else:
+            load_model(path)
+
+
+def _file(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
+class Quality(Config):
+    """Keep documents that a classifier takes for good ones: all that are, and some of the others.
+
+    model: a file that `tokenmill train-quality` made, or a model of fastText (.bin, .ftz).
+    rule: "pareto" keeps a document if a draw from a Pareto distribution exceeds 1 - score, as
+        `np.random.pareto(alpha) > 1 - score`; "threshold" if its score is `threshold` or more.
+    alpha: of the distribution; a document of score s stays with probability (2 - s) ** -alpha:
+        at 9 all of score 1, 2.6 % of 0.5, 0.2 % of 0.
+    threshold: of the other rule.
+    seed: of the draws. They depend on it and a document's id, and on nothing else.
+    label: of fastText's labels that of good documents.
+
+    Reason: "low_quality"; the value is the score.
+
+    Source: Brown et al. 2020, arXiv:2005.14165, appendix A, where 9 is to take mostly documents
+    of high scores, but some that are unlike the good ones too. Its classifier is that of
+    `tokenmill train-quality`; `pipelines.filters.models.quality_model` tells where ours departs.
+    """
+
+    name: ClassVar[str] = "quality"
+
+    model: Annotated[ModelFile, BeforeValidator(_file)]
+    rule: Literal["pareto", "threshold"] = "pareto"
+    alpha: Annotated[float, Field(gt=0)] = 9.0
+    threshold: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    seed: int = 0
+    label: str | None = None
+
+    @model_validator(mode="after")
+    def _settings_that_go_together(self) -> "Quality":
+        if (self.threshold is None) == (self.rule == "threshold"):
+            raise ValueError(
+                "rule: threshold needs one, as threshold: 0.5"
+                if self.threshold is None
+                else f"threshold {self.threshold} is of rule: threshold; the rule is {self.rule}"
+            )
+        path = Path(self.model.file)
+        if not path.exists():  # a finished run is looked at without it; one that goes on says so
+            return self
+        if is_fasttext(path):
+            full_label(path, self.label)
+        elif self.label is not None:
+            raise ValueError(f"label {self.label!r} is of a fastText model, and this is none")
+        return self
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult:
+        scores = scorer(self.model, self.label).scores(batch["text"])
+        verdicts = (~self._keeps(scores, batch["id"])).astype(np.uint8)
+        result = keep_where(self.name, batch, verdicts, ("low_quality",), values=scores)
+        return result._replace(notes=counted(scores))
+
+    def _keeps(self, scores: npt.NDArray[np.float64], ids: pa.Array) -> npt.NDArray[np.bool_]:
+        if self.threshold is not None:
+            return scores >= self.threshold
+        return uniform(ids, "quality", self.seed) < kept_share(scores, self.alpha)
+
+
+@functools.cache  # once a process
+def scorer(model: ModelFile, label: str | None) -> Scorer:
+    """What scores documents.
+
+    Raises:
+        ConfigError: the file is not the one that the run began with.
+    """
+    path = model.checked()
+    return FastTextModel(path, full_label(path, label)) if is_fasttext(path) else load_model(path)
+
+
+def counted(scores: npt.NDArray[np.float64]) -> dict[str, int]:
+    """How many documents have which score, by tenths.
+
+    >>> counted(np.array([0.0, 0.04, 1.0]))
+    {'quality_score_0.0_to_0.1': 2, 'quality_score_0.9_to_1.0': 1}
+    """
+    bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    found = zip(*np.unique(bins, return_counts=True), strict=True)
+    return {f"quality_score_{b / BINS}_to_{(b + 1) / BINS}": int(n) for b, n in found}

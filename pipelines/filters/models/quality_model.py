@@ -1,0 +1,246 @@
+"""A linear model of quality, and the file it is kept in.
+
+    quality.npz   weights    (n_features,) float32, a power of two of them
+                  intercept  float64
+                  about      JSON: how it was made, of what, and how well it does
+
+    score = 1 / (1 + exp(-(intercept + the sum of the weights of a document's words)))
+
+The file is arrays and nothing else; no object in it is ever unpickled.
+
+Documents as counts of hashed words, and what a linear model makes of them.
+
+    text --str.lower().split()--> words --murmur3--> features, with as many counts
+
+The words are those of Spark's Tokenizer, but that it splits at each of six ASCII characters, so
+that it has an empty word between two of them, and this at runs of whatever `str.isspace()` has.
+The hash is that of Spark's HashingTF since 3.0: MurmurHash3_x86_32, seed 42, modulo the number
+of features. No norm: a feature's value is how often its words occur.
+
+Draws for documents that depend on their ids and a seed alone.
+
+So reruns agree, whatever the order of the documents and the number of workers.
+"""
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import xxhash
+from scipy.special import expit
+
+from tokenmill.dedup.arrays import parts, read_only
+from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.digest import digests
+from tokenmill.dedup.shingle import WordLetters, split_words
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.filters.kernels import quality as kernels
+from tokenmill.pipelines.storage.files import atomic_path
+
+BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
+MOST_FEATURES = 1 << 24
+
+
+class WordFeatures(NamedTuple):
+    """The features of words; those of document `i` at `features[offsets[i]:offsets[i + 1]]`.
+
+    features: (n_words,) uint32.  offsets: (n_docs + 1,) int64.
+    words: the words themselves, as `split_words` has them.
+    """
+
+    features: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+    words: WordLetters
+
+    def word(self, number: int) -> str:
+        """One of the words, by its number."""
+        ends = self.words.ends
+        start = int(ends[number - 1]) if number else 0
+        return self.words.letters[start : ends[number]].tobytes().decode()
+
+
+def check_features(n_features: int) -> None:
+    """Refuse numbers of features that no hash can be cut to.
+
+    Raises:
+        ValueError: it is no power of two from 2 to `MOST_FEATURES`.
+    """
+    if not 2 <= n_features <= MOST_FEATURES or n_features & (n_features - 1):
+        raise ValueError(
+            f"the number of features is a power of two, 2 to {MOST_FEATURES:,}, got {n_features:,}"
+        )
+
+
+def word_features(text: pa.Array, n_features: int) -> WordFeatures:
+    """The feature of each word of each document, in order.
+
+    text: (n_docs,) string or large_string, no nulls.  n_features: a power of two.
+    """
+    words = split_words(text_buffers(text), "whitespace")
+    features = np.empty(len(words.ends), np.uint32)
+    kernels.word_features(
+        read_only(words.letters), read_only(words.ends), np.uint32(n_features - 1), features
+    )
+    return WordFeatures(features, words.doc_words, words)
+
+
+def weight_sums(
+    text: pa.Array, weights: npt.NDArray[np.float32], intercept: float
+) -> npt.NDArray[np.float64]:
+    """(n_docs,) float64, the intercept and the weight of each word, added in the words' order.
+
+    text: (n_docs,) string or large_string, no nulls.  weights: (n_features,), a power of two.
+    """
+    out = np.empty(len(text), np.float64)
+    for rows, words in _blocks(text_buffers(text)):
+        kernels.add_weights(
+            read_only(words.letters),
+            read_only(words.ends),
+            read_only(words.doc_words),
+            read_only(weights),
+            intercept,
+            out[rows],
+        )
+    return out
+
+
+def _blocks(text: TextBuffers) -> Iterator[tuple[slice, WordLetters]]:
+    for rows in parts(text.lengths, BLOCK_BYTES):
+        offsets = text.offsets[rows.start : rows.stop + 1]
+        yield rows, split_words(TextBuffers(text.data, offsets), "whitespace")
+
+
+KIND = "tokenmill quality model"
+FORMAT = 1  # raise it when the same file would give other scores
+ARRAYS = {"weights", "intercept", "about"}
+MOST_BYTES = 8 * MOST_FEATURES  # that a file may unpack to
+DECIMALS = 9  # of scores: processors and C libraries differ in the last bits of exp()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """weights: (n_features,) float32.  about: as `train` makes it; JSON."""
+
+    weights: npt.NDArray[np.float32]
+    intercept: float
+    about: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_features(len(self.weights))
+        wrong = int(np.count_nonzero(~np.isfinite(self.weights)))
+        if wrong or not np.isfinite(self.intercept):
+            raise ValueError(f"{wrong:,} of {len(self.weights):,} weights are not finite numbers")
+
+    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]:
+        """(n_docs,) float64 in [0, 1], the probability that a document is a good one."""
+        sums = weight_sums(text, self.weights, self.intercept)
+        rounded: npt.NDArray[np.float64] = np.round(expit(sums), DECIMALS)
+        return rounded
+
+
+def save_model(model: LinearModel, path: Path) -> None:
+    """Write a model, atomically; the same model makes the same bytes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    about = json.dumps(
+        {"kind": KIND, "format": FORMAT, **model.about}, sort_keys=True, ensure_ascii=False
+    )
+    with atomic_path(path) as partial, partial.open("wb") as f:
+        np.savez_compressed(
+            f,
+            weights=model.weights.astype("<f4"),
+            intercept=np.array(model.intercept, "<f8"),
+            about=np.frombuffer(about.encode(), np.uint8),
+        )
+
+
+def load_model(path: Path) -> LinearModel:
+    """Read a model.
+
+    Raises:
+        ConfigError: it is no such file, a damaged one, of another version, or one whose weights
+            are no numbers.
+    """
+    try:
+        arrays = _arrays(path)
+        about = json.loads(arrays["about"].tobytes())
+        if not isinstance(about, dict) or about.get("kind") != KIND:
+            raise ConfigError(f"{path}: not a quality model, but arrays of something else")
+        if about.get("format") != FORMAT:
+            raise ConfigError(
+                f"{path}: a quality model of format {about.get('format')!r}, this tokenmill reads"
+                f" {FORMAT}; train it again"
+            )
+        weights, intercept = arrays["weights"], arrays["intercept"]
+        if weights.dtype != np.float32 or weights.ndim != 1 or intercept.shape != ():
+            raise ConfigError(f"{path}: weights are a row of float32, got {_said(weights)}")
+        return LinearModel(weights, float(intercept), about)
+    except ConfigError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as e:
+        raise ConfigError(
+            f"{path}: not a whole quality model ({e}); copy it again, or train it again"
+        ) from e
+
+
+def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    with zipfile.ZipFile(path) as members:
+        unpacked = sum(member.file_size for member in members.infolist())
+        if unpacked > MOST_BYTES:
+            raise ConfigError(
+                f"{path}: not a quality model: unpacks to {unpacked:,} bytes, the largest has"
+                f" {MOST_BYTES:,}"
+            )
+    with np.load(path, allow_pickle=False) as file:
+        if set(file.files) != ARRAYS:
+            raise ConfigError(
+                f"{path}: not a quality model, which has {', '.join(sorted(ARRAYS))};"
+                f" it has {', '.join(sorted(file.files)) or 'nothing'}"
+            )
+        return {name: file[name] for name in ARRAYS}
+
+
+def _said(array: npt.NDArray[Any]) -> str:
+    return f"{array.dtype} of shape {array.shape}"
+
+
+# the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
+OF_53_BITS = 2.0**-53
+
+
+def uniform(ids: pa.Array, purpose: str, seed: int) -> npt.NDArray[np.float64]:
+    """(n_docs,) float64, evenly in [0, 1): multiples of 2**-53, the same for equal ids.
+
+    ids: (n_docs,) string.  purpose: draws for two purposes tell nothing of each other.
+    """
+    key = np.uint64(xxhash.xxh3_64_intdigest(f"{purpose} {seed}".encode()))
+    x = digests(ids, "xxh3")[:, 0] ^ key
+    x = (x ^ (x >> BITS_30)) * FIRST
+    x = (x ^ (x >> BITS_27)) * SECOND
+    x ^= x >> BITS_31
+    return (x >> np.uint64(11)).astype(np.float64) * OF_53_BITS
+
+
+def kept_share(scores: npt.NDArray[np.float64], alpha: float) -> npt.NDArray[np.float64]:
+    """(n_docs,) float64, with what probability the Pareto rule keeps documents of such scores.
+
+        P(pareto(alpha) > 1 - score)  =  (1 + 1 - score) ** -alpha
+
+    `numpy.random.pareto` draws from the Lomax distribution, whose P(X > x) is (1 + x) ** -alpha.
+
+    >>> kept_share(np.array([0.0, 0.5, 1.0]), alpha=9).round(4).tolist()
+    [0.002, 0.026, 1.0]
+    """
+    shares: npt.NDArray[np.float64] = (2.0 - scores) ** -alpha
+    return shares

@@ -1,0 +1,128 @@
+"""Rules about word n-grams: the most frequent one, and those that repeat one before.
+
+Lines and paragraphs of documents: how many, and how many repeat one before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenmill.pipelines.filters.kernels import parts
+from tokenmill.pipelines.filters.kernels.frequent import first_frequent
+from tokenmill.pipelines.filters.kernels.repeated import first_repeated
+from tokenmill.pipelines.filters.kernels.words import count_bits
+from tokenmill.pipelines.filters.text.characters import Characters
+from tokenmill.pipelines.filters.text.letters import Letters
+
+
+class NGramRules(NamedTuple):
+    """sizes: (n_rules,) uint64, words.  limits: (n_rules,) float64, shares of all characters.
+
+    first_place: of these rules among all of their filter; verdicts count from it.
+    """
+
+    sizes: npt.NDArray[np.uint64]
+    limits: npt.NDArray[np.float64]
+    first_place: int
+
+
+def ngram_rules(pairs: tuple[tuple[int, float], ...] | None, first_place: int) -> NGramRules:
+    """Rules of (n, limit) pairs; `None` and () are none."""
+    sizes = np.array([n for n, _ in pairs or ()], np.uint64)
+    return NGramRules(sizes, np.array([limit for _, limit in pairs or ()]), first_place)
+
+
+def judge_frequent(
+    words: Letters,
+    doc_chars: npt.NDArray[np.int64],
+    rules: NGramRules,
+    verdicts: npt.NDArray[np.uint8],
+    values: npt.NDArray[np.float64],
+) -> None:
+    """Remove documents whose most frequent n-gram has too many of its `doc_chars`; in place.
+
+    verdicts, values: (n_docs,); documents already removed are left alone.
+    """
+    if not len(rules.sizes):
+        return
+    slots = slots_for(words.most_words)
+    first_frequent(
+        *words,
+        doc_chars,
+        *rules,
+        np.empty(words.most_words, np.uint64),  # words
+        np.empty(slots, np.uint64),  # keys
+        np.empty(slots, np.int32),  # counts
+        np.empty(slots, np.int32),  # firsts
+        np.empty(len(rules.sizes), np.uint8),  # suspects
+        verdicts,
+        values,
+    )
+
+
+def judge_repeated(
+    words: Letters,
+    doc_chars: npt.NDArray[np.int64],
+    rules: NGramRules,
+    verdicts: npt.NDArray[np.uint8],
+    values: npt.NDArray[np.float64],
+) -> None:
+    """Remove documents too many of whose `doc_chars` are of repeated n-grams; in place.
+
+    verdicts, values: (n_docs,); documents already removed are left alone.
+    """
+    if not len(rules.sizes):
+        return
+    tables = np.empty((3, slots_for(words.most_words)), np.uint64)
+    lists = np.empty((4, words.most_words), np.uint64)
+    first_repeated(*words, doc_chars, *rules, tables, lists, verdicts, values)
+
+
+def slots_for(n: int) -> int:
+    """Slots of the kernels' tables for n words: a power of two, twice as many or more."""
+    return 1 << max(2, (2 * n - 1).bit_length())
+
+
+class PartFacts(NamedTuple):
+    """Of each document, (n_docs,) float64.
+
+    n: its parts.  n_repeated: those equal to one before.  repeated_chars: characters of those.
+    n_terminal: those whose last character ends a sentence.  n_short: those that are short.
+    """
+
+    n: npt.NDArray[np.float64]
+    n_repeated: npt.NDArray[np.float64]
+    repeated_chars: npt.NDArray[np.float64]
+    n_terminal: npt.NDArray[np.float64]
+    n_short: npt.NDArray[np.float64]
+
+
+def newline_counts(text: Characters) -> npt.NDArray[np.int64]:
+    r"""(n_docs,) int64, how many "\n" each document has."""
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    count_bits(text.data, text.offsets, 0xFF, parts.LF, counts)
+    return counts
+
+
+def part_facts(
+    text: Characters,
+    n_newlines: npt.NDArray[np.int64],
+    *,
+    newlines: int = 1,
+    trim: bool = False,
+    skip_blank: bool = False,
+    short_chars: int = 0,
+) -> PartFacts:
+    r"""Split each document at runs of at least `newlines` "\n" and count the parts.
+
+    n_newlines: (n_docs,), in each document.
+    trim: split `text.strip()`.  skip_blank: leave out parts of nothing but whitespace.
+    short_chars: characters that a short part has at most.
+    """
+    n_docs = len(text.offsets) - 1
+    most_parts = int(n_newlines.max(initial=0)) + 1
+    table = np.empty(1 << (2 * most_parts - 1).bit_length(), np.uint64)
+    out = np.empty((n_docs, parts.N_PART_FACTS), np.int64)
+    parts.part_facts(*text, n_newlines, newlines, trim, skip_blank, short_chars, table, out)
+    return PartFacts(*out.T.astype(np.float64))

@@ -1,0 +1,307 @@
+"""Where words begin as spaCy splits English, of documents at once.
+
+    "Don't go (now)."  -->  pieces  Don't  go  (now).
+                            words   Do n't go  ( now ) .
+
+What spaCy makes of a piece depends on the piece alone, but for a few that hold a rule of its own:
+those are asked for with the pieces around. All others are asked for once and remembered.
+
+spaCy's English tokenizer: rules alone, no model, and none of what is not needed for words.
+
+Reference: spaCy 3.8's `spacy.blank("en")`, which datatrove splits words with.
+"""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.filters.kernels import spacy_words as kernels
+from tokenmill.pipelines.filters.kernels.spacy_runs import find_runs
+from tokenmill.pipelines.filters.kernels.spacy_words import (
+    AFTER_LOWER,
+    AFTER_UPPER,
+    KNOWN,
+    N_FRESH,
+    N_MISSED,
+    N_TOUCHING,
+    SPLIT,
+    TOUCHY,
+)
+from tokenmill.pipelines.filters.text.characters import Characters, characters
+
+LIBRARY = "spacy"
+
+# characters at the end of a string that tell its suffix, runs of dots apart; the longest suffix
+# known has 5, and what decides it stands at most 3 before
+SUFFIX_CHARS = 16
+
+# spaCy 3.8 keeps this word, whose number in its own list of symbols is 1, past the life of its
+# memory, and then crashes or not: it is read as another word that is split alike
+UNLUCKY, LUCKY = "IS_ALPHA", "IS_ALPHB"
+
+NEWLINE, BLANK = 0x0A, 0x20
+
+
+def check_installed() -> None:
+    """Refuse to go on without the library.
+
+    Raises:
+        ValueError: names what to install.
+    """
+    if find_spec(LIBRARY) is None:
+        raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[spacy]'")
+
+
+class Splits(NamedTuple):
+    """Where words begin inside texts, but at their beginning and behind spaces.
+
+    texts: (n,) int64, the place of the text, ascending.  at: (n,) int64, bytes from its start.
+    """
+
+    texts: npt.NDArray[np.int64]
+    at: npt.NDArray[np.int64]
+
+
+class English:
+    """Splits pieces of text into words.
+
+    rules: strings that are split in a way of their own; no whitespace in them.
+    bridges: (256, 256) uint8, by the last byte before a single space and the first behind it, 1
+        if words on both sides may together look like a rule. spaCy takes them for none in the
+        end, but meanwhile overlooks rules that share a word with them.
+    """
+
+    def __init__(self) -> None:
+        from spacy.attrs import LENGTH, SPACY  # optional, and slow to import
+
+        self._attributes = [LENGTH, SPACY]
+        self._tokenizer = _tokenizer()
+        self.rules = tuple(r for r in self._tokenizer.rules if not r.isspace())
+        plainly = {rule: _words(_tokenizer(rules=False), rule) for rule in self._matched()}
+        self.bridges = np.zeros((256, 256), np.uint8)
+        pairs = {pair for words in plainly.values() for pair in pairwise(words)}
+        for before, behind in pairs:
+            self.bridges[before.encode()[-1], behind.encode()[0]] = 1
+        self._bridge = re.compile("|".join(re.escape(f"{a} {b}") for a, b in sorted(pairs)))
+        changed = [r for r, words in plainly.items() if words != _words(self._tokenizer, r)]
+        self._holds_rule = re.compile("|".join(map(re.escape, changed)))
+
+    def _matched(self) -> list[str]:
+        """Rules that spaCy also looks for in the words of a text, not in its pieces alone."""
+        t = self._tokenizer
+        return [r for r in self.rules if t.find_prefix(r) or t.find_infix(r) or t.find_suffix(r)]
+
+    def is_touchy(self, piece: str) -> bool:
+        """Whether words around a piece may change how it is split: it has a rule inside."""
+        return piece not in self._tokenizer.rules and bool(self._holds_rule.search(piece))
+
+    def may_join(self, run: str) -> bool:
+        """Whether words on both sides of some space may together look like a rule."""
+        return bool(self._bridge.search(run))
+
+    def splits(self, texts: Sequence[str]) -> Splits:
+        """Split texts of no other whitespace than single spaces inside.
+
+        Raises:
+            RuntimeError: spaCy's words do not make up the text.
+        """
+        text = "\n".join(texts).replace(UNLUCKY, LUCKY)
+        with self._tokenizer.vocab.memory_zone():
+            lengths, spaces = self._tokenizer(text).to_array(self._attributes).astype(np.int64).T
+        begins = np.cumsum(lengths + spaces) - lengths - spaces
+        if len(text) != int((lengths + spaces).sum()):
+            raise RuntimeError(f"spaCy made {lengths.sum()} characters of words of {len(text)}")
+        chars = np.frombuffer(text.encode("utf-32-le"), "<u4")
+        before = chars[begins - 1]
+        inside = (begins > 0) & (before != BLANK) & (before != NEWLINE) & (chars[begins] != NEWLINE)
+        byte_of = np.cumsum(1 + (chars > 0x7F) + (chars > 0x7FF) + (chars > 0xFFFF))  # behind each
+        at = byte_of[begins[inside] - 1]
+        starts = np.cumsum([0] + [len(t.encode()) + 1 for t in texts[:-1]])
+        of_text = np.searchsorted(starts, at, side="right") - 1
+        return Splits(of_text, at - starts[of_text])
+
+
+def stops() -> list[str]:
+    """Characters that end a sentence to spaCy's sentencizer, where one is a word of its own."""
+    from spacy.pipeline import Sentencizer  # optional, and slow to import
+
+    return list(Sentencizer.default_punct_chars)
+
+
+def _words(tokenizer: Any, text: str) -> list[str]:
+    return [token.text for token in tokenizer(text)]
+
+
+def _tokenizer(*, rules: bool = True) -> Any:
+    """The tokenizer of `spacy.blank("en")`, which is what its defaults say.
+
+    Its vocabulary computes no properties of words. Its expressions look where they can match
+    alone: prefixes at the first character, suffixes at the last ones.
+    """
+    from spacy.lang.en import English as Language  # optional, and slow to import
+    from spacy.tokenizer import Tokenizer
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+    from spacy.vocab import Vocab
+
+    defaults: Any = Language.Defaults
+    suffix = compile_suffix_regex(defaults.suffixes)
+
+    def suffix_search(text: str) -> re.Match[str] | None:
+        n_dots = len(text) - len(text.rstrip("."))
+        found: re.Match[str] | None = suffix.search(
+            text, max(0, len(text) - max(n_dots, SUFFIX_CHARS))
+        )
+        return found
+
+    return Tokenizer(
+        Vocab(),
+        rules=defaults.tokenizer_exceptions if rules else {},
+        prefix_search=compile_prefix_regex(defaults.prefixes).match,
+        suffix_search=suffix_search,
+        infix_finditer=compile_infix_regex(defaults.infixes).finditer,
+        token_match=defaults.token_match,
+        url_match=defaults.url_match,
+    )
+
+
+SLOTS = 1 << 18  # 8 MB
+MOST_PIECES = SLOTS // 2  # remembered; then all is forgotten but the rules
+AT_ONCE = 1 << 14  # pieces asked for
+RULE_SLOTS = 1 << 12
+
+# spaCy takes a piece apart from its ends, in a time that grows with the square of its length. A
+# longer one is taken in parts of so many bytes, which may split a word of them.
+LONGEST_BYTES = 10_000
+
+MARKS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+STEMS = {AFTER_LOWER: ("xqz", "Xqz", "XQz"), AFTER_UPPER: ("xqZ", "XqZ", "XQZ")}
+
+
+class Memo:
+    """Pieces met before and where words begin in them; not for two threads at a time.
+
+    What it remembers is what spaCy says: how much that is decides nothing but the time.
+    """
+
+    def __init__(self) -> None:
+        self.english = English()
+        self.n_pieces = 0
+        self._table = np.zeros((SLOTS, kernels.N_COLUMNS), np.uint64)
+        self._splits = np.empty(0, np.uint32)
+        self._fresh = np.empty((AT_ONCE, 3), np.int64)
+        self._missed = np.empty((4 * AT_ONCE, 4), np.int64)
+        self._touching = np.empty((2 * len(self._missed), 3), np.int64)
+        self._plain = np.zeros(256, np.uint8)  # no mark, until the rules are in
+        self._rule_keys = np.zeros((RULE_SLOTS, 1), np.uint64)
+        rules = characters(pa.array(self.english.rules, pa.large_string()))
+        self._longest_rule = int(np.diff(rules.offsets).max())
+        kernels.write_keys(rules.data, rules.offsets, self._rule_keys)
+        self.mark(rules)
+        self._rules = self._table.copy(), self._splits, self.n_pieces
+        self._plain = self._plain_bytes()
+
+    def mark(self, text: Characters) -> npt.NDArray[np.uint8]:
+        """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
+        data, classes, offsets = text
+        classes = classes & np.uint8(~SPLIT & 0xFF)
+        place = np.zeros(kernels.N_PLACES, np.int64)
+        while place[kernels.DOC] < len(offsets) - 1:
+            kernels.mark_words(
+                data, classes, offsets, self._table, self._splits, self._plain,
+                self._rule_keys, self._longest_rule, self.english.bridges, LONGEST_BYTES,
+                MOST_PIECES - self.n_pieces, self._fresh, self._missed,
+                self._touching[: len(self._missed)], place,
+            )  # fmt: skip
+            self._learn(data, self._fresh[: place[N_FRESH]])
+            missed = self._missed[: place[N_MISSED]]
+            kernels.mark_missed(
+                data, classes, offsets, self._table, self._splits, self.english.bridges, missed,
+                self._touching, place,
+            )  # fmt: skip
+            self._mark_runs(data, classes, offsets, self._touching[: place[N_TOUCHING]])
+            if self.n_pieces >= MOST_PIECES:
+                self._forget()
+        return classes
+
+    def _learn(self, data: npt.NDArray[np.uint8], fresh: npt.NDArray[np.int64]) -> None:
+        """Ask for pieces and fill their slots."""
+        if not len(fresh):
+            return
+        pieces = _texts(data, fresh)
+        found = self.english.splits(pieces)
+        first = len(self._splits) + np.searchsorted(found.texts, np.arange(len(fresh) + 1))
+        self._splits = np.concatenate((self._splits, found.at.astype(np.uint32)))
+        slots = fresh[:, 2]
+        self._table[slots, kernels.FIRST] = first[:-1]
+        self._table[slots, kernels.END] = first[1:]
+        self._table[slots, kernels.STATE] = [
+            TOUCHY if self.english.is_touchy(piece) else KNOWN for piece in pieces
+        ]
+        self.n_pieces += len(fresh)
+
+    def _mark_runs(
+        self,
+        data: npt.NDArray[np.uint8],
+        classes: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        touching: npt.NDArray[np.int64],
+    ) -> None:
+        """Split anew pieces that depend on those around, together with them."""
+        if not len(touching):
+            return
+        ordered = touching[np.argsort(touching[:, 1], kind="stable")]
+        runs = np.empty((len(ordered), 2), np.int64)
+        n_runs = find_runs(
+            data, classes, offsets, self.english.bridges, LONGEST_BYTES, ordered, runs
+        )
+        join = [self.english.may_join(run) for run in _texts(data, runs[:n_runs])]
+        runs = runs[:n_runs][join]
+        for start, stop in runs.tolist():
+            classes[start + 1 : stop] &= np.uint8(~SPLIT & 0xFF)
+        found = self.english.splits(_texts(data, runs))
+        classes[runs[found.texts, 0] + found.at] |= np.uint8(SPLIT)
+
+    def _forget(self) -> None:
+        table, self._splits, self.n_pieces = self._rules
+        np.copyto(self._table, table)
+
+    def _plain_bytes(self) -> npt.NDArray[np.uint8]:
+        """(256,) uint8 of the kernel: marks that spaCy splits off behind letters."""
+        plain = np.zeros(256, np.uint8)
+        for bit, stems in STEMS.items():
+            found = self.english.splits([stem + mark for mark in MARKS for stem in stems])
+            splits = list(zip(found.texts.tolist(), found.at.tolist(), strict=True))
+            for k, mark in enumerate(MARKS):
+                texts = range(k * len(stems), (k + 1) * len(stems))
+                if [s for s in splits if s[0] in texts] == [
+                    (t, len(stem)) for t, stem in zip(texts, stems, strict=True)
+                ]:
+                    plain[ord(mark)] |= bit
+        return plain
+
+
+def _texts(data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64]) -> list[str]:
+    """Spans, of which the first two columns are start and stop, as text."""
+    bounds = zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True)
+    return [data[start:stop].tobytes().decode() for start, stop in bounds]
+
+
+_IDLE: deque[Memo] = deque()  # one for each thread that ever needed one at the same time
+
+
+def spacy_classes(text: Characters) -> npt.NDArray[np.uint8]:
+    """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
+    try:
+        memo = _IDLE.pop()
+    except IndexError:
+        memo = Memo()
+    classes = memo.mark(text)
+    _IDLE.append(memo)
+    return classes

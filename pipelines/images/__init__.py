@@ -1,1 +1,0 @@
-"""Images and the documents they stand in: facts, rules, repeats, what becomes of the bytes."""

@@ -1,0 +1,272 @@
+"""Documents drawn from all that are left, and how many are the same as each, exactly and nearly.
+
+    keys of all documents ── n rows drawn ──┬── exact: one walk over the keys counts equal digests
+                                            └── near: walks until no new neighbour is found
+
+The longest documents are taken for certain, as a few of them may be half of all text; the others
+are drawn alike.
+
+What a cluster keeps is its first document, so that is looked for too. Memory is that of the
+documents drawn and of their clusters, of which equal documents count once.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.corpus.counted.keys import has_key
+from tokenmill.pipelines.corpus.counted.steps import SAME, RepeatedImages
+from tokenmill.pipelines.corpus.keys import key_parameters
+from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
+from tokenmill.pipelines.measure.images import count_images, narrowed
+from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.scan import ENDS
+from tokenmill.pipelines.prepare.recipe import step_name
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
+
+I64 = npt.NDArray[np.int64]
+FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
+
+
+class Copies(NamedTuple):
+    """What a step finds of each probe.
+
+    copies: (n,) int64, documents that it takes for the same, itself among them.
+    first: what becomes of the first of them, which is kept: (n,) int64 each, by column of ENDS.
+    alike: (n,) int64, those of them that are like the probe itself, not by way of others.
+    whole: (n,) bool, all of them were found.  most: (n,) int64, as many as there may be.
+    units: (n,) int64, how many units of what was read hold one of them.
+    """
+
+    copies: I64
+    first: dict[str, I64]
+    alike: I64
+    whole: npt.NDArray[np.bool_]
+    most: I64
+    units: I64
+
+
+class Probed(NamedTuple):
+    """Documents drawn of `corpus_docs`.
+
+    doc_id: (n,) uint64, ascending.  certain: (n,) bool, taken rather than drawn.
+    kept_id: (n,) uint64, the document that all steps leave of those like it.
+    ends: (n,) int64 each, by column of ENDS.
+    steps: by name, in the recipe's order.
+    clusters: of equal documents, a sample of all; where no other ones are looked for.
+    """
+
+    corpus_docs: int
+    doc_id: npt.NDArray[np.uint64]
+    certain: npt.NDArray[np.bool_]
+    kept_id: npt.NDArray[np.uint64]
+    ends: dict[str, I64]
+    steps: dict[str, Copies]
+    clusters: Clusters | None
+
+    @property
+    def last(self) -> Copies:
+        """Of all steps together."""
+        return list(self.steps.values())[-1]
+
+    @property
+    def others(self) -> int:
+        """Documents of the corpus that were not taken for certain."""
+        return self.corpus_docs - int(self.certain.sum())
+
+    @property
+    def scale(self) -> npt.NDArray[np.float64]:
+        """(n,) documents of the corpus that each stands for."""
+        n_drawn = int((~self.certain).sum())
+        return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
+
+
+def count_copies(
+    job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] = (), read_frac: float = 1.0
+) -> Done:
+    """Draw documents and count what is like them, and like their images; write a row for each.
+
+    keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
+        given, each is a unit.  read_frac: of the inputs that was read.
+    """
+    rows = counted_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
+    ends = counted_rows([job.ends(key) for key in keys], {})
+    certain = longest_rows(ends, job.measuring.probes)
+    drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
+    columns: dict[str, npt.NDArray[Any]] = {
+        "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
+        "certain": np.isin(drawn, certain),
+        **_named(taken(ends, drawn), "own."),
+    }
+    of_part = np.array(units or range(len(keys)), np.int64)
+    files = [job.probes]
+    is_whole = read_frac >= 1
+    finders = job.finders if is_whole else repeats_first(job.finders)
+    found_by = _all_copies(rows, drawn, finders, of_part)
+    facts: dict[str, Any] = {"corpus_docs": rows.n, "steps": list(found_by)}
+    last = list(found_by.values())[-1]["first"] if found_by else drawn
+    columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
+    if job.recipe.images is not None:
+        ids, kept = columns["doc_id"], columns["kept_id"]
+        fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
+        files.append(job.probed_images)
+    behind = False
+    for step, found in found_by.items():
+        behind = step == RepeatedImages.name or (behind and is_whole)
+        first = taken(ends, found["first"])
+        found |= {"most": np.where(found["whole"], found["copies"], rows.n)}
+        if fate is not None and behind:
+            first, found = narrowed(first, found, fate, rows.n)
+        columns |= _named(first, f"{step}.first.")
+        columns |= {f"{step}.{name}": found[name] for name in FOUND}
+    _write(job.probes, columns)
+    if job.dedup and all(isinstance(step, ExactDedup) for step in job.finders):
+        sampled = sample_keys(rows, of_part)
+        _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
+        facts["share"] = sampled.share
+        files.append(job.clusters)
+    return Done(files=files, facts=facts)
+
+
+def repeats_first(steps: tuple[Config, ...]) -> tuple[Config, ...]:
+    """The steps, that which takes images out before the others."""
+    return tuple(sorted(steps, key=lambda step: not isinstance(step, RepeatedImages)))
+
+
+def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
+    batch = pa.record_batch({name: pa.array(values) for name, values in columns.items()})
+    with arrow_file(path, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
+    """What `count_copies` wrote; facts: of its receipt."""
+    columns = _columns(job.probes)
+    steps = {
+        step: Copies(
+            first=_ends(columns, f"{step}.first."),
+            **{name: columns[f"{step}.{name}"] for name in FOUND},
+        )
+        for step in facts["steps"]
+    }
+    clusters = None
+    if "share" in facts:
+        of_keys = _columns(job.clusters)
+        clusters = Clusters(
+            share=facts["share"],
+            first=_ends(of_keys, ""),
+            **{name: of_keys[name] for name in ("sizes", "units", "unit", "giant")},
+        )
+    return Probed(
+        corpus_docs=facts["corpus_docs"],
+        doc_id=columns["doc_id"],
+        certain=columns["certain"],
+        kept_id=columns["kept_id"],
+        ends=_ends(columns, "own."),
+        steps=steps,
+        clusters=clusters,
+    )
+
+
+def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:
+    (batch,) = open_arrow(path)[0]
+    names = batch.schema.names
+    return {name: np.asarray(batch[name].to_numpy(zero_copy_only=False)) for name in names}
+
+
+def _ends(columns: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, I64]:
+    return {name: columns[f"{prefix}{name}"] for name in ENDS.names}
+
+
+def longest_rows(ends: Rows, n_probes: int) -> I64:
+    """Rows, ascending, whose text is more than its share of a probe; half of the probes at most.
+
+    None, if all documents are probed anyway.
+    """
+    if ends.n <= n_probes:
+        return np.zeros(0, np.int64)
+    total = sum(int(batch.values("text_bytes").sum()) for batch in ends.walk())
+    rows, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for batch in ends.walk():
+        here = batch.values("text_bytes")
+        long = np.flatnonzero(here * n_probes > total)
+        rows.append(batch.start + long)
+        lengths.append(here[long])
+    found, size = np.concatenate(rows), np.concatenate(lengths)
+    return np.sort(found[np.argsort(-size, kind="stable")[: n_probes // 2]])
+
+
+def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
+    """Rows, ascending: the certain ones, and others drawn without replacement; all, if as few."""
+    if n_rows <= n_probes:
+        return np.arange(n_rows)
+    rng = np.random.default_rng([seed, 1])
+    n_drawn = n_probes - len(certain)
+    ranks = rng.choice(n_rows - len(certain), n_drawn, replace=False, shuffle=False)
+    # the r-th of the other rows stands behind as many certain ones as have r or fewer before them
+    others = ranks + np.searchsorted(certain - np.arange(len(certain)), ranks, side="right")
+    return np.sort(np.concatenate([certain, others]))
+
+
+def _all_copies(
+    rows: Rows, drawn: I64, steps: tuple[Config, ...], units: I64
+) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """By step, what it and the ones before it take for the same; `first` is a row."""
+    made: dict[str, dict[str, npt.NDArray[Any]]] = {}
+    ones = np.ones(len(drawn), np.int64)
+    last: dict[str, npt.NDArray[Any]]
+    last = {name: ones for name in ("copies", "alike", "units")}
+    last |= {"first": drawn, "whole": ones.astype(np.bool_)}
+    for step in steps:
+        if isinstance(step, NearDedup):
+            found = Closure(rows, drawn, step, units).found()
+        elif isinstance(step, RepeatedImages):
+            found = last  # takes out images; documents are the same as before
+        else:
+            found = last | _equal(rows, drawn, step, units)
+        # a step adds to what is the same already: documents without shingles have no neighbours
+        wider = np.greater(found["copies"], last["copies"])
+        whole = last["whole"] & found["whole"]
+        last = {name: np.where(wider, found[name], last[name]) for name in last}
+        last["whole"] = whole
+        made[step_name(step)] = last
+    return made
+
+
+def _equal(rows: Rows, drawn: I64, step: Config, units: I64) -> dict[str, I64]:
+    """Of each row drawn, those of the same digest, URL or set of images; what has none is alone."""
+    if isinstance(step, ExactDedup):
+        copies, first, spans = equal_keys(rows, drawn, units, column="digest")
+        return {"copies": copies, "first": first, "alike": copies, "units": spans}
+    assert isinstance(step, SAME)
+    made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "alike", "units")}
+    made["first"] = drawn.copy()
+    known = has_key(rows.take(step.name, drawn)) if len(drawn) else np.zeros(0, np.bool_)
+    keep = "first" if step.keep == "first" else "last"  # what is newest is not looked for
+    told = equal_keys(rows, drawn[known], units, column=step.name, keep=keep)
+    for name, values in zip(("copies", "first", "units"), told, strict=True):
+        made[name][known] = values
+    return {**made, "alike": made["copies"]}
+
+
+def taken(ends: Rows, wanted: I64) -> dict[str, I64]:
+    """All columns of ENDS at rows in any order."""
+    return {name: _taken(ends, name, wanted).astype(np.int64) for name in ENDS.names}
+
+
+def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:
+    """(n,) of a column at rows in any order."""
+    each, place = np.unique(wanted, return_inverse=True)
+    return rows.take(name, each)[place] if len(wanted) else np.zeros(0)
+
+
+def _named(columns: Mapping[str, I64], prefix: str) -> dict[str, I64]:
+    return {f"{prefix}{name}": values for name, values in columns.items()}

@@ -1,0 +1,192 @@
+"""The images of the documents drawn, and how often the corpus has each, by URL and by MD5.
+
+    documents drawn ── their images ── one walk over the keys of all images for each way of
+                                       counting ── what `repeated_images` takes out of them
+
+Documents are clusters: all images of one are drawn with it, so what becomes of the document is
+known too.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.stats import binom
+
+from tokenmill.pipelines.corpus.counted.keys import has_key
+from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
+from tokenmill.pipelines.filters.images.edit import BREAK
+from tokenmill.pipelines.measure.clusters import equal_keys
+from tokenmill.pipelines.measure.image_rows import IMAGES, KEYS
+from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+BoolArray = npt.NDArray[np.bool_]
+
+PLAUSIBLE = 0.025  # of samples have so few of an image that is too frequent
+# Of each image: place of its document among those drawn; times the corpus, or what was read of
+# it, has its URL and its MD5, 0 where it has none; taken out for certain, and perhaps.
+PROBED_IMAGES = pa.schema(
+    [
+        pa.field("doc", pa.int64()),
+        *(f for f in IMAGES if f.name not in ("doc_id", *KEYS)),
+        *(pa.field(by, pa.int64()) for by in KEYS),
+        pa.field("out", pa.bool_()),
+        pa.field("perhaps", pa.bool_()),
+    ]
+)
+
+
+class Fates(NamedTuple):
+    """What `repeated_images` makes of documents drawn, each (n_docs,).
+
+    lost: with its last image the document goes.  perhaps: that may be, if more is read.
+    cut_bytes: of its text, with the images; breaks around them, U+FFFC left out.
+    cut_row_bytes: of its row in the dataset, besides the images themselves.
+    """
+
+    lost: BoolArray
+    perhaps: BoolArray
+    cut_bytes: I64
+    cut_row_bytes: I64
+
+
+def count_images(
+    job: MeasureJob,
+    keys: tuple[str, ...],
+    doc_ids: U64,
+    kept_ids: U64,
+    *,
+    units: I64,
+    read_frac: float,
+) -> Fates | None:
+    """Count the images of documents, and write a row for each; what becomes of `doc_ids`, where
+    the recipe takes repeated images out.
+
+    keys: of the parts that were read.  kept_ids: documents that are left in their place.
+    units: (n_parts,) what each is of.
+    """
+    rows, step = counted_rows([job.images(key) for key in keys], {}), job.repeated_images
+    wanted = np.union1d(doc_ids, kept_ids)
+    made = probe_images(
+        rows,
+        wanted,
+        step,
+        units=units,
+        read_frac=read_frac,
+        behind=step is not None and job.finders.index(step) > 0,
+    )
+    with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
+        writer.write_batch(made)
+    if step is None:
+        return None
+    at = np.searchsorted(wanted, doc_ids)
+    told = fates(made, step, len(wanted))
+    return Fates(told.lost[at], told.perhaps[at], told.cut_bytes[at], told.cut_row_bytes[at])
+
+
+def probe_images(
+    rows: Rows,
+    doc_ids: U64,
+    step: RepeatedImages | None,
+    *,
+    units: I64,
+    read_frac: float,
+    behind: bool,
+) -> pa.RecordBatch:
+    """Rows of PROBED_IMAGES, in order.
+
+    rows: of IMAGES.  doc_ids: of the documents drawn, ascending.  units: (n_shards,).
+    read_frac: of the inputs that was read.
+    behind: the step comes when duplicates are gone already, of which the images count here: then
+        what it takes out is taken out perhaps.
+    """
+    there, own = _of_documents(rows, doc_ids)
+    counts, firsts = {}, {}
+    for by in KEYS:
+        known = has_key(rows.take(by, there)) if len(there) else np.zeros(0, np.bool_)
+        copies, first, _ = equal_keys(rows, there[known], units, column=by)
+        counts[by], firsts[by] = np.zeros(len(there), np.int64), there.copy()
+        counts[by][known], firsts[by][known] = copies, first
+    out, perhaps = np.zeros((2, len(there)), np.bool_)
+    if step is not None:
+        for by in step.by:
+            stays = (firsts[by] == there) & (step.keep == "first")
+            often, maybe = _too_many(counts[by], step.more_than, read_frac)
+            out |= often & ~stays
+            perhaps |= maybe & (counts[by] > 0)
+    out, perhaps = (out & False, out | perhaps) if behind else (out, perhaps & ~out)
+    made = {"out": pa.array(out), "perhaps": pa.array(perhaps)}
+    made |= {by: pa.array(counts[by]) for by in KEYS}
+    made["doc"] = pa.array(np.searchsorted(doc_ids, np.asarray(own["doc_id"])))
+    columns = [made[f.name] if f.name in made else own[f.name] for f in PROBED_IMAGES]
+    return pa.record_batch(columns, schema=PROBED_IMAGES)
+
+
+def _too_many(counts: I64, more_than: int, read_frac: float) -> tuple[BoolArray, BoolArray]:
+    """(n,) whether an image is too frequent for certain; and whether it may be, if all is read."""
+    often = counts > more_than
+    if read_frac >= 1:
+        return often, np.zeros(len(counts), np.bool_)
+    fewer = np.asarray(binom.cdf(counts, more_than + 1, read_frac)) > PLAUSIBLE
+    return often, fewer & ~often
+
+
+def _of_documents(rows: Rows, doc_ids: U64) -> tuple[I64, pa.RecordBatch]:
+    """The rows that are images of the documents, and these rows of IMAGES."""
+    there, own = [np.zeros(0, np.int64)], [pa.RecordBatch.from_pylist([], schema=IMAGES)]
+    for batch in rows.walk():
+        ids = batch.values("doc_id")
+        at = np.minimum(np.searchsorted(doc_ids, ids), len(doc_ids) - 1)
+        here = np.flatnonzero(doc_ids[at] == ids) if len(doc_ids) else np.zeros(0, np.int64)
+        if len(here):
+            there.append(batch.start + here)
+            own.append(batch.rows.take(pa.array(here)))
+    return np.concatenate(there), pa.concat_batches(own)
+
+
+def fates(images: pa.RecordBatch, step: RepeatedImages, n_docs: int) -> Fates:
+    """What the step makes of documents. images: of PROBED_IMAGES."""
+    doc = np.asarray(images["doc"])
+    out, perhaps = (np.asarray(images[name]) for name in ("out", "perhaps"))
+    placed = np.asarray(images["placed"])
+
+    def per_doc(which: BoolArray) -> I64:
+        return np.bincount(doc[which], minlength=n_docs).astype(np.int64)
+
+    rows = np.bincount(doc[out], np.asarray(images["row_bytes"])[out], n_docs)
+    left, open_ended = per_doc(~out), per_doc(perhaps)
+    taken = per_doc(out)
+    return Fates(
+        lost=(taken > 0) & (left == 0) & step.no_images_left,
+        perhaps=(open_ended > 0) & (left == open_ended) & step.no_images_left,
+        cut_bytes=len(BREAK) * per_doc(out & placed),
+        cut_row_bytes=rows.astype(np.int64),
+    )
+
+
+def narrowed(
+    first: Mapping[str, I64], found: Mapping[str, npt.NDArray[Any]], fate: Fates, n_docs: int
+) -> tuple[dict[str, I64], dict[str, npt.NDArray[Any]]]:
+    """What becomes of documents, and how many are like each, where some go with their images.
+
+    first, found: as `Copies` has them.
+
+    A document that is lost passes none of the later stages, nor reaches them. Of others that are
+    like one that stays, all stay too, as where whole pages were copied, or as many as of all
+    documents do.
+    """
+    left_at = np.where(fate.lost, -1, first["left_at"])
+    ends = np.maximum(first["end_bytes"] - fate.cut_bytes, 0)
+    stay = 1 - fate.lost.mean() if len(fate.lost) else 1.0
+    fewer = np.maximum((1 + (found["alike"] - 1) * stay).astype(np.int64), 1)
+    whole = found["whole"] & ~fate.perhaps & (fewer == found["alike"])
+    most = np.where(fate.perhaps, n_docs, found["most"])
+    made = {**found, "alike": fewer, "whole": whole, "most": most}
+    rows = np.maximum(first["row_bytes"] - fate.cut_row_bytes, 0)
+    return {**first, "end_bytes": ends, "row_bytes": rows, "left_at": left_at}, made

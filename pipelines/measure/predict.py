@@ -1,0 +1,366 @@
+"""From what was counted, probed and sampled to the estimate of the run.
+
+    counts ── stages ── copies ── unique ── local ── tokens ── bytes, files, hours
+
+Where all inputs are read, counts of the stages before duplicates have no interval; all else is
+drawn jointly. Time is that of this machine; other machines are not in its interval.
+
+Seconds of one core that a run takes: of the same work, here, on the parts that were scanned.
+
+Time is that of this machine. How it differs from one time to another is in the interval; how the
+sampled parts differ in it is small beside that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import numpy as np
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
+from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.steps import NearDedup
+from tokenmill.pipelines.measure.between import between
+from tokenmill.pipelines.measure.copies import Probed
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, exact
+from tokenmill.pipelines.measure.growth import Growth
+from tokenmill.pipelines.measure.image_scratch import image_folders, shown
+from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.joint import HOUR_S, Prediction, Step, predict
+from tokenmill.pipelines.measure.left import Left
+from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
+from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
+from tokenmill.pipelines.measure.removed import removed_bytes
+from tokenmill.pipelines.measure.sample import Sample
+from tokenmill.pipelines.measure.sampled_tokens import Parts
+from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE
+from tokenmill.pipelines.measure.scanned import Scanned
+from tokenmill.pipelines.measure.scratch import (
+    Written,
+    clustering_memory_bytes,
+    edge_bytes,
+    files_of,
+    stored_of,
+)
+from tokenmill.pipelines.measure.weights import LocalSample
+from tokenmill.pipelines.prepare.recipe import step_name
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
+
+# A document, once the keys are there, at 14 bands; not measured on the corpus. A 100,000 documents
+# took 0.4 and 4 microseconds each, 10 million of few duplicates 0.2 and 0.4.
+# Other steps compare one key too.
+CLUSTER_S = {"near": 4e-6}
+ONE_KEY_S = 0.3e-6
+CLUSTER_LEAST, CLUSTER_MOST = 0.1, 2.0  # times as many
+# Of one, on an AMD EPYC: 0.9 ms of a 200 x 160 JPEG of noise, 2.8 ms of photos of 640 x 480, 1.2 ms
+# of PNG drawings in the mean; more of larger ones.
+THUMBNAIL_S, THUMBNAIL_SPREAD = 2e-3, (0.25, 5.0)
+# Log of the factor by which CPU seconds are others another time: predictions were 0.74 to 1.8 times
+# what runs of 21 MB to 1 GB then took on a machine shared with others, of which this is the spread.
+MACHINE_SD = 0.35
+
+
+class Seconds:
+    """What was timed of the parts.
+
+    receipts: of the parts that could be read.
+    """
+
+    def __init__(self, receipts: Sequence[Receipt], seed: int) -> None:
+        rng = np.random.default_rng([seed, 2])
+        self._machine = Drawn(1.0, np.exp(MACHINE_SD * rng.standard_normal(DRAWS)))
+        self._share = rng.random(DRAWS)
+        self._told: list[Mapping[str, float]] = [r.facts["seconds"] for r in receipts]
+        self._write = float(np.mean([r.facts["write_s_per_byte"] for r in receipts]))
+
+    def of(self, name: str, text_bytes: float) -> Drawn:
+        """Per byte of the text that went in; all of it was timed."""
+        seconds = sum(told.get(name, 0.0) for told in self._told)
+        return self._machine * (seconds / text_bytes if text_bytes else 0.0)
+
+    def sampled(self, sample: LocalSample) -> Drawn:
+        """Per byte of the text, of which only that of a sample was timed."""
+        if not sample.sums["seconds"].any():
+            return self._machine * 0.0
+        return self._machine * sample.ratio("seconds", "text_bytes").value
+
+    def clustering(self, step: str, docs: Drawn) -> Drawn:
+        """Of finding what a step takes for the same, from keys."""
+        spread = between(CLUSTER_LEAST, CLUSTER_MOST, order=4, value=1.0)
+        return self._machine * spread * docs * CLUSTER_S.get(step, ONE_KEY_S)
+
+    def writing(self, size: Drawn) -> Drawn:
+        """Of so many bytes of files; their digests are a tenth of it at most."""
+        return self._machine * self._write * size
+
+    def thumbnails(self, n: Drawn) -> Drawn:
+        """Of decoding so many images and encoding them small; not measured on the corpus."""
+        spread = between(*THUMBNAIL_SPREAD, order=10, value=1.0)
+        return self._machine * spread * n * THUMBNAIL_S
+
+    def start(self) -> Drawn:
+        """What the process loads once; what was compiled here, not loaded, a run has no need of."""
+        most = sum(told.get(START, 0.0) for told in self._told)
+        return self._machine * Drawn(most, most * self._share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predicted:
+    """What a run will give, and what that rests on.
+
+    totals: the account of each stage that all documents read went through.
+    is_whole: those are all documents.
+    unique_frac: of documents before duplicates are looked for; None where they are not.
+    unique_by: what it rests on.
+    growth: of unique documents with those that were read, where they are enough for a curve.
+    grown: documents and unique ones of the corpus that was asked for.
+    images: of a recipe that has them.
+    remarks: what the figures leave out.
+    """
+
+    prediction: Prediction
+    totals: Mapping[str, StageStats]
+    is_whole: bool
+    unique_frac: Drawn | None
+    unique_by: UniqueBy | None
+    growth: Growth | None
+    grown: tuple[float, Drawn] | None
+    files: Mapping[str, Drawn]
+    memory_bytes: Drawn | None
+    token_width_bytes: Literal[2, 4]
+    images: PredictedImages | None = None
+    remarks: tuple[str, ...] = ()
+
+
+class Glue:
+    """The pieces of one prediction.
+
+    receipts: of the parts, in their order; None for one that could not be read.
+    plan: of the run itself.
+    """
+
+    def __init__(
+        self,
+        job: MeasureJob,
+        *,
+        sample: Sample,
+        plan: Plan,
+        receipts: Sequence[Receipt | None],
+        probed: Probed | None,
+    ) -> None:
+        self._job, self._plan, self._sample = job, plan, sample
+        self._probed = probed if job.finders else None
+        self._scanned = Scanned(job, sample, receipts)
+        self._docs, self._text_bytes = self._scanned.left("docs"), self._scanned.left("bytes")
+        self._parts = Parts(job, sample, receipts)
+        self._left = None
+        if self._probed is not None:
+            self._left = Left(job, sample, self._probed, self._scanned)
+        self._images = None
+        if probed is not None and job.recipe.images is not None:
+            told = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
+            self._images = told.predicted()
+        self._seconds = Seconds([r for r in receipts if r is not None], job.measuring.seed)
+
+    def predicted(self) -> Predicted:
+        """Put it all together.
+
+        Raises:
+            ConfigError: nothing is left of the documents that were sampled.
+        """
+        width = self._job.recipe.engine().dtype.itemsize
+        prediction = predict(
+            [*self._counted(), *self._corpus_wide(), *self._behind(), self._tokenized()],
+            shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
+            docs=self._scanned.went_in("docs"),
+            text_bytes=self._scanned.went_in("bytes"),
+            text_bytes_per_token=self._parts.tokens(self._probed).ratio("text_bytes", "tokens"),
+            stored_bytes_per_token=exact(width),
+            cores=self._job.measuring.cores,
+        )
+        if self._images is not None:
+            prediction = with_images(prediction, self._images)
+        stored = self._stored(prediction, width)
+        made = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
+        hours = self._seconds.writing(made) * (1 / HOUR_S)
+        if self._images is not None:
+            pictures = shown(self._job, self._plan, self._images)
+            hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
+        prediction = replace(
+            prediction,
+            cpu_hours=prediction.cpu_hours + hours,
+            wall_hours=prediction.wall_hours + hours * (1 / prediction.cores),
+            stored_bytes=stored,
+            stored_bytes_per_token=stored[DATASET] / prediction.tokens,
+        )
+        unique_by, grown = unique_by_of(self._left), grown_to(self._job, self._left, self._docs)
+        return Predicted(
+            prediction=prediction,
+            totals=self._scanned.first if self._probed else self._scanned.totals,
+            is_whole=self._scanned.is_whole,
+            unique_frac=self._unique_frac(),
+            unique_by=unique_by,
+            growth=self._left.growth() if self._left else None,
+            grown=None if isinstance(grown, str) else grown,
+            files=files_of(self._job, self._plan, prediction.tokens, width),
+            memory_bytes=clustering_memory_bytes(self._job, self._docs),
+            token_width_bytes=cast(Literal[2, 4], width),
+            images=self._images,
+            remarks=(
+                *remarks(self._job, self._sample, self._probed, unique_by),
+                *([grown] if isinstance(grown, str) else []),
+            ),
+        )
+
+    def _counted(self) -> list[Step]:
+        """The stages that every document went through."""
+        return [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
+
+    def _counted_step(self, name: str, stats: StageStats) -> Step:
+        return Step(
+            name=name,
+            kept_docs_frac=self._scanned.kept(name, "docs"),
+            kept_text_frac=self._scanned.kept(name, "bytes"),
+            cpu_s=self._seconds.of(name, stats.bytes_in),
+            serial_s=self._seconds.start() if name == READ else None,
+        )
+
+    def _corpus_wide(self) -> list[Step]:
+        """Each step as a fraction of what the one before it leaves."""
+        if not self._job.first_pass.after:
+            return []
+        cpu_s = self._seconds.of(KEYS, self._scanned.before.bytes_out)
+        cpu_s += self._seconds.sampled(self._parts.compressed())
+        if self._probed is None or self._left is None:  # decontaminate alone
+            return [Step(name=step_name(self._job.first_pass.after[0]), cpu_s=cpu_s)]
+        made: list[Step] = []
+        docs, text = exact(1.0), exact(1.0)
+        for name, copies in self._probed.steps.items():
+            docs_now, text_now = self._left.by(copies, "docs"), self._left.by(copies, "text")
+            step = Step(
+                name=name,
+                kept_docs_frac=_at_most_one(docs_now / docs),
+                kept_text_frac=_at_most_one(text_now / text),
+                cpu_s=None if made else cpu_s,
+                serial_s=self._seconds.clustering(name, self._docs),
+            )
+            made.append(step)
+            if self._scanned.is_whole or name != RepeatedImages.name:
+                docs, text = docs_now, text_now
+        return made
+
+    def _behind(self) -> list[Step]:
+        """The later stages, each as a fraction of what the one before it leaves.
+
+        Told by the probes, whose verdicts behind duplicates are known. What the text of a
+        document loses on the way counts at the last stage.
+        """
+        if self._left is None:
+            return [self._counted_step(name, stats) for name, stats in self._scanned.later.items()]
+        made = []
+        docs, text = self._left.of("docs"), self._left.of("text")
+        for number, name in enumerate(self._scanned.later):
+            is_last = number == len(self._scanned.later) - 1
+            docs_now = self._left.of("docs", passed=number + 1)
+            text_now = self._left.of("end" if is_last else "text", passed=number + 1)
+            if docs_now.value == 0:
+                raise ConfigError(
+                    f"{name} leaves none of the documents that were probed, but some of all; draw"
+                    f" more (--probes, now {self._job.measuring.probes:,})"
+                )
+            made.append(
+                Step(
+                    name=name,
+                    kept_docs_frac=_at_most_one(docs_now / docs),
+                    kept_text_frac=text_now / text,
+                    cpu_s=self._seconds.of(name, self._scanned.later[name].bytes_in),
+                )
+            )
+            docs, text = docs_now, text_now
+        return made
+
+    def _stored(self, prediction: Prediction, width: int) -> dict[str, Drawn]:
+        rows = self._scanned.sums("row_bytes") if self._left is None else self._left.row_bytes()
+        per_byte = None
+        if self._job.first_pass.after:
+            per_byte = self._parts.compressed().ratio("bytes", "text_bytes")
+        written = Written(
+            docs=self._docs,
+            text_bytes=self._text_bytes,
+            compressed_frac=per_byte,
+            docs_left=list(prediction.docs.values())[-1],
+            tokens=prediction.tokens,
+            row_bytes=rows,
+            edges=self._edges(),
+            removed=self._removed(prediction),
+            width=width,
+            reach=self._reach(prediction),
+            left=prediction.docs,
+            of_images=self._image_folders(prediction),
+        )
+        return stored_of(self._job, self._plan, written)
+
+    def _reach(self, prediction: Prediction) -> dict[int, Drawn]:
+        """By pass, the share of documents that reaches its end, of those before duplicates."""
+        made = {}
+        docs = prediction.docs[list(self._scanned.first)[-1]]
+        for part in passes(self._job.recipe.steps)[1:]:
+            last = [step_name(s) for s in (*part.before, *part.stages)]
+            known = [name for name in last if name in prediction.docs]
+            docs = prediction.docs[known[-1]] if known else docs
+            made[part.index] = docs / self._docs
+        return made
+
+    def _image_folders(self, prediction: Prediction) -> dict[str, Drawn]:
+        if self._images is None:
+            return {}
+        docs = list(prediction.docs.values())[-1]
+        return image_folders(self._job, self._plan, self._images, docs)
+
+    def _edges(self) -> Drawn | None:
+        near = self._job.dedup[-1] if self._job.dedup else None
+        if self._probed is None or not isinstance(near, NearDedup):
+            return None
+        return edge_bytes(near, self._probed, self._docs)
+
+    def _removed(self, prediction: Prediction) -> Drawn:
+        docs = list(prediction.docs.values())
+        gone = docs[0] + docs[-1] * -1.0
+        rows = Drawn(max(gone.value, 0.0), np.maximum(gone.draws, 0.0))
+        each = self._parts.removed_row_bytes()
+        return removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
+
+    def _tokenized(self) -> Step:
+        cpu_s = self._seconds.sampled(self._parts.encoded())
+        return Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=cpu_s)
+
+    def _written(self) -> Drawn | None:
+        """Of the text at the end, what is left without U+FFFC; None where there is none."""
+        if self._images is None:
+            return None
+        later = len(self._scanned.later)
+        if self._left is not None:
+            end = self._left.of("end", passed=later)
+            return None if later else end / self._left.of("text")
+        text = self._scanned.went_in("bytes")
+        for name in self._scanned.totals:
+            text = text * self._scanned.kept(name, "bytes")
+        return self._scanned.sums("end_bytes") / text
+
+    def _unique_frac(self) -> Drawn | None:
+        """Of documents, by the steps that find duplicates alone."""
+        if self._left is None or self._probed is None or not self._job.dedup:
+            return None
+        steps = self._probed.steps
+        of_all = self._left.by(self._probed.last, "docs")
+        if self._scanned.is_whole and next(iter(steps)) == RepeatedImages.name:
+            of_all = _at_most_one(of_all / self._left.by(steps[RepeatedImages.name], "docs"))
+        return of_all
+
+
+def _at_most_one(drawn: Drawn) -> Drawn:
+    return Drawn(min(drawn.value, 1.0), np.minimum(drawn.draws, 1.0))

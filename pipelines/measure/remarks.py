@@ -1,0 +1,173 @@
+"""What a reader of an estimate must know besides its figures, and what would tell more.
+
+What a reader must know of images, and of steps that compare documents by them.
+"""
+
+from collections.abc import Iterator
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.counted.steps import SAME, NearImages, SameUrl
+from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
+from tokenmill.pipelines.measure.copies import Probed
+from tokenmill.pipelines.measure.drawn import Drawn
+from tokenmill.pipelines.measure.growth import FURTHEST
+from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.left import Left
+from tokenmill.pipelines.measure.sample import Sample, bytes_of
+from tokenmill.pipelines.prepare.recipe import step_name
+from tokenmill.sizing.corpus import UniqueBy
+from tokenmill.sizing.units import format_bytes, format_quantity
+
+
+def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
+    """Lines, for people."""
+    same = [step.name for step in job.dedup if isinstance(step, SAME)]
+    if same and len(job.dedup) > 1:
+        names = " and ".join(step_name(step) for step in job.dedup)
+        yield (
+            f"{names} are counted each by itself, over documents as they come to the first: of two"
+            " that find copies of a document, the one that finds more is believed"
+        )
+    if any(isinstance(step, SameUrl) and step.needs_dates for step in job.dedup):
+        yield (
+            f"{SameUrl.name} keeps the newest of equal documents, whose place among them was taken"
+            " for that of the last in input order"
+        )
+    step = job.repeated_images
+    if step is None or probed is None:
+        return
+    if job.finders.index(step) > 0:
+        yield (
+            f"{step.name} stands behind steps that remove duplicates, whose images were counted"
+            " too: of what it takes out, anything between none and all may stay"
+        )
+    elif len(job.finders) > 1:
+        yield (
+            f"of documents that are alike, {step.name} takes all or some: the figures behind it"
+            " span both"
+        )
+    if not is_whole:
+        yield (
+            f"{step.name} counts images of the whole corpus, and a part was read: images of which"
+            f" so few were seen that there may be more than {step.more_than:,} of all are taken to"
+            " stay, and to go; the interval spans both"
+        )
+
+
+ROUNDING = 1e-9
+
+
+def unique_by_of(left: Left | None) -> UniqueBy | None:
+    """What the unique fraction rests on; None where duplicates are not looked for."""
+    if left is None:
+        return None
+    if left.is_whole:
+        return "scan"
+    return "model" if left.is_modelled else "bounds"
+
+
+def grown_to(job: MeasureJob, left: Left | None, docs: Drawn) -> tuple[float, Drawn] | str | None:
+    """Documents of the corpus that was asked for, and unique ones of these; or why there are none.
+
+    docs: of all inputs, that duplicates are looked for among.
+    """
+    wanted = job.measuring.grow_to
+    if wanted is None:
+        return None
+    if left is None:
+        return "--grow-to: the recipe looks for no duplicates, so every document is unique"
+    times = wanted if wanted <= FURTHEST else wanted / docs.value
+    try:
+        grown = left.grown(times)
+    except ConfigError as e:
+        return f"--grow-to: {e}"
+    if grown is None:
+        return "--grow-to: too few parts were read for a curve of growth"
+    return times * docs.value, grown
+
+
+def remarks(
+    job: MeasureJob, sample: Sample, probed: Probed | None, unique_by: UniqueBy | None
+) -> Iterator[str]:
+    """Lines, for people."""
+    if "decontaminate" in [step_name(step) for step in job.recipe.steps]:
+        yield (
+            "decontaminate is not predicted: documents are taken to leave it as they came;"
+            " tokenmill contamination says how many hold benchmark items"
+        )
+    for step in job.recipe.steps:
+        if isinstance(step, NearImages | RepeatedParagraphs | RepeatedSpans):
+            yield f"{step.name} is not predicted: documents are taken to leave it as they came"
+    if job.recipe.output.shuffle:
+        yield (
+            "the mixture is not predicted: tokens, documents and bytes are those of each document"
+            " once, without what weights, shares and epochs leave out or repeat, and without"
+            " 91-mix; the dry run tells what they ask for"
+        )
+    yield from image_remarks(job, probed, is_whole=bool(sample.read.all()))
+    n_open = int((~probed.last.whole).sum()) if probed and not job.repeated_images else 0
+    if n_open:
+        yield (
+            f"the clusters of {n_open:,} probes were too large to follow to their ends: what is"
+            " left of near duplicates lies between two readings, which the interval spans"
+        )
+    total = float(sample.part_bytes.sum())
+    everything = format_bytes(total)
+    read = f"{format_quantity(sample.read_frac, 'fraction')} of the bytes were read"
+    if unique_by == "bounds":
+        yield (
+            f"{read}, and no sample of documents tells how many of all are unique: that figure and"
+            " all behind it lie anywhere between what was seen, and what there is if new documents"
+            f" go on coming as fast as they did last; a full scan reads {everything}, --budget"
+            f" {1 / FURTHEST:.0%} ({format_bytes(total / FURTHEST)}) lets a model of growth tell"
+        )
+    if unique_by == "model":
+        yield (
+            f"{read}; how many of all documents are unique is a model's figure: the growth of"
+            f" unique documents, carried on; a full scan, which counts them, reads {everything}"
+        )
+    yield from _beyond_budget(sample, bytes_of("--budget", job.measuring.budget, total))
+
+
+def _beyond_budget(sample: Sample, room: float) -> Iterator[str]:
+    """Why more had to be read than was allowed.
+
+    room: bytes that were.
+    """
+    read = sample.read_frac * float(sample.part_bytes.sum())
+    if read > room * (1 + ROUNDING):
+        yield (
+            f"--budget allows {format_bytes(room)}, {format_bytes(read)} were read: a few parts of"
+            " the inputs, which tell how parts differ"
+        )
+    partly = compressed_files(sample)
+    if partly:
+        others = f" and {len(partly) - 1:,} more" if len(partly) > 1 else ""
+        frac = format_quantity(decompressed_frac(sample), "fraction")
+        yield (
+            f"{partly[0]}{others}: compressed, and can only be read from the beginning, so that"
+            f" {frac} of all bytes were decompressed to reach those that count"
+        )
+
+
+def decompressed_frac(sample: Sample) -> float:
+    """Share of the bytes of all inputs that were gone through: compressed files to the last part
+    of them that was read.
+    """
+    parts, sizes = sample.plan.shards, sample.part_bytes
+    ends = {p.paths[0]: i for i, p in enumerate(parts) if p.compression and sample.read[i]}
+    through = [
+        r or i <= ends.get(p.paths[0], -1)
+        for i, (p, r) in enumerate(zip(parts, sample.read, strict=True))
+    ]
+    return float(sizes[through].sum() / max(sizes.sum(), 1.0))
+
+
+def compressed_files(sample: Sample) -> list[str]:
+    """Compressed files of which some parts were drawn and others were not."""
+    read: dict[str, set[bool]] = {}
+    for part, is_read in zip(sample.plan.shards, sample.read.tolist(), strict=True):
+        if part.compression:
+            read.setdefault(part.names[0], set()).add(is_read)
+    return [name for name, kinds in read.items() if len(kinds) > 1]

@@ -1,0 +1,250 @@
+"""Predict a run of a recipe: plan, sample, scan, probe, put together; the caller executes.
+
+The phases of predicting a run.
+
+scan     the parts of the inputs that are read, once; sampled ones to the end of the recipe
+probe    documents drawn, and what is like them, from keys alone; where duplicates are looked for
+"""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.measure.copies import count_copies, read_copies
+from tokenmill.pipelines.measure.drawn import Drawn
+from tokenmill.pipelines.measure.growth import Growth
+from tokenmill.pipelines.measure.job import (
+    MeasureJob,
+    Measuring,
+    check_alone,
+    check_one_pass,
+    open_measuring,
+    scratch_of,
+)
+from tokenmill.pipelines.measure.pictures import corpus_images
+from tokenmill.pipelines.measure.predict import Glue, Predicted
+from tokenmill.pipelines.measure.sample import Sample, draw_sample
+from tokenmill.pipelines.measure.scan import scan_part
+from tokenmill.pipelines.prepare.prepare import plan_run
+from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.manifest import check_apart, held
+from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase, drive
+from tokenmill.pipelines.storage.files import write_json
+from tokenmill.sizing.corpus import Estimate, UniqueGrowth
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.units import format_quantity
+
+SCAN, PROBE = "scan", "probe"
+
+
+@dataclass(kw_only=True)
+class Measured(Finished):
+    """What was counted: the receipts of the parts by key, and of the probes."""
+
+    parts: dict[str, Receipt] = field(default_factory=dict)
+    probed: Receipt | None = None
+
+
+def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
+    """Yield the phases of the job in order."""
+    finished = Measured(shards=sample.plan.shards)
+    works = tuple(
+        Work(
+            step=SCAN,
+            key=part.key,
+            inputs=digest_of([job.identity, repr(part.to_json())]),
+            call=scan_part,
+            args=(part, bool(drawn)),
+            chain=part.chain,
+        )
+        for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
+        if read
+    )
+    finished.parts = yield from do_phase(Phase(name=SCAN, works=works), finished)
+    read = [
+        (part.key, int(unit))
+        for part, unit in zip(sample.plan.shards, sample.units, strict=True)
+        if part.key in finished.parts
+    ]
+    keys, units = tuple(key for key, _ in read), tuple(unit for _, unit in read)
+    if job.is_probed and keys:
+        inputs = digest_of([job.identity, *(finished.parts[key].digest for key in keys)])
+        probe = Work(
+            step=PROBE,
+            key="all",
+            inputs=inputs,
+            call=count_copies,
+            args=(keys, units, sample.read_frac),
+        )
+        made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
+        finished.probed = made["all"]
+    return finished
+
+
+class Outcome(NamedTuple):
+    """An estimate, what it was made from, and the parts of the inputs that could not be read."""
+
+    estimate: Estimate
+    predicted: Predicted
+    sample: Sample
+    finished: Measured
+
+
+def measure_corpus(
+    measuring: Measuring, out: Path, execute: Execute, plan: Plan | None = None
+) -> Outcome:
+    """Predict a run, and write the estimate to `out`.
+
+    plan: of the run itself, where the caller has made it already.
+
+    Stopped, the same command continues from the folder beside `out`, which goes at the end.
+
+    Raises:
+        ConfigError: the recipe or the inputs cannot be used, or there is nothing to predict.
+        LedgerError: documents or bytes do not add up.
+    """
+    plan = plan or plan_run(measuring.recipe)
+    sample = sample_of(measuring, plan)
+    with opened(measuring, out, sample.plan) as job:
+        finished = drive(job, phases(job, sample), execute)
+        try:
+            predicted = predict_from(job, plan, sample, finished)
+        except ConfigError:  # what was counted will not say more another time
+            shutil.rmtree(job.out)
+            raise
+        estimate = estimate_of(job, sample, finished, predicted)
+        write_json(out, to_json(estimate))
+    shutil.rmtree(job.out)
+    return Outcome(estimate, predicted, sample, finished)
+
+
+def sample_of(measuring: Measuring, plan: Plan) -> Sample:
+    """The parts that are read and tokenized for a prediction.
+
+    plan: of the run itself.
+    """
+    return draw_sample(
+        measuring.recipe,
+        plan,
+        sample=measuring.sample,
+        budget=measuring.budget,
+        seed=measuring.seed,
+    )
+
+
+@contextlib.contextmanager
+def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
+    """Hold the scratch of an estimate.
+
+    Raises:
+        ConfigError: see `measure_corpus`; or `out` is a folder, or lies in the inputs.
+    """
+    if out.is_dir():
+        raise ConfigError(f"{out}: is a folder; name the file, as --out estimate.json")
+    check_apart(measuring.recipe.inputs, out)
+    check_one_pass(measuring.recipe)
+    check_alone(measuring.recipe)
+    with held(scratch_of(out)):
+        job = open_measuring(out, measuring, plan)
+        with parking(job.identity):
+            yield job
+
+
+def predict_from(job: MeasureJob, plan: Plan, sample: Sample, finished: Measured) -> Predicted:
+    """The prediction from what was counted."""
+    receipt = finished.probed
+    probed = None if receipt is None else read_copies(job, receipt.facts)
+    receipts = [finished.parts.get(part.key) for part in sample.plan.shards]
+    glue = Glue(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
+    return glue.predicted()
+
+
+def estimate_of(
+    job: MeasureJob, sample: Sample, finished: Measured, predicted: Predicted
+) -> Estimate:
+    """As estimate.json has it."""
+    estimate = predicted.prediction.estimate(
+        name=job.recipe.name,
+        recipe=recipe_digest(job.recipe),
+        sample=sample_in_words(job, sample, finished),
+        token_width_bytes=predicted.token_width_bytes,
+        unique_frac=predicted.unique_frac,
+        clustering_memory_bytes=predicted.memory_bytes,
+        files=predicted.files,
+    )
+    growth = None if predicted.growth is None else growth_of(predicted.growth, predicted.grown)
+    further: dict[str, object] = {"unique_by": predicted.unique_by, "growth": growth}
+    if predicted.images is not None:
+        further["images"] = predicted.images.estimate()
+        images = corpus_images(job, predicted.prediction, predicted.images)
+        further["corpus"] = estimate.corpus.model_copy(update={"images": images})
+    return estimate.model_copy(update=further)
+
+
+def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:
+    """As estimate.json has it.
+
+    grown: documents, and unique ones of these.
+    """
+    beta, low, high = growth.exponent()
+    exponent = Figure(value=max(beta, 0.0), low=max(low, 0.0), high=max(high, beta, 0.0))
+    return UniqueGrowth(
+        scale=growth.scale(),
+        exponent=exponent,
+        docs=tuple(growth.docs.tolist()),
+        unique=tuple(growth.unique.tolist()),
+        grown_docs=None if grown is None else Figure(value=grown[0]),
+        grown_unique=None if grown is None else grown[1].figure(),
+    )
+
+
+def recipe_digest(recipe: Recipe) -> str:
+    """By which a run knows the estimate that was made for it."""
+    return digest_of([json.dumps(recipe.identity(), sort_keys=True), *recipe.against])
+
+
+def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
+    """What was read."""
+    read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, sample.drawn_frac))
+    tokenized = f"{drawn} of the bytes tokenized"
+    if not sample.read.all():
+        tokenized = f"{read} of the bytes read, {drawn} tokenized"
+    elif finished.probed is None:
+        tokenized += ", all read once"
+    if finished.probed is None:
+        return tokenized
+    docs = finished.probed.facts["corpus_docs"]
+    return f"{min(job.measuring.probes, docs):,} of {docs:,} documents probed, {tokenized}"
+
+
+def to_json(estimate: Estimate) -> dict[str, object]:
+    """Plain data that `sizing.corpus` reads back; an exact figure is a number."""
+    data = estimate.model_dump(exclude={"corpus"}, exclude_none=True, exclude_defaults=False)
+    return {**_plain(data), "corpus": estimate.corpus.to_json()}
+
+
+def _plain(data: dict[str, object]) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for name, value in data.items():
+        if isinstance(value, dict) and "value" in value:
+            is_exact = not value.get("draws") and value.get("low") is None
+            made[name] = value["value"] if is_exact else value
+        elif isinstance(value, dict):
+            made[name] = _plain(value)
+        else:
+            made[name] = value
+    return made
+
+
+def n_cores(recipe: Recipe) -> int:
+    """Cores of the run, unless told: as many as it would use here."""
+    return recipe.run.workers or os.cpu_count() or 1

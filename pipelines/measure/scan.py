@@ -1,0 +1,350 @@
+"""One part of the inputs, read once: counts of each stage, keys of documents; tokens if sampled.
+
+every part       read ── stages ──┬── keys
+                                  └── stages behind duplicates ──┬── ends
+a sampled one                                                    └── tokens
+
+Stages behind duplicates see all documents here, so that what they make of the one document that
+is left of a cluster is known whichever it is.
+
+What documents take between two passes, compressed as a run does it.
+
+What it takes to write a file of the run directory: CPU seconds a byte.
+"""
+
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.core.stage import Stage, StageResult
+from tokenmill.pipelines.corpus.keys import document_keys, key_schema
+from tokenmill.pipelines.filters.images.edit import image_stats
+from tokenmill.pipelines.measure.image_rows import IMAGES, image_row_bytes, image_rows, image_sums
+from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.removed import ROWS, rows_measured
+from tokenmill.pipelines.measure.sample import PARTS
+from tokenmill.pipelines.measure.text_tokens import text_tokens, written_text
+from tokenmill.pipelines.prepare.recipe import step_name
+from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.images.stored import check_references
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.stream import BLOCK_BYTES
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage.files import arrow_file
+
+LZ4_WINDOW_BYTES = 1 << 16
+
+
+def set_down(batch: pa.RecordBatch) -> int:
+    """Bytes of documents as a batch of their own, which is taken up again, as by the next pass."""
+    compressed = _lz4(batch)
+    for again in pa.ipc.open_stream(compressed):
+        again.filter(pa.array(np.ones(again.num_rows, np.bool_)))
+    return int(compressed.size - _empty(batch))
+
+
+def within_more(batch: pa.RecordBatch) -> int:
+    """Bytes of documents within a larger batch.
+
+    A piece of what a run compresses at once lacks the text before it; its own end is given it for
+    that, as long as all of it is out of the reach of lz4.
+    """
+    if batch["text"].nbytes <= LZ4_WINDOW_BYTES:
+        return int(_lz4(batch).size - _empty(batch))
+    return int(_lz4(pa.concat_batches([batch, batch])).size - _lz4(batch).size)
+
+
+def _empty(batch: pa.RecordBatch) -> int:
+    """Of no documents. A slice of none still has the images that stand before it."""
+    is_text = "images" not in batch.schema.names
+    none = batch.slice(0, 0) if is_text else pa.RecordBatch.from_pylist([], schema=batch.schema)
+    return int(_lz4(none).size)
+
+
+def _lz4(batch: pa.RecordBatch) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+BATCH_BYTES, NUMBER_BYTES = 1 << 22, 8
+LEAST_BATCHES, MOST_BATCHES = 4, 64  # 256 MiB: less may all lie in memory that is at hand
+
+_found: dict[Path, float] = {}
+_lock = Lock()
+
+
+def write_s_per_byte(folder: Path, size: int) -> float:
+    """Seconds of one core; a file is written for it, once a process, and deleted.
+
+    size: of a large file of the run, or more.
+    """
+    with _lock:
+        if folder not in _found:
+            batches = min(max(size // BATCH_BYTES, LEAST_BATCHES), MOST_BATCHES)
+            _found[folder] = _written(folder / "written.arrow", batches) / (batches * BATCH_BYTES)
+        return _found[folder]
+
+
+def _written(path: Path, batches: int) -> float:
+    numbers = pa.array(np.arange(BATCH_BYTES // NUMBER_BYTES))
+    batch = pa.record_batch([numbers], names=["number"])
+    started = time.thread_time()
+    with arrow_file(path, batch.schema) as writer:
+        for _ in range(batches):
+            writer.write_batch(batch)
+    seconds = time.thread_time() - started
+    path.unlink()
+    return seconds
+
+
+# Of each document that duplicates are looked for among, row for row with its keys.
+# left_at: how many of the later stages it passed.  end_bytes: of its text behind them all.
+# row_bytes: in the dataset, besides its ids.  Both are 0 where it did not come so far.
+ENDS = pa.schema(
+    [pa.field(name, pa.int64()) for name in ("text_bytes", "left_at", "end_bytes", "row_bytes")]
+)
+# Of each document of a sampled part that came to the end.
+LOCAL = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64()),
+        pa.field("end_bytes", pa.int64()),
+        pa.field("tokens", pa.int64()),
+    ]
+)
+KEYS, DOCUMENTS, TOKENIZE, READ = "keys", "documents", "tokenize", "read"  # what is timed
+START = "start"  # what is loaded or compiled once a process
+TOKENS = "tokens"
+ROW_BYTES = 4 + 8 + 4 + 4  # of a dataset's row: offsets of ids, id and source, doc_id
+T = TypeVar("T")
+
+
+_per_call: dict[str, float] = {}  # seconds of no bytes, by what this process has run before
+
+
+class _Tally:
+    """What a part has come to: the account of each stage, CPU seconds, bytes as stored."""
+
+    def __init__(self, job: MeasureJob) -> None:
+        stages = (*job.first_pass.stages, *job.later_stages)
+        self.stats = {name: StageStats() for name in (READ, *map(step_name, stages))}
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.sums: Counter[str] = Counter()
+        self.damage: list[str] = []
+
+    def timed(self, name: str, work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> T:
+        """Do the work, and add its seconds.
+
+        A run has larger batches: what every call takes, however small the batch, is left out.
+        """
+        done, seconds = _clocked(work, batch)
+        if name not in _per_call:
+            first, (done, seconds) = seconds, _clocked(work, batch)
+            _per_call[name] = _of_a_call(work, batch, seconds)
+            self.seconds[START] += max(first - seconds, 0.0)
+        self.seconds[name] += max(seconds - _per_call[name], 0.0)
+        return done
+
+
+def _of_a_call(
+    work: Callable[[pa.RecordBatch], object], batch: pa.RecordBatch, seconds: float
+) -> float:
+    """Seconds that a call takes without any bytes: on the line through the batch and one of its
+    documents.
+    """
+    one = batch.slice(0, 1)
+    short, long = float(one["text"].nbytes), float(batch["text"].nbytes)
+    if short == long:
+        return 0.0
+    return max(_clocked(work, one)[1] * long - seconds * short, 0.0) / (long - short)
+
+
+def _clocked(work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> tuple[T, float]:
+    started = time.thread_time()
+    done = work(batch)
+    return done, time.thread_time() - started
+
+
+def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
+    """Read a part of the inputs, to the end of the recipe but for duplicates and, mostly, tokens.
+
+    Facts: seconds of one core by what took them, and of writing a byte; sums of the documents at
+    the end (end_docs, end_bytes, row_bytes) and, of a sampled part, tokens and bytes as compressed
+    (documents).
+    """
+    tally = _Tally(job)
+    paths: list[Path] = []
+    with contextlib.ExitStack() as files:
+        keys = _keys(job, part, files, tally) if job.is_probed else None
+        images = _images(job, part, files, tally)
+        tokens = _tokens(job, part, files, tally) if sampled else None
+        if keys:
+            paths += [job.keys(0, part.key), job.ends(part.key)]
+        if job.recipe.images is not None:
+            paths.append(job.images(part.key))
+        if tokens:
+            paths.append(job.local(part.key))
+        for batch in _read(job, part, tally):
+            left = _through(job.first_pass.stages, batch, tally)[-1]
+            if left.num_rows == 0:
+                continue
+            later = _through(job.later_stages, left, tally)
+            ends = _ends(left, later, part, job.recipe.images)
+            images(later)
+            tally.sums.update({name: int(ends[name].sum()) for name in ("end_bytes", "row_bytes")})
+            tally.sums["end_docs"] += later[-1].num_rows
+            if keys:
+                keys(left, ends)
+            if tokens:
+                tokens(left, later[-1])
+    facts = {
+        "source": part.source,
+        "seconds": dict(tally.seconds),
+        "write_s_per_byte": write_s_per_byte(job.out, PARTS * part.bytes),
+        "sums": dict(tally.sums),
+        "damage": tally.damage,
+    }
+    return Done(files=paths, stats=list(tally.stats.items()), facts=facts)
+
+
+def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.RecordBatch]:
+    recipe, images = job.recipe, job.recipe.images
+    batches = read_shard(
+        part, limits=recipe.limits, run=job.identity, images=images, html=recipe.html
+    )
+    while True:
+        started = time.thread_time()
+        read = next(batches, None)
+        tally.seconds[READ] += time.thread_time() - started
+        if read is None:
+            return
+        tally.stats[READ] += read_stats(read)
+        tally.damage += damages(read)
+        if read.documents.num_rows:
+            check_references(read.documents, images, part)
+            yield read.documents
+
+
+def _through(
+    stages: tuple[Config, ...], batch: pa.RecordBatch, tally: _Tally
+) -> list[pa.RecordBatch]:
+    """The documents, and what each stage in turn leaves of them."""
+    left = [batch]
+    for step in stages:
+        if left[-1].num_rows:
+            name = step_name(step)
+            result = tally.timed(name, cast(Stage, step), left[-1])
+            stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
+            tally.stats[name] += stats
+            tally.seconds[name] += seconds
+            left.append(result.kept)
+        else:
+            left.append(left[-1])
+    return left
+
+
+def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
+    """The account of a stage, of images too where documents have them."""
+    if "images" not in before.schema.names:
+        return result.stats
+    receipts = [] if result.images is None else [result.images]
+    return replace(result.stats, images=image_stats(before, result.kept, receipts))
+
+
+def _ends(
+    batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, images: Images | None
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Columns of ENDS.
+
+    later: the batch, and what each stage in turn leaves of it.
+    """
+    ids = np.asarray(batch["doc_id"])
+    made = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
+    made["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
+    for left in later[1:]:
+        made["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
+    end = later[-1]
+    at = np.searchsorted(ids, np.asarray(end["doc_id"]))
+    made["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
+    rows = ROW_BYTES + len(part.source.encode()) + text_buffers(end["id"]).lengths
+    made["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
+    return made
+
+
+def _keys(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[pa.RecordBatch, dict[str, npt.NDArray[np.int64]]], None]:
+    """What writes keys and ends, row for row."""
+    schema = key_schema(job.dedup)
+    keys = files.enter_context(arrow_file(job.keys(0, part.key), schema))
+    sidecar = files.enter_context(arrow_file(job.ends(part.key), ENDS))
+
+    def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return document_keys(batch, job.dedup, schema, source=part.source)
+
+    def write(batch: pa.RecordBatch, ends: dict[str, npt.NDArray[np.int64]]) -> None:
+        keys.write_batch(tally.timed(KEYS, keys_of, batch))
+        columns = [pa.array(ends[name]) for name in ENDS.names]
+        sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
+
+    return write
+
+
+def _images(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[list[pa.RecordBatch]], None]:
+    """What writes a row for each image; takes documents, and what later stages leave of them."""
+    images = job.recipe.images
+    if images is None:
+        return lambda later: None
+    sidecar = files.enter_context(arrow_file(job.images(part.key), IMAGES))
+
+    def write(later: list[pa.RecordBatch]) -> None:
+        rows = image_rows(later, images, part)
+        sidecar.write_batch(rows)
+        tally.sums.update(image_sums(rows, len(job.later_stages)))
+
+    return write
+
+
+def _tokens(
+    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
+) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
+    """What tokenizes, and sees what documents take between passes."""
+    local = files.enter_context(arrow_file(job.local(part.key), LOCAL))
+    is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
+
+    def encode(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        return text_tokens(job, batch)
+
+    def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
+        if job.first_pass.after:  # then the run sets documents down between two passes
+            plain = tally.timed(DOCUMENTS, set_down, batch)
+            tally.sums[DOCUMENTS] += within_more(batch) if is_piece else plain
+        if end.num_rows:
+            tally.sums.update(dict(zip(ROWS, rows_measured(batch), strict=True)))
+            counts = tally.timed(TOKENIZE, encode, end)
+            tally.sums[TOKENS] += int(counts.sum())
+            text = written_text(end["text"], job.recipe.images)
+            lengths = pa.array(text_buffers(text).lengths, pa.int64())
+            columns = [end["doc_id"], lengths, pa.array(counts)]
+            local.write_batch(pa.record_batch(columns, schema=LOCAL))
+
+    return write

@@ -1,0 +1,236 @@
+"""Documents that were not read: how many of them are new, which no sample of documents tells.
+
+    units read, and in how many of them each cluster was seen ── curve of unique documents
+        at least    none is new
+        at most     new ones come as fast as with the last unit: the curve rises ever more slowly
+        a model     up to twice what was read, the curve is carried on (`Growth.beyond`)
+
+With less than half of the inputs read a model has nothing to go by, and the figure spans the two
+bounds.
+
+How unique documents come with the units that are read: the curve over all orders of reading.
+
+    K units read, a cluster seen in m of them: in k of them at random by 1 - C(K-m, k) / C(K, k)
+
+Summed over clusters that is what k units hold on average, with none of the noise of one order
+(Hurlbert 1971; the sample-based rarefaction of Gotelli and Colwell 2001). It rises ever more
+slowly, so its last step says how fast new documents come at most beyond what was read.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.drawn import DRAWS, F64, I64, Drawn, exact, generator
+from tokenmill.pipelines.measure.growth import FURTHEST, LEAST_SUBSETS, Growth
+from tokenmill.pipelines.measure.weights import LocalSample
+from tokenmill.sizing.spread import Z_95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rarefaction:
+    """Clusters that were seen, or a sample of them.
+
+    spans: (n,) int, units that each was seen in, 1 .. n_units.
+    weights: (n,) >= 0, what each stands for: clusters like it, or the bytes of their documents.
+    n_units: K, all that were read.
+    """
+
+    spans: I64
+    weights: F64
+    n_units: int
+
+    def __post_init__(self) -> None:
+        if len(self.spans) and not 1 <= self.spans.min() <= self.spans.max() <= self.n_units:
+            raise ConfigError(
+                f"a cluster was seen in {self.spans.min()} to {self.spans.max()} of"
+                f" {self.n_units} units; give 1 to {self.n_units}"
+            )
+
+    def unique(self, units: I64) -> F64:
+        """(k,) expected weight of the clusters of so many random units, each 0 .. K."""
+        by_span = np.bincount(self.spans, self.weights, self.n_units + 1)
+        spans = np.flatnonzero(by_span)
+        at = np.asarray(units, np.int64)[:, None]
+        return np.asarray((1 - self._missed(spans[None, :], at)) @ by_span[spans], np.float64)
+
+    def _missed(self, spans: I64, units: I64) -> F64:
+        """Chance that none of so many units has a cluster of such a span."""
+        total = self.n_units
+        left = total - spans
+        possible = left >= units
+        left, units = np.broadcast_arrays(np.where(possible, left, total), units)
+        logs = (
+            gammaln(left + 1)
+            - gammaln(left - units + 1)
+            - gammaln(total + 1)
+            + gammaln(total - units + 1)
+        )
+        return np.where(possible, np.exp(np.minimum(logs, 0.0)), 0.0)
+
+    @property
+    def size(self) -> float:
+        """As many clusters alike as these are worth: (sum of weights)^2 / sum of squares."""
+        square = float((self.weights**2).sum())
+        return float(self.weights.sum()) ** 2 / square if square else 0.0
+
+
+def nested(n_units: int, most: int = 7) -> I64:
+    """Numbers of units of nested subsets, rising to all of them, each about half of the next."""
+    halves = np.ceil(n_units / 2.0 ** np.arange(most)).astype(np.int64)
+    return np.unique(halves)
+
+
+SLACK = 1.05  # parts are never quite half of the bytes
+LEAST_UNITS = 2
+Z_ONE_SIDED = 1.6449  # of the normal distribution at 0.95
+LEAST = 1e-6  # of the lower bound: what was seen is not nought
+ENDLESS = 1e12  # times as many units as there are: of those to come, none was read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Clusters that were seen, or a sample of them.
+
+    left: (n,) what one document of each leaves, for all that it stands for.
+    spans: (n,) units read that hold one of its documents.  units: (n,) number of one of these.
+    whole: (n_units,) what there was to leave of each unit, in the measure of `left`.
+    looked_at: (n_units,) clusters or probes of each.
+    """
+
+    left: F64
+    spans: I64
+    units: I64
+    whole: F64
+    looked_at: F64
+
+    @property
+    def new(self) -> F64:
+        """(n_units,) what is left that no other unit holds."""
+        alone = np.where(self.spans == 1, self.left, 0.0)
+        return np.bincount(self.units, alone, len(self.whole)).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unseen:
+    """What is left of all inputs, from what is left of those that were read.
+
+    strata: (n_units,) int, of the units read.  unit_bytes: (n_units,) of each, over 0.
+    strata_bytes: (n_strata,) of all inputs.
+    docs: that were read, among which duplicates are looked for.
+    """
+
+    strata: I64
+    unit_bytes: F64
+    strata_bytes: F64
+    docs: int
+    seed: int = 0
+
+    def is_modelled(self, times: Drawn) -> bool:
+        """A model tells what was not read; else there are bounds alone.
+
+        times: documents of all inputs, as so many times those read.
+        """
+        enough = len(nested(len(self.strata))) >= LEAST_SUBSETS
+        return enough and times.value <= FURTHEST * SLACK
+
+    def left(self, of_read: Drawn, seen: Seen, times: Drawn, *, modelled: bool) -> Drawn:
+        """The share that is left of all.
+
+        of_read: the share that is left of what was read.  times: all, in the measure of `seen`.
+        """
+        least = of_read / times
+        more = self._rate(seen, times) * (times + -1.0)
+        most = Drawn(
+            min((of_read.value + more.value) / times.value, 1.0),
+            np.minimum((of_read.draws + more.draws) / times.draws, 1.0),
+        )
+        growth = self.growth(seen) if modelled else None
+        if growth is None:
+            return self._between(least, most)
+        grown = least * self._times(growth, seen, times)
+        return Drawn(
+            min(max(grown.value, least.value), most.value),
+            np.clip(grown.draws, least.draws, most.draws),
+        )
+
+    def grown(self, of_read: Drawn, seen: Seen, times: Drawn) -> Drawn | None:
+        """Unique documents of so many times what was read, by the model.
+
+        Raises:
+            ConfigError: see `Growth.beyond`.
+        """
+        growth = self.growth(seen)
+        if growth is None:
+            return None
+        growth.beyond(float(growth.docs[-1]) * times.value)
+        return of_read * self.docs * self._times(growth, seen, times)
+
+    def growth(self, seen: Seen) -> Growth | None:
+        """The curve through nested subsets of units; None where there are too few of them.
+
+        Its documents are those read; its unique ones are in their measure, as shares of them.
+        """
+        units = nested(len(self.strata))
+        rarefied = Rarefaction(spans=seen.spans, weights=seen.left, n_units=len(self.strata))
+        whole, docs = float(seen.whole.sum()), float(self.docs)
+        if len(units) < LEAST_SUBSETS or not whole or not seen.left.any():
+            return None
+        read, unique = docs * units / len(self.strata), rarefied.unique(units) * (docs / whole)
+        steps = np.diff(unique, prepend=0.0)
+        # where the first document of a cluster is longer than the others, one more may be more
+        # than one: only how they grow is asked for then
+        unique *= min(1.0, float((np.diff(read, prepend=0.0)[steps > 0] / steps[steps > 0]).min()))
+        if unique[0] < 1:
+            return None
+        return Growth(docs=read, unique=unique, share=min(rarefied.size / float(unique[-1]), 1.0))
+
+    def _times(self, growth: Growth, seen: Seen, times: Drawn) -> Drawn:
+        """Unique documents of so many times what was read, as so many times those of that."""
+        read = float(growth.docs[-1])
+        further = min(times.value, FURTHEST)
+        if further <= 1:
+            return exact(1.0)
+        model = growth.beyond(read * further, seed=self.seed)
+        ends = model * (1 / float(growth.unique[-1]))
+        rate = self._rate(seen, times)
+        off = rate / rate.value if rate.value else exact(1.0)
+        off = off * ((times + -1.0) / (further - 1))
+        return Drawn(
+            float(ends.value ** ((times.value - 1) / (further - 1))),
+            np.exp(np.log(ends.draws) * np.maximum(off.draws, 0.0)),
+        )
+
+    def _rate(self, seen: Seen, times: Drawn) -> Drawn:
+        """What is new of the last unit read, as a share of it: so much of the next at most.
+
+        The units to come differ from one another as those read do.
+        """
+        if len(self.strata) < LEAST_UNITS:
+            return exact(1.0)
+        sums = {"new": np.minimum(seen.new, seen.whole), "all": seen.whole}
+        told = LocalSample(
+            strata=self.strata,
+            strata_bytes=self.strata_bytes * ENDLESS,
+            cluster_bytes=self.unit_bytes,
+            read_bytes=self.unit_bytes,
+            docs=np.maximum(seen.looked_at, 1).astype(np.int64),
+            sums=sums,
+            seed=self.seed,
+        ).fraction("new", "all")
+        further = max(times.value - 1, 1e-9)
+        wider = np.sqrt((further + 1) / further)
+        return Drawn(told.value, np.clip(told.value + (told.draws - told.value) * wider, 0.0, 1.0))
+
+    def _between(self, least: Drawn, most: Drawn) -> Drawn:
+        """Anything between the bounds: half of the draws at either, of all quantities the same.
+
+        Half as many draws at an end leave one-sided 95 % there; further out it is 97.5 %.
+        """
+        high = generator("unseen", self.seed).permutation(DRAWS) % 2 == 1
+        ends = [b.value + (b.draws - b.value) * Z_95 / Z_ONE_SIDED for b in (least, most)]
+        draws = np.where(high, np.maximum(*ends), ends[0])
+        value = (least.value + most.value) / 2
+        return Drawn(value, np.clip(draws, LEAST * least.value, 1.0))

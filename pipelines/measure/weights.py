@@ -1,0 +1,191 @@
+"""Local quantities: what a document tells of itself, from clusters of documents that were read.
+
+    source (stratum) ── files, shards or row groups (clusters) ── documents read of each
+
+Bytes of all inputs are known, so a total is bytes times a ratio, source by source. Documents of
+one file are alike, so the interval rests on how the clusters differ (ultimate clusters: Cochran,
+Sampling Techniques (1977), sections 6.11 and 11.7), with Student's t for the few there are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import stdtrit
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
+from tokenmill.pipelines.measure.fraction import fraction, t_ratio
+
+WIDEST = 20.0  # log of the widest factor either way; e^20 is "not known"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSample:
+    """Clusters that were read, drawn at random within each stratum.
+
+    strata: (m,) int, 0 .. n_strata - 1.  strata_bytes: (n_strata,) of all inputs, read or not.
+    cluster_bytes: (m,) of each cluster, whole.
+    read_bytes: (m,) of its documents that were looked at, over 0; less than the cluster's where
+        documents were drawn within.
+    docs: (m,) documents looked at.
+    cluster_docs: (m,) of each cluster, whole, where known. Without it what was looked at is
+        scaled by bytes, which makes documents too many where few were drawn of each cluster.
+    sums: of what is measured, over the documents looked at, by name: (m,) each.
+    pps: clusters were drawn with chances proportional to their bytes, each time from all of them,
+        rather than alike and each once.
+    seed: of the draws; all quantities of one sample are drawn jointly.
+    """
+
+    strata: I64
+    strata_bytes: F64
+    cluster_bytes: F64
+    read_bytes: F64
+    docs: I64
+    sums: Mapping[str, F64]
+    cluster_docs: I64 | None = None
+    pps: bool = False
+    seed: int = 0
+    n_draws: int = DRAWS
+    weights: F64 = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n_strata = len(self.strata_bytes)
+        counts = np.bincount(self.strata, minlength=n_strata)
+        unread = np.flatnonzero((counts == 0) & (self.strata_bytes > 0))
+        if len(unread):
+            raise ConfigError(f"nothing was read of stratum {unread[0]}; read one cluster of each")
+        if not (self.read_bytes > 0).all():
+            raise ConfigError("a cluster was read of which 0 bytes were looked at; leave it out")
+        object.__setattr__(self, "weights", self._weights())
+        if len(self.strata) == 1 and self._unread().any():
+            raise ConfigError(
+                "1 cluster was read of several, which says nothing of how they differ; read 2 or"
+                " more (a larger --probes, --sample or --budget)"
+            )
+
+    def _weights(self) -> F64:
+        """(m,): what a sum over the documents looked at counts for in all of the stratum."""
+        if self.cluster_docs is None:
+            scale = self.cluster_bytes / self.read_bytes
+        else:
+            scale = self.cluster_docs / self.docs
+        if self.pps:
+            scale = scale / self.cluster_bytes
+        found = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
+        weights: F64 = scale * (self.strata_bytes / np.where(found > 0, found, 1.0))[self.strata]
+        return weights
+
+    def total(self, name: str) -> Drawn:
+        """Of all inputs."""
+        value = float(self.weights @ self.sums[name])
+        return self._positive(value, self._residuals(self.sums[name]))
+
+    def error(self, name: str) -> float:
+        """Standard error of the total (jackknife)."""
+        return float(np.sqrt((self._residuals(self.sums[name]) ** 2).sum()))
+
+    def ratio(self, name: str, per: str) -> Drawn:
+        """Total of one over total of another, as bytes per token.
+
+        Raises:
+            ConfigError: of the other there is none.
+        """
+        part, whole = self._totals(name, per)
+        value = part / whole
+        residual = self._residuals(self.sums[name] - value * self.sums[per])
+        return self._positive(value, residual / whole)
+
+    def fraction(self, name: str, of: str) -> Drawn:
+        """A part over its whole, in [0, 1], as documents kept over documents.
+
+        Where no document read, or every one, is in the part, its limits are those of as many
+        documents drawn one by one: clusters that do not differ say nothing of how they might.
+        """
+        part, whole = self._totals(name, of)
+        value = min(part / whole, 1.0)
+        residual = self._residuals(self.sums[name] - value * self.sums[of]) / whole
+        squares = residual**2
+        variance = float(squares.sum()) * t_ratio(self._df(squares)) ** 2
+        return fraction(
+            value,
+            variance,
+            unseen=1 / (float(self.docs.sum()) + 1) if self._unread().any() else 0.0,
+            score=self._multipliers() @ residual,
+        )
+
+    def _totals(self, name: str, per: str) -> tuple[float, float]:
+        whole = float(self.weights @ self.sums[per])
+        if whole == 0:
+            raise ConfigError(f"{name} per {per}: the documents read have no {per}; read more")
+        return float(self.weights @ self.sums[name]), whole
+
+    def _positive(self, value: float, residual: F64) -> Drawn:
+        """A quantity over 0, its draws Student's t on the log scale, in the sample's order."""
+        squares = residual**2
+        if value == 0 or not squares.any():
+            return Drawn(value, np.full(self.n_draws, value))
+        error = float(np.sqrt(squares.sum())) / value
+        quantiles = stdtrit(self._df(squares), levels(self.n_draws)) * error
+        draws = value * np.exp(np.clip(quantiles, -WIDEST, WIDEST))
+        return coupled(value, self._multipliers() @ residual, draws, draws)
+
+    def _residuals(self, sums: F64) -> F64:
+        """(m,): what each cluster adds to the total's error; squares sum to its variance.
+
+            r = made - size * (made / size of the others of its stratum)
+            variance = (n - 1) / n * sum of r^2
+
+        The jackknife: with a cluster compared to a ratio that it has part in, as linearisation
+        does, few clusters of unequal size seem to differ less than they do. One that is alone in
+        its stratum is compared with all clusters of the others (collapsed strata: Cochran,
+        section 5A.12), which overstates the variance by what the strata differ.
+        """
+        n = len(self.strata_bytes)
+        made = self.weights * sums
+        size = self.weights * self.read_bytes  # bytes that the cluster stands for
+        count = np.bincount(self.strata, minlength=n)
+        alone = (count == 1)[self.strata]
+        others = np.where(alone, len(made), count[self.strata]) - 1
+        made_of, size_of = (
+            np.where(alone, x.sum(), np.bincount(self.strata, x, minlength=n)[self.strata]) - x
+            for x in (made, size)
+        )
+        residual: F64 = made - size * made_of / np.where(others > 0, size_of, 1.0)
+        scale: F64 = others / (others + 1) * self._unread()[self.strata]
+        return residual * np.sqrt(scale)
+
+    def _unread(self) -> F64:
+        """(n_strata,) share of each stratum's bytes in clusters not read (Cochran, section 2.6).
+
+        1 where clusters were read in part: then reading them all would not make it exact. And 1
+        where they were drawn by bytes: large ones come more than once, and bytes of what was drawn
+        may be as many as there are while much was not.
+        """
+        n = len(self.strata_bytes)
+        read = np.bincount(self.strata, self.cluster_bytes, minlength=n)
+        partly = np.bincount(self.strata, self.read_bytes < self.cluster_bytes, minlength=n) > 0
+        share = np.clip(1 - read / np.maximum(self.strata_bytes, 1), 0.0, 1.0)
+        return np.where(partly | self.pps, 1.0, share)
+
+    def _df(self, squares: F64) -> float:
+        """Degrees of freedom: as many as clusters that matter, less one for each group.
+
+        (sum of e^2)^2 / sum of e^4 is the number of clusters where all matter alike, and 1 where
+        one of them is all the error: a heavy tail leaves few.
+        """
+        total = float(squares.sum())
+        if total == 0:
+            return 1.0
+        matter = total**2 / float((squares**2).sum())
+        count = np.bincount(self.strata)
+        by_group = np.bincount(
+            np.where(count == 1, 0, np.arange(len(count)) + 1)[self.strata], squares
+        )
+        groups = total**2 / float((by_group**2).sum())
+        return max(matter - groups, 1.0)
+
+    def _multipliers(self) -> F64:
+        """(n_draws, m) standard normal, the same for every quantity of the sample."""
+        rng = generator("local", self.seed)
+        return rng.standard_normal((self.n_draws, len(self.strata)))

@@ -1,0 +1,364 @@
+"""Earlier runs that a run stands against: which can be, what they hold, whose a document is.
+
+    against: [A, B]   A ─ index ─┐
+                      B ─ index ─┴─ C: its documents are compared with those of A and B too
+
+Each run of a chain was made against all before it: so each document has one id in all of them, and
+none of one run duplicates one of another.
+
+The index of a finished run: keys of the documents that its dataset has, and of no others.
+
+    11-keys ─┐
+    90-tokens ┴─ which are in the dataset, whole or in pieces ── index/part-KEY.N.arrow
+
+Rows are those of the key sidecars, a file for each shard and each pass that makes keys. By them a
+later run finds what it has in common with this one, and reads none of its text. Keys are of a
+text as it came to the step that compares it: what later steps cut out of it counts still.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.pieces import NUMBERS
+from tokenmill.pipelines.core.schema import shard_and_row
+from tokenmill.pipelines.core.shard import EarlierRun
+from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
+from tokenmill.pipelines.corpus.keys import key_parameters
+from tokenmill.pipelines.corpus.passes import duplicate_finders, keyed_passes, passes
+from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
+from tokenmill.pipelines.prepare.recipe import Recipe, step_name, steps_of
+from tokenmill.pipelines.runs.folder import INDEX, PrepareJob, index_file
+from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
+from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.mirror import exists, present
+from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.tokens.shards import splits
+
+STEP = "kept-keys"
+AGAIN = "run it again into a new --out with run.keep_index: true"
+
+
+def index_phase(job: PrepareJob, finished: Finished) -> Phase:
+    """The works that write the index, after the dataset; none where the recipe wants no index."""
+    works = []
+    if job.recipe.run.keep_index:
+        by_pass = [finished.of(f"pass-{p.index}") for p in passes(job.recipe.steps)]
+        packing = job.recipe.output.seq_len is not None  # decides what stays out
+        packed = [receipt.digest for receipt in finished.of("state") if packing]
+        packed += [receipt.digest for receipt in finished.of("mix")]  # and so does mixing
+        read: dict[str, list[str]] = {receipt.key: [] for receipt in by_pass[-1]}
+        for receipt in (r for receipts in by_pass for r in receipts if r.key in read):
+            read[receipt.key].append(receipt.digest)
+        works = [
+            Work(
+                step=STEP,
+                key=key,
+                inputs=digest_of([job.identity, *digests, *packed]),
+                call=write_kept_keys,
+                args=(key,),
+            )
+            for key, digests in read.items()
+        ]
+    return Phase(name=INDEX, works=tuple(works), whole=True)
+
+
+def write_kept_keys(job: PrepareJob, key: str) -> Done:
+    """Write the keys of those documents of a shard that are in the dataset."""
+    held, paths, rows = _held(job, key), [], 0
+    for number, part in enumerate(keyed_passes(job.recipe.steps)):
+        batches, schema = open_arrow(job.keys(part.index, key))
+        path = index_file(job.out, number, key)
+        rows = 0
+        with arrow_file(path, schema) as writer:
+            for batch in batches:
+                kept = batch.filter(pa.array(np.isin(batch["doc_id"], held)))
+                if kept.num_rows:
+                    writer.write_batch(kept)
+                    rows += kept.num_rows
+        paths.append(path)
+    return Done(files=paths, facts={"docs": rows})
+
+
+def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
+    """Ids of a shard's documents in the dataset, and of those that pieces of it were cut from."""
+    ids = [
+        np.asarray(batch["doc_id"])
+        for split in splits(job)
+        for batch in open_arrow(job.tokens(split, key))[0]
+    ]
+    found = np.concatenate([np.empty(0, np.uint64), *ids])
+    packing = job.out / "removed" / "packing.parquet"
+    if job.recipe.output.seq_len is not None:  # the end of a split, shorter than a sequence
+        left = pq.read_table(mirror.present(packing), columns=["doc_id", "detail"])
+        whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
+        found = np.setdiff1d(found, whole["doc_id"].to_numpy())
+    if mirror.exists(job.sampled_out(key)):
+        left = pq.read_table(mirror.present(job.sampled_out(key)), columns=["doc_id"])
+        found = np.setdiff1d(found, left["doc_id"].to_numpy())
+    return np.union1d(found, found & ~NUMBERS)
+
+
+def receipts_of_index(manifest: Mapping[str, Any]) -> list[Receipt]:
+    """The receipts of a finished run's index, shard by shard; none if it keeps no index."""
+    return [Receipt.from_json(r) for r in manifest.get("receipts", ()) if r["step"] == STEP]
+
+
+def missing_file(out: Path, receipts: Iterable[Receipt]) -> Path | None:
+    """The first of the files that is not there, or not of its size."""
+    for receipt in receipts:
+        for name, size, _ in receipt.files:
+            if mirror.size(out / name) != size:
+                return out / name
+    return None
+
+
+def index_wanting(job: PrepareJob) -> bool:
+    """Whether a finished run lacks an index that its recipe wants, and has what to make it from.
+
+    Raises:
+        ConfigError: it lacks one, and what it would be made from was deleted.
+    """
+    manifest = read_manifest(job.out) or {}
+    found = receipts_of_index(manifest)
+    if not job.recipe.run.keep_index or (found and missing_file(job.out, found) is None):
+        return False
+    made_from = [Receipt.from_json(r) for r in manifest["receipts"] if r["step"] != STEP]
+    gone = missing_file(job.out, made_from)
+    if gone is not None:
+        raise ConfigError(
+            f"{job.out}: has no index, and {gone.relative_to(job.out)}, of which it would be made,"
+            f" was deleted when the run ended; leave run.keep_index out, or {AGAIN}"
+        )
+    return True
+
+
+def check_keys(recipe: Recipe) -> None:
+    """Refuse an index, or earlier runs, where documents have no keys to be compared by.
+
+    Raises:
+        ConfigError: no step of the recipe finds duplicates.
+    """
+    if keyed_passes(recipe.steps):
+        return
+    for name, wanted in (("against", recipe.against), ("run.keep_index", recipe.run.keep_index)):
+        if wanted:
+            raise ConfigError(
+                f"{recipe.name}: {name}: no step of the recipe finds duplicates, so documents have"
+                " no keys; add one, as exact or near, or leave it out"
+            )
+
+
+FIRST_REASONS = 3  # differences named in a refusal
+
+
+def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
+    """The runs that the recipe stands against, oldest first.
+
+    Raises:
+        ConfigError: one is not a run, has not finished, keeps no index, makes other keys, or was
+            not made against all before it; or this recipe would have to remove what they hold.
+    """
+    check_keys(recipe)
+    made: list[EarlierRun] = []
+    for number, path in enumerate(recipe.against):
+        where = f"against.{number}: {path}"
+        manifest = _finished(where, path)
+        steps = steps_of(manifest["identity"], where=f"{where}/manifest.json")
+        _check_steps(where, steps, recipe.steps)
+        _check_chain(where, made, manifest)
+        other_steps = _before_keys(steps) != _before_keys(recipe.steps)
+        made.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
+    for step in recipe.steps if made else ():
+        if isinstance(step, SAME) and step.keep != "first":
+            raise ConfigError(
+                f"{recipe.name}: {step.name} keeps the {step.keep} of equal documents, and what"
+                f" earlier runs hold stays; give it keep: first"
+            )
+    return tuple(made)
+
+
+def check_other(recipe: Recipe, out: Path) -> None:
+    """Refuse a run that stands against itself.
+
+    Raises:
+        ConfigError: `out` is one of the earlier runs.
+    """
+    for number, path in enumerate(recipe.against):
+        if Path(path).resolve() == out.resolve():
+            raise ConfigError(
+                f"against.{number}: {path} is the run directory itself; choose another --out"
+            )
+
+
+def _finished(where: str, path: str) -> dict[str, Any]:
+    """The manifest of a finished run of prepare."""
+    if "://" in path:
+        raise ConfigError(
+            f"{where}: earlier runs are read from disk; copy its manifest.json and"
+            " index/ to a folder, and name that"
+        )
+    manifest = read_manifest(Path(path))
+    if manifest is None:
+        raise ConfigError(
+            f"{where}: no run here (no manifest.json); name a directory that prepare made"
+        )
+    identity = manifest["identity"]
+    if "recipe" not in identity or "measuring" in identity:
+        raise ConfigError(f"{where}: not made by prepare; name a directory that is")
+    if manifest["status"] == PARTIAL_RUN:
+        raise ConfigError(
+            f"{where}: some of its shards failed; run it again, or without the files that fail"
+        )
+    if manifest["status"] != COMPLETE:
+        raise ConfigError(f"{where}: has not finished; run prepare again to continue it")
+    return manifest
+
+
+def _indexed(
+    where: str, out: Path, manifest: Mapping[str, Any], *, other_steps: bool
+) -> EarlierRun:
+    """The run by its index, whose files are all there."""
+    receipts = receipts_of_index(manifest)
+    if not receipts:
+        raise ConfigError(f"{where}: keeps no index of what it holds; {AGAIN}")
+    gone = missing_file(out, receipts)
+    if gone is not None:
+        raise ConfigError(f"{where}: {gone.relative_to(out)} is gone, or not whole; {AGAIN}")
+    return EarlierRun(
+        out=out,
+        digest=digest_of(receipt.digest for receipt in receipts),
+        shards=len(receipts),
+        docs=sum(receipt.facts["docs"] for receipt in receipts),
+        index_bytes=sum(size for receipt in receipts for _, size, _ in receipt.files),
+        other_steps=other_steps,
+    )
+
+
+def _check_steps(where: str, earlier: Sequence[Config], own: Sequence[Config]) -> None:
+    """Refuse keys that cannot be compared."""
+    there, here = _keys_of(earlier), _keys_of(own)
+    names = [", ".join(name for part in parts for name in part) for parts in (there, here)]
+    if [list(part) for part in there] != [list(part) for part in here]:
+        order = "" if names[0] != names[1] else ", with other steps between"
+        raise ConfigError(
+            f"{where}: finds duplicates by {names[0]} there, by {names[1]} here{order}; give this"
+            " recipe the same steps"
+        )
+    told = [
+        f"{name}.{key} is {_said(a.get(key))} there, {_said(b.get(key))} here"
+        for was, now in zip(there, here, strict=True)
+        for name in was
+        for a, b in [(was[name], now[name])]
+        for key in sorted(a.keys() | b.keys())
+        if a.get(key) != b.get(key)
+    ]
+    if told:
+        raise ConfigError(
+            f"{where}: makes other keys: {'; '.join(told[:FIRST_REASONS])}; give this recipe the"
+            " same settings"
+        )
+
+
+def _keys_of(steps: Sequence[Config]) -> list[dict[str, Any]]:
+    """Of each pass that makes keys, its steps with the parameters of their keys."""
+    return [key_parameters(duplicate_finders(part.after)) for part in keyed_passes(steps)]
+
+
+def _said(value: Any) -> str:
+    return json.dumps(value)
+
+
+def _check_chain(where: str, before: Sequence[EarlierRun], manifest: Mapping[str, Any]) -> None:
+    """Refuse a run that was not made against exactly those that are listed before it."""
+    own = manifest["identity"].get("against", [])
+    if own == [run.identity() for run in before]:
+        return
+    told = [run["path"] for run in manifest["report"].get("against", {}).get("runs", ())]
+    if not own:
+        raise ConfigError(
+            f"{where}: was not made against {_listed(before)}, so both number their documents alike"
+            " and may hold the same ones; make it again with"
+            f" against: [{', '.join(str(run.out) for run in before)}]"
+        )
+    raise ConfigError(
+        f"{where}: was itself made against {', '.join(told)}, and before it stands"
+        f" {_listed(before) or 'none'} here; list all of a chain, oldest first, as they were then"
+    )
+
+
+def _listed(runs: Iterable[EarlierRun]) -> str:
+    return ", ".join(str(run.out) for run in runs)
+
+
+def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
+    """What a reader must know of a run that stands against others, a sentence each."""
+    counting = [
+        step_name(step)
+        for step in recipe.steps
+        if isinstance(step, (*REPEATS, RepeatedSpans))
+        or (isinstance(step, Decontaminate) and step.most_docs)
+    ]
+    made = []
+    if counting and against:
+        made.append(
+            f"{', '.join(counting)} count in this run alone: what earlier runs hold adds nothing"
+        )
+    made += [
+        f"{run.out} was made with other steps or settings before its last keys: where these edit,"
+        " the same document has other keys"
+        for run in against
+        if run.other_steps
+    ]
+    return made
+
+
+def _before_keys(steps: Sequence[Config]) -> list[Config]:
+    """Those of the steps that stand before the last one that finds duplicates."""
+    last = duplicate_finders(steps)[-1]
+    return list(steps[: steps.index(last)])
+
+
+def first_ordinal(out: Path) -> int:
+    """The ordinal of a run's first shard: how many shards the runs before it have together."""
+    path = out / "manifest.json"
+    return _first_ordinal(out, present(path).stat().st_mtime_ns) if exists(path) else 0
+
+
+@lru_cache(maxsize=8)
+def _first_ordinal(out: Path, _written: int) -> int:
+    manifest = read_manifest(out) or {"identity": {}}
+    return sum(run["shards"] for run in manifest["identity"].get("against", ()))
+
+
+def part_number(out: Path, doc_id: int) -> int:
+    """Which shard of its run a document is of, as in the names of files; negative: an earlier one.
+
+    out: the run.
+    """
+    return shard_and_row(doc_id)[0] - first_ordinal(out)
+
+
+def holder(manifest: Mapping[str, Any], doc_id: int) -> Path | None:
+    """The earlier run that a document is of; None if it is of this one."""
+    ordinal, end = shard_and_row(doc_id)[0], 0
+    runs = manifest.get("report", {}).get("against", {}).get("runs", ())
+    for run in runs:
+        end += run["shards"]
+        if ordinal < end:
+            return Path(run["path"])
+    return None

@@ -1,0 +1,197 @@
+"""What a run would do, before it does anything: inputs, shards, steps, disk needed and free.
+
+What is to be mixed, told before a run: weights, shares, and how much that will be.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.core.shard import Plan, SourceShard
+from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.passes import (
+    Pass,
+    duplicate_finders,
+    passes,
+    repeated_spans,
+    repeats,
+)
+from tokenmill.pipelines.corpus.spans.size import scratch_bytes
+from tokenmill.pipelines.prepare.against import remarks
+from tokenmill.pipelines.prepare.prepare import plan_run
+from tokenmill.pipelines.prepare.recipe import Recipe, step_name
+from tokenmill.pipelines.read.options import Images
+from tokenmill.sizing.document.section import count
+from tokenmill.sizing.units import format_count
+
+
+def mixture_lines(recipe: Recipe) -> Iterator[str]:
+    """Lines for people; none where nothing is mixed."""
+    output = recipe.output
+    if not output.shuffle:
+        return
+    yield f"shuffled by seed {output.seed}, {count(output.epochs, 'epoch')}"
+    if recipe.mix is not None:
+        total = sum(recipe.mix.shares.values())
+        for source, share in recipe.mix.shares.items():
+            yield f"{source}: {100 * share / total:.4g} % of the tokens"
+        if recipe.mix.tokens is None:
+            yield "as many tokens as there are without repeating any source in an epoch"
+        else:
+            yield f"{format_count(recipe.mix.tokens)} tokens in an epoch"
+        return
+    for one in recipe.inputs:
+        if one.weight != 1.0:
+            yield f"{one.source_name}: weight {one.weight:g}, {one.path}"
+
+
+def mixed_tokens(recipe: Recipe, tokens: Mapping[SourceShard, float]) -> float:
+    """Tokens of the dataset, from how many each shard may have; at most, where shares are asked for
+    of as many as there are.
+    """
+    if recipe.mix is None:
+        mixed = sum(n * recipe.inputs[shard.input].weight for shard, n in tokens.items())
+    else:
+        mixed = sum(tokens.values()) if recipe.mix.tokens is None else recipe.mix.tokens
+    return mixed * recipe.output.epochs
+
+
+# Assumptions, each on the safe side; `tokenmill measure` replaces them by measurements.
+TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4
+BYTES_PER_DOC = 1000  # web and documentation text: 2,000 to 10,000
+SCRATCH_BYTES_PER_DOC = 700  # digest 16, signature 448, band keys 112, edges and receipts
+BYTES_PER_UNIT = {"paragraph": 100, "line": 40}  # documentation: 170 and 48
+SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; some of them found
+FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not compress
+
+
+def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
+    """The plan of a run as JSON data; nothing is written.
+
+    Raises:
+        ConfigError: as the run itself would.
+    """
+    plan = plan_run(recipe)
+    engine = recipe.engine()
+    parts = passes(recipe.steps)
+    text = sum(shard.bytes for shard in plan.shards if not _holds_images(shard))
+    token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize
+    need = {
+        "intermediates": round(sum(_scratch(text, part) for part in parts[:-1])),
+        "token shards": round(token_bytes),
+        "dataset": round(token_bytes),
+    }
+    if recipe.output.shuffle:
+        tokens = {shard: shard.bytes / TEXT_BYTES_PER_TOKEN for shard in plan.shards}
+        need["mixing"] = round(mixed_tokens(recipe, tokens) * engine.dtype.itemsize)
+        need["dataset"] = need["mixing"]
+    if recipe.run.keep_index:
+        need["index"] = round(sum(_sidecars(text, part) for part in parts[:-1]))
+    if recipe.images is not None:
+        images = _image_bytes(recipe.images, plan.shards, len(parts))
+        need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
+    return {
+        "name": recipe.name,
+        "files": [{"path": f.path, "bytes": f.bytes} for f in plan.files],
+        "failed_inputs": [f.to_json() for f in plan.failed],
+        "skipped": list(plan.skipped),
+        "shards": len(plan.shards),
+        "text_bytes": text,
+        **_of_images(recipe.images, plan.shards),
+        **_of_earlier(recipe, plan),
+        **_of_mixture(recipe),
+        "steps": [step_name(step) for step in recipe.steps],
+        "passes": len(parts),
+        "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
+        "disk_needed_bytes": need,
+        "disk_needed_total_bytes": sum(need.values()),
+        "disk_free_bytes": _free(out),
+        "assumptions": {
+            "text_bytes_per_token": TEXT_BYTES_PER_TOKEN,
+            "bytes_per_doc": BYTES_PER_DOC,
+            "scratch_bytes_per_doc": SCRATCH_BYTES_PER_DOC,
+        },
+    }
+
+
+def _scratch(text: int, part: Pass) -> float:
+    """Bytes between a pass and the next."""
+    spans = repeated_spans(part.after)
+    of_spans = scratch_bytes(text, spans.ngrams()) if spans else 0
+    return text * FILTERED_FRAC + _sidecars(text, part) + _units(text, part) + of_spans
+
+
+def _sidecars(text: int, part: Pass) -> float:
+    """Bytes of the keys that a pass makes."""
+    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
+
+
+def _units(text: int, part: Pass) -> float:
+    """Bytes of what is counted of paragraphs, or lines, behind a pass."""
+    step = repeats(part.after)
+    if not isinstance(step, RepeatedParagraphs):
+        return 0
+    return text * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[step.unit]
+
+
+def _of_mixture(recipe: Recipe) -> dict[str, Any]:
+    return {"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}
+
+
+def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """The runs that it stands against, and what to know of that; nothing where there are none."""
+    if not plan.against:
+        return {}
+    runs = [
+        {"path": str(run.out), "docs": run.docs, "index_bytes": run.index_bytes}
+        for run in plan.against
+    ]
+    return {"against": {"runs": runs, "remarks": remarks(recipe, plan.against)}}
+
+
+def _holds_images(shard: SourceShard) -> bool:
+    return shard.images is not None or shard.format in ("webdataset", "markdown")
+
+
+def _of_images(images: Images | None, shards: Sequence[SourceShard]) -> dict[str, Any]:
+    """Bytes of what has images, texts included, and the inputs of which but text is read."""
+    if images is None:
+        return {}
+    alone = [shard.paths[0] for shard in shards if not _holds_images(shard)]
+    return {
+        "illustrated_bytes": _illustrated_bytes(shards),
+        "without_images": list(dict.fromkeys(alone)),
+    }
+
+
+def _illustrated_bytes(shards: Sequence[SourceShard]) -> int:
+    return sum(shard.bytes for shard in shards if _holds_images(shard))
+
+
+def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -> dict[str, int]:
+    """Bytes of images by what they are written to: on the safe side, all that inputs with images
+    are, and nothing removed.
+    """
+    found = _illustrated_bytes(shards)
+    stored = images.store == "bytes"
+    made = {
+        "images between passes": stored or (images.webdataset and n_passes > 1),
+        "dataset": stored,
+        "webdataset": images.webdataset,
+    }
+    return {name: found for name, wanted in made.items() if wanted}
+
+
+def _free(out: Place) -> int | None:
+    """Bytes that are free there; None on an object store, which does not say."""
+    return None if is_remote(out) else shutil.disk_usage(_existing(Path(out))).free
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder that exists: where the run directory would be made."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,73 @@
+"""What a run is: all that decides its output, told so that two runs can be compared."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import tokenizers
+
+from tokenmill.dedup import ngram_index
+from tokenmill.dedup.fold_tables import FOLD_VERSION
+from tokenmill.pipelines.contamination.items.files import files_of
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.corpus.counted.steps import SameUrl
+from tokenmill.pipelines.corpus.passes import decontamination
+from tokenmill.pipelines.filters.models.language import Language
+from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
+from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.manifest import open_run
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.inputs import InputFile
+
+# Raise it when the same recipe and input make other output bytes.
+# 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
+OUTPUT_VERSION = "2"
+
+
+def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
+    engine = recipe.engine()
+    return {
+        "recipe": recipe.identity(),
+        **plan.identity(),
+        "tokenizer": engine.digest,
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
+        "versions": {
+            "output": OUTPUT_VERSION,
+            "schema": SCHEMA_VERSION,
+            "normalize": str(NORMALIZE_VERSION),
+            "fold": FOLD_VERSION,
+            "index": ngram_index.FORMAT,
+            "tokenizers": tokenizers.__version__,
+            "pyarrow": pa.__version__,  # normalizes text
+            **({} if recipe.html is None else recipe.html.versions()),
+            **_step_versions(recipe),
+        },
+    }
+
+
+def _step_versions(recipe: Recipe) -> dict[str, str]:
+    """Of libraries that steps make their verdicts and keys with."""
+    told = (step.versions() for step in recipe.steps if isinstance(step, Language | SameUrl))
+    return {name: version for versions in told for name, version in versions.items()}
+
+
+def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
+    step = decontamination(recipe.steps)
+    for benchmark in step.benchmarks if step else ():
+        yield from files_of(benchmark)
+
+
+def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:
+    """Begin a run in `out`, or continue the one that is there.
+
+    Raises:
+        ConfigError: see `open_run`.
+    """
+    out = out.absolute()
+    digest = open_run(out, run_identity(recipe, plan))
+    remote = mirror.remote_of(out)
+    return PrepareJob(out=out, remote=remote, recipe=recipe, identity=digest, against=plan.against)

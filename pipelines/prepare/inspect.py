@@ -1,0 +1,594 @@
+"""Look into a run directory: documents, what left by reason, a duplicate beside what was kept.
+
+In what two texts differ, word by word, with work that grows with their length and no faster.
+
+    Stretches that both have, and that stand once in each, are laid in order (the longest run that
+    is in order in both); what lies between two of them is compared likewise by shorter stretches,
+    and what is left by `difflib`, as long as there is little of it.
+
+Source of the anchors: patience diff, Bram Cohen 2010, on words in place of lines.
+
+What decontamination cut out of documents, and for which items; told by a run directory.
+
+pieces/*.parquet   what is left of a document  --> its gaps are what was cut out
+overlaps/*.parquet what repeats an item        --> why
+
+A document as the dataset of a finished run has it: decoded from its tokens, no input read.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.rows import OVERLAP
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
+from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
+from tokenmill.pipelines.core.shard import numbered
+from tokenmill.pipelines.filters.normalize import Normalize
+from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
+from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.runs.manifest import read_manifest
+from tokenmill.pipelines.storage.mirror import find, present
+from tokenmill.pipelines.tokens.tokenize import Engine
+
+# a word, a mark, white space; of scripts without spaces between words one character
+_IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff"
+_UNIT = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+|[^\w\s]|\s+")
+_WORD = re.compile(r"\w")
+STRETCHES = (16, 4, 1)  # units of an anchor, tried in turn
+MOST_CELLS = 40_000  # units of one side times the other's that `difflib` is given at once
+MOST_WORK = 4_000_000  # such cells in all; what lies behind is told apart as a whole
+
+Kind: TypeAlias = Literal["equal", "removed", "kept"]
+
+
+class Stretch(NamedTuple):
+    """Text that both have ("equal"), or the removed document alone, or the kept one alone."""
+
+    kind: Kind
+    text: str
+
+
+class _Window(NamedTuple):
+    """Units [a, a_end) of one text and [b, b_end) of the other."""
+
+    a: int
+    a_end: int
+    b: int
+    b_end: int
+
+
+class _Match(NamedTuple):
+    """n units of one text from `a` on that are those of the other from `b` on."""
+
+    a: int
+    b: int
+    n: int
+
+
+def difference(removed: str, kept: str) -> list[Stretch]:
+    """The stretches of two texts, in order; joined without those of the other they are each text.
+
+    >>> [tuple(s) for s in difference("a big cat", "a small cat")]
+    [('equal', 'a '), ('removed', 'big'), ('kept', 'small'), ('equal', ' cat')]
+    """
+    ours, theirs = _UNIT.findall(removed), _UNIT.findall(kept)
+    found: list[Stretch] = []
+    a = b = 0
+    for match in _Texts(ours, theirs).matches():
+        found.append(Stretch("removed", "".join(ours[a : match.a])))
+        found.append(Stretch("kept", "".join(theirs[b : match.b])))
+        found.append(Stretch("equal", "".join(ours[match.a : match.a + match.n])))
+        a, b = match.a + match.n, match.b + match.n
+    found.append(Stretch("removed", "".join(ours[a:])))
+    found.append(Stretch("kept", "".join(theirs[b:])))
+    return _joined(found)
+
+
+def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Without empty ones, and between two that are equal one of each kind at most.
+
+    What is equal between two changes and has no word in it, as a comma, goes with the changes.
+    """
+    made: list[Stretch] = []
+    equal, ours, theirs, held = "", "", "", ""  # held: equal, if a word follows before a change
+    for kind, text in stretches:
+        if kind != "equal" and text:
+            ours += held + (text if kind == "removed" else "")
+            theirs += held + (text if kind == "kept" else "")
+            held = ""
+        elif kind == "equal" and not (ours or theirs):
+            equal += text
+        elif kind == "equal" and _WORD.search(text):
+            made += _told(equal, ours, theirs)
+            equal, ours, theirs, held = held + text, "", "", ""
+        else:
+            held += text
+    return [*made, *_told(equal, ours, theirs), *_told(held, "", "")]
+
+
+def _told(equal: str, ours: str, theirs: str) -> Iterator[Stretch]:
+    stretches = Stretch("equal", equal), Stretch("removed", ours), Stretch("kept", theirs)
+    return (stretch for stretch in stretches if stretch.text)
+
+
+class _Texts:
+    """Two texts as numbers, equal where their units are."""
+
+    def __init__(self, ours: Sequence[str], theirs: Sequence[str]) -> None:
+        numbers: dict[str, int] = {}
+        self._a = [numbers.setdefault(unit, len(numbers)) for unit in ours]
+        self._b = [numbers.setdefault(unit, len(numbers)) for unit in theirs]
+        self._work = 0
+
+    def matches(self) -> Iterator[_Match]:
+        """What is equal, in the order of both texts."""
+        yield from self._within(_Window(0, len(self._a), 0, len(self._b)), 0)
+
+    def _within(self, window: _Window, level: int) -> Iterator[_Match]:
+        """What is equal in a window; level: of STRETCHES, behind its end the rest."""
+        head = self._equal_head(window)
+        if head:
+            yield _Match(window.a, window.b, head)
+            window = window._replace(a=window.a + head, b=window.b + head)
+        tail = self._equal_tail(window)
+        window = window._replace(a_end=window.a_end - tail, b_end=window.b_end - tail)
+        if window.a < window.a_end and window.b < window.b_end:
+            if level < len(STRETCHES):
+                yield from self._between_anchors(window, level)
+            else:
+                yield from self._closely(window)
+        if tail:
+            yield _Match(window.a_end, window.b_end, tail)
+
+    def _between_anchors(self, window: _Window, level: int) -> Iterator[_Match]:
+        a, b = window.a, window.b
+        for i, j in self._anchors(window, STRETCHES[level]):
+            if i < a or j < b:  # inside the match before, which went on for as long as it could
+                continue
+            yield from self._within(_Window(a, i, b, j), level + 1)
+            n = self._equal_head(_Window(i, window.a_end, j, window.b_end))
+            yield _Match(i, j, n)
+            a, b = i + n, j + n
+        yield from self._within(_Window(a, window.a_end, b, window.b_end), level + 1)
+
+    def _anchors(self, window: _Window, size: int) -> list[tuple[int, int]]:
+        """Where stretches of `size` units begin that stand once in each: most of them in order."""
+        ours = _once(self._a, window.a, window.a_end, size)
+        theirs = _once(self._b, window.b, window.b_end, size)
+        return _in_order([(i, theirs[key]) for key, i in ours.items() if key in theirs])
+
+    def _equal_head(self, w: _Window) -> int:
+        n = 0
+        most = min(w.a_end - w.a, w.b_end - w.b)
+        while n < most and self._a[w.a + n] == self._b[w.b + n]:
+            n += 1
+        return n
+
+    def _equal_tail(self, w: _Window) -> int:
+        n = 0
+        most = min(w.a_end - w.a, w.b_end - w.b)
+        while n < most and self._a[w.a_end - 1 - n] == self._b[w.b_end - 1 - n]:
+            n += 1
+        return n
+
+    def _closely(self, w: _Window) -> Iterator[_Match]:
+        cells = (w.a_end - w.a) * (w.b_end - w.b)
+        if cells > MOST_CELLS or self._work + cells > MOST_WORK:
+            return
+        self._work += cells
+        matcher = SequenceMatcher(
+            None, self._a[w.a : w.a_end], self._b[w.b : w.b_end], autojunk=False
+        )
+        for block in matcher.get_matching_blocks():
+            if block.size:
+                yield _Match(w.a + block.a, w.b + block.b, block.size)
+
+
+def _once(units: Sequence[int], start: int, end: int, size: int) -> dict[tuple[int, ...], int]:
+    """Where each stretch begins that stands once between `start` and `end`, in order."""
+    keys = [tuple(units[i : i + size]) for i in range(start, end - size + 1)]
+    times = Counter(keys)
+    return {key: start + i for i, key in enumerate(keys) if times[key] == 1}
+
+
+def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs whose second numbers rise. pairs: their first numbers rise.
+
+    >>> _in_order([(0, 5), (1, 1), (2, 9), (3, 2)])
+    [(1, 1), (3, 2)]
+    """
+    ends: list[int] = []  # the least last number of a run of each length
+    at: list[int] = []  # its pair
+    before: list[int] = []
+    for k, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        before.append(at[length - 1] if length else -1)
+        ends[length : length + 1] = [j]
+        at[length : length + 1] = [k]
+    run: list[tuple[int, int]] = []
+    k = at[-1] if at else -1
+    while k >= 0:
+        run.append(pairs[k])
+        k = before[k]
+    return run[::-1]
+
+
+class CutOut(NamedTuple):
+    """A stretch of a document, in bytes of its text as it came to the step, and why it went.
+
+    items: names of the benchmark items in it, each once, those with most n-grams first.
+    excerpt: the beginning of what repeats the first of them; "" if there is none.
+    """
+
+    start_byte: int
+    end_byte: int
+    text: str
+    items: tuple[str, ...]
+    excerpt: str
+
+
+def overlaps_of(out: Path, doc_ids: Iterable[int]) -> list[dict[str, Any]]:
+    """Rows of schema OVERLAP of these documents."""
+    rows: list[dict[str, Any]] = []
+    by_shard = groupby(sorted(doc_ids), key=lambda doc_id: part_number(out, doc_id))
+    for number, these in by_shard:
+        wanted = pc.field("doc_id").isin(pa.array(these, pa.uint64()))
+        for path in find(out / "overlaps", f"part-{number:05d}-*.parquet"):
+            rows += pq.read_table(present(path), filters=wanted, schema=OVERLAP).to_pylist()
+    return rows
+
+
+def cut_out(
+    text: bytes, pieces: Sequence[dict[str, Any]], overlaps: Sequence[dict[str, Any]]
+) -> list[CutOut]:
+    """The stretches that no piece has; of a document without pieces those that repeat an item.
+
+    text: the document as it came to the step.
+    pieces, overlaps: rows of schemas PIECE and OVERLAP of this document.
+    """
+    stretches = _gaps(len(text), pieces) if pieces else _union(overlaps)
+    longest_first = sorted(overlaps, key=lambda o: -o["ngrams"])
+    made = []
+    for start, end in stretches:
+        within = [o for o in longest_first if o["start_byte"] < end and o["end_byte"] > start]
+        items = tuple(dict.fromkeys(o["item"] for o in within))
+        excerpt = within[0]["excerpt"] if within else ""
+        made.append(CutOut(start, end, text[start:end].decode(errors="replace"), items, excerpt))
+    return made
+
+
+def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
+    """Documents that were cut and of which a piece is left: doc_id, id, pieces and items of each.
+
+    Their order is that of the input; pieces dropped for their length count.
+    """
+    made: list[dict[str, Any]] = []
+    columns = ["parent_doc_id", "parent_id", "pieces"]
+    for path in find(out / "pieces", "part-*.parquet"):
+        table = pq.read_table(present(path), columns=columns, schema=PIECE)
+        # a row for each piece, those of a document together
+        last = {row["parent_doc_id"]: row for row in table.to_pylist()}
+        made += [
+            {"doc_id": d, "id": row["parent_id"], "pieces": row["pieces"]}
+            for d, row in last.items()
+        ]
+        if limit is not None and len(made) >= limit:
+            break
+    made = made[:limit]
+    items: dict[int, dict[str, None]] = {row["doc_id"]: {} for row in made}
+    for overlap in overlaps_of(out, items):
+        items[overlap["doc_id"]][overlap["item"]] = None
+    return [{**row, "items": list(items[row["doc_id"]])} for row in made]
+
+
+def count_cut(out: Path) -> int:
+    """How many documents `cut_documents` has."""
+    paths, wanted = find(out / "pieces", "part-*.parquet"), ["parent_doc_id"]
+    columns = (pq.read_table(present(path), columns=wanted)[wanted[0]] for path in paths)
+    return sum(pc.count_distinct(column).as_py() for column in columns)
+
+
+def _gaps(size: int, pieces: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
+    edges = sorted((p["start_byte"], p["end_byte"]) for p in pieces)
+    bounds = [(0, 0), *edges, (size, size)]
+    return [(end, start) for (_, end), (start, _) in pairwise(bounds) if end < start]
+
+
+def _union(spans: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
+    made: list[tuple[int, int]] = []
+    for start, end in sorted((s["start_byte"], s["end_byte"]) for s in spans):
+        if made and start <= made[-1][1]:
+            made[-1] = made[-1][0], max(end, made[-1][1])
+        else:
+            made.append((start, end))
+    return made
+
+
+def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
+    """A document with doc_id, id, source and text; of one that was cut, its pieces in order.
+
+    Returns:
+        None where that cannot be told: the run or its tokenizer is gone, its documents were packed
+        into sequences, or the document is not in its dataset.
+    """
+    files = sorted((out / "dataset").rglob("*.arrow"))
+    by_id = {
+        row["doc_id"]: row for path in files for row in _rows(path, doc_id)
+    }  # copies are alike
+    rows = [by_id[number] for number in sorted(by_id)]
+    if not rows:
+        return None
+    manifest = read_manifest(out) or {"identity": {"recipe": {}}}
+    try:
+        engine = make_recipe(manifest["identity"]["recipe"], where=str(out)).engine()
+    except ConfigError:
+        return None
+    text = "\n".join(_text(engine, row["input_ids"]) for row in rows)
+    return {"doc_id": doc_id, "id": rows[0]["id"], "source": rows[0]["source"], "text": text}
+
+
+def _text(engine: Engine, ids: list[int]) -> str:
+    """What ids stand for, less the ends of the document and its images."""
+    first, last = ids[:1] == [engine.bos_id], ids[-1:] == [engine.eos_id]
+    within = ids[int(first) : len(ids) - int(last)]
+    return engine.reference.decode([i for i in within if i != engine.image_id])
+
+
+def _rows(path: Path, doc_id: int) -> list[dict[str, Any]]:
+    """The rows of a file of the dataset that are the document, or pieces of it."""
+    found: list[dict[str, Any]] = []
+    with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as batches:
+        if "source" not in batches.schema.names:  # packed: a row is a sequence
+            return found
+        for batch in batches:
+            ids = np.asarray(batch["doc_id"])
+            these = (ids == doc_id) | ((ids & ~NUMBERS) == doc_id)
+            if these.any():
+                columns = batch.select(["input_ids", "doc_id", "id", "source"])
+                found += columns.filter(pa.array(these)).to_pylist()
+    return found
+
+
+KEPT, WITH_DOCUMENT = "kept", "with_document"  # fates of images beside the outcomes of receipts
+OF_IMAGE = tuple(f.name for f in IMAGE if not f.name.endswith("offset"))
+OF_FATE = ("stage", "reason", "value", "detail", "duplicate_of", "duplicate_number")
+
+
+class Pair(NamedTuple):
+    """A removed document, its receipt, and the document kept in its place (None if none is named).
+
+    chain: ids from the removed document to the kept one, where the first named was removed too.
+    held_by: the earlier run that has the kept one, where it is not this one. Its text is then what
+        the dataset's tokens stand for; None where that dataset cannot tell it any more.
+    """
+
+    receipt: dict[str, Any]
+    removed: dict[str, Any]
+    kept: dict[str, Any] | None
+    chain: list[int]
+    held_by: str | None = None
+
+
+def open_run(out: Path) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        ConfigError: there is none, or not one that prepare made.
+    """
+    found = read_manifest(out)
+    if found is None:
+        raise ConfigError(
+            f"{out}: no run here (no manifest.json); name a directory that prepare made"
+        )
+    if "check" in found["identity"]:
+        raise ConfigError(
+            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
+        )
+    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
+        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
+    return found
+
+
+def removals(
+    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
+) -> pa.Table:
+    """Receipts (schema REMOVED) of documents that left, shard by shard.
+
+    reason: only those removed or failed for it.  doc_id: only that document's.
+    """
+    return _receipts(out / "removed", REMOVED, reason, doc_id, limit)
+
+
+def removed_images(
+    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
+) -> pa.Table:
+    """Receipts (schema REMOVED_IMAGE) of images that left their documents, shard by shard.
+
+    reason: only those removed or failed for it.  doc_id: only those of that document.
+    """
+    return _receipts(out / "removed-images", REMOVED_IMAGE, reason, doc_id, limit)
+
+
+def _receipts(
+    folder: Path, schema: pa.Schema, reason: str | None, doc_id: int | None, limit: int | None
+) -> pa.Table:
+    wanted = None
+    if reason is not None:
+        wanted = pc.field("reason") == reason
+    if doc_id is not None:
+        this = pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
+        wanted = this if wanted is None else wanted & this
+    tables = []
+    have = 0
+    shard = "" if doc_id is None else f"{part_number(folder.parent, doc_id):05d}-"
+    names = f"part-{shard}*.parquet", "packing.parquet"
+    for path in [path for name in names for path in find(folder, name)]:
+        table = pq.read_table(present(path), filters=wanted, schema=schema)
+        tables.append(table)
+        have += table.num_rows
+        if limit is not None and have >= limit and doc_id is None:
+            break
+    found = pa.concat_tables(tables) if tables else schema.empty_table()
+    return found.slice(0, limit) if limit is not None else found
+
+
+def pieces(out: Path, doc_ids: list[int]) -> list[dict[str, Any]]:
+    """Rows of schema PIECE: of these documents' pieces if they were cut, or of them if they are."""
+    rows: list[dict[str, Any]] = []
+    for number in sorted({part_number(out, d) for d in doc_ids}):
+        these = pa.array([d for d in doc_ids if part_number(out, d) == number], pa.uint64())
+        wanted = pc.field("doc_id").isin(these) | pc.field("parent_doc_id").isin(these)
+        for path in find(out / "pieces", f"part-{number:05d}-*.parquet"):
+            rows += pq.read_table(present(path), filters=wanted, schema=PIECE).to_pylist()
+    return rows
+
+
+def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
+    """Documents by id, as they were read, not as later stages edited them; pieces as they were cut.
+
+    Intermediates are deleted at the end of a run, so the inputs are read again; ids are
+    only right while these are unchanged. In a run with images each has `images`: what
+    `image_fates` tells.
+
+    Raises:
+        ConfigError: an id is not of this run, or its input has changed or is gone.
+    """
+    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
+    whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
+    found = {d: whole[d] for d in doc_ids if d in whole}
+    for doc_id, link in links.items():
+        parent = whole[link["parent_doc_id"]]
+        text = as_decontaminated(recipe, parent)[link["start_byte"] : link["end_byte"]].decode()
+        found[doc_id] = {**parent, "doc_id": doc_id, "id": link["id"], "text": text}
+    return found
+
+
+def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
+    """The text of a document as it came to the step that cut it, in UTF-8."""
+    batch = pa.RecordBatch.from_pylist([{f: document[f] for f in DOCUMENT.names}], DOCUMENT)
+    for step in recipe.steps:
+        if isinstance(step, Decontaminate):
+            break
+        if isinstance(step, Normalize):  # the one stage that edits
+            batch = step(batch).kept
+    text: str = batch["text"][0].as_py()
+    return text.encode()
+
+
+def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
+    """The text of a document as it came to the step that cut it, and what was cut out of it.
+
+    Of a document that was not cut, what repeats benchmark items.
+
+    document: of `documents`, whole.
+    """
+    doc_id = document["doc_id"]
+    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    text = as_decontaminated(recipe, document)
+    links = [p for p in pieces(out, [doc_id]) if p["parent_doc_id"] == doc_id]
+    return text, cut_out(text, links, overlaps_of(out, [doc_id]))
+
+
+def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
+    manifest = open_run(out)
+    plan = plan_inputs(
+        recipe.inputs,
+        recipe.shard_bytes,
+        limits=recipe.limits,
+        images=recipe.images is not None,
+        html=recipe.html is not None,
+    )
+    now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
+    if now != manifest["identity"]["inputs"]:
+        raise ConfigError(
+            f"{out}: the inputs have changed since the run; their documents cannot be shown"
+        )
+    first = first_ordinal(out)
+    shards = {s.ordinal: s for s in numbered(plan.shards, first=first)}
+    found: dict[int, dict[str, Any]] = {}
+    for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
+        if ordinal not in shards:
+            behind = f" from {first} on" if first else ""
+            raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards{behind}")
+        wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
+        batches = read_shard(
+            shards[ordinal], limits=recipe.limits, images=recipe.images, html=recipe.html
+        )
+        for batch in batches:
+            rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
+            for row in rows.to_pylist():
+                if recipe.images is not None:
+                    row["images"] = image_fates(out, row["doc_id"], row["images"])
+                found[row["doc_id"]] = {**row, "source": shards[ordinal].source}
+            if all(d in found for d in wanted.to_pylist()):
+                break
+    return found
+
+
+def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The images of a document by their number, and the fate of each.
+
+    read: what the reader found of them (`IMAGE`).
+
+    Returns:
+        Rows of `OF_IMAGE`, `OF_FATE` as in its receipt, and `fate`: "kept", "removed", "failed",
+        or "with_document" where that left and took it along. `md5` is in hexadecimal.
+    """
+    others = WITH_DOCUMENT if removals(out, doc_id=doc_id).num_rows else KEPT
+    left = {row["number"]: row for row in removed_images(out, doc_id=doc_id).to_pylist()}
+    there = {image["number"]: image for image in read}
+    fates = []
+    for number in sorted(left | there):
+        receipt = left.get(number, {})
+        image = there.get(number, receipt)  # one that could not be read has but a receipt
+        row = {name: image.get(name) for name in OF_IMAGE}
+        row["md5"] = row["md5"] and row["md5"].hex()
+        told = {name: receipt.get(name) for name in OF_FATE}
+        fates.append({**row, "fate": receipt.get("outcome", others), **told})
+    return fates
+
+
+def beside(out: Path, doc_id: int) -> Pair:
+    """A removed document beside the one that was kept in its place.
+
+    Raises:
+        ConfigError: the document was not removed, or is not of this run.
+    """
+    chain, receipt = [doc_id], _receipt(out, doc_id)
+    if receipt is None:
+        raise ConfigError(f"{out}: document {doc_id} was not removed")
+    step: dict[str, Any] | None = receipt
+    while step is not None and step["duplicate_of"] is not None:
+        chain.append(step["duplicate_of"])
+        of_earlier = part_number(out, chain[-1]) < 0  # where it was kept
+        step = None if of_earlier else _receipt(out, chain[-1])
+    last = chain[-1]
+    earlier = holder(open_run(out), last)
+    texts = documents(out, [doc_id] if earlier else [doc_id, last])
+    if doc_id not in texts:
+        told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
+        raise ConfigError(f"{out}: document {doc_id} could not be read: {told}")
+    if earlier is not None:
+        return Pair(receipt, texts[doc_id], decoded(earlier, last), chain, str(earlier))
+    return Pair(receipt, texts[doc_id], texts.get(last) if len(chain) > 1 else None, chain)
+
+
+def _receipt(out: Path, doc_id: int) -> dict[str, Any] | None:
+    rows = removals(out, doc_id=doc_id).to_pylist()
+    return rows[0] if rows else None

@@ -1,0 +1,167 @@
+"""Prepare a corpus: plan, do the work, check the ledger, report. The caller brings the executor."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.corpus.passes import decontamination
+from tokenmill.pipelines.prepare.against import check_other, earlier_runs, index_wanting
+from tokenmill.pipelines.prepare.identity import open_job
+from tokenmill.pipelines.prepare.phases import index_work, phases
+from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.prepare.report.sections import write_report
+from tokenmill.pipelines.prepare.report.summary import summarize
+from tokenmill.pipelines.read.images.stored import check_shards
+from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.finished import manifest, read_report
+from tokenmill.pipelines.runs.folder import INDEX, PrepareJob
+from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
+from tokenmill.pipelines.runs.work import Execute, Finished, do, drive
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.files import sweep_partials
+from tokenmill.pipelines.storage.inputs import OutageError
+
+SCRATCH = "[0-9][0-9]-*"  # folders that go
+REPORTS = ("report.json", "report.md", "report.html")
+# folders that stay when a run has finished
+KEPT = (
+    "dataset",
+    "webdataset",
+    "removed",
+    "removed-images",
+    "removed-paragraphs",
+    "removed-spans",
+    "thumbnails",
+    "overlaps",
+    "pieces",
+    INDEX,
+)
+
+
+def prepare(
+    recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
+) -> dict[str, Any]:
+    """Run `recipe` into `out`, or continue the run that is there; return its report.
+
+    plan: of `plan_run`, where the caller has made it already.
+
+    Raises:
+        ConfigError: the recipe, the inputs or `out` cannot be used; nothing was half-written.
+        LedgerError: documents or bytes do not add up.
+    """
+    started = time.perf_counter()
+    plan = plan or plan_run(recipe)
+    with opened(recipe, out, plan) as job:
+        found = finished_report(job)
+        if found is not None:
+            return found
+        finished = drive(job, phases(job, plan), execute)
+        _sweep_strays(job, finished)
+        sweep_partials(job.out / "receipts")  # of workers that died while the run went on
+        report = summarize(job, plan, finished)
+        report["seconds"] = time.perf_counter() - started
+        _publish_report(job, report)
+        write_manifest(job.out, manifest(job, report, finished))
+        if not finished.failures:
+            clean(job)
+    return report
+
+
+@contextlib.contextmanager
+def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
+    """Hold `out` for this recipe; what cannot be written there is told in one line.
+
+    Its benchmarks are read before anything is written.
+
+    Raises:
+        ConfigError: see `prepare`.
+    """
+    check_apart(recipe.inputs, out)
+    check_other(recipe, Path(out))
+    run = recipe.run
+    with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
+        step = decontamination(recipe.steps)
+        built = BenchmarkIndex.build(step) if step and read_manifest(folder) is None else None
+        job = open_job(folder, recipe, plan)
+        if step is not None and built is not None:
+            do(job, index_work(job, step, built))
+        with parking(job.identity):
+            yield job
+
+
+def plan_run(recipe: Recipe) -> Plan:
+    """Cut the inputs into shards.
+
+    Raises:
+        ConfigError: no input can be read at all, the first cause is named; or a benchmark is not
+            there, or is a file of the inputs; or images cannot be referenced where they are; or
+            an earlier run cannot be stood against.
+    """
+    against = earlier_runs(recipe)
+    step = decontamination(recipe.steps)
+    for mistake in inside(step.benchmarks, [i.path for i in recipe.inputs]) if step else ():
+        raise ConfigError(str(mistake))
+    try:
+        plan = plan_inputs(
+            recipe.inputs,
+            recipe.shard_bytes,
+            limits=recipe.limits,
+            images=recipe.images is not None,
+            html=recipe.html is not None,
+            against=against,
+        )
+    except OutageError as e:
+        raise ConfigError(str(e)) from e
+    if not plan.shards:
+        empty = f": no files in {', '.join(i.path for i in recipe.inputs)}"
+        cause = f": {plan.failed[0].message}" if plan.failed else empty
+        raise ConfigError(f"{recipe.name}: no input can be read{cause}")
+    check_shards(recipe.images, plan.shards)
+    return plan
+
+
+def clean(job: PrepareJob) -> None:
+    """Delete the intermediates of a finished run, unless the recipe keeps them."""
+    if job.recipe.run.keep_intermediates:
+        return
+    mirror.remove_folders(job.out, SCRATCH)
+
+
+def finished_report(job: PrepareJob) -> dict[str, Any] | None:
+    """The report of the run if it has finished, and all that it made to stay is still there.
+
+    What its end lacks (intermediates to delete, the report's files) is made up for.
+
+    Raises:
+        ConfigError: it should have an index, which cannot be made any more.
+    """
+    stay = set(KEPT) - {INDEX}
+    report = read_report(job.out, lambda name: name.partition("/")[0] in stay)
+    if report is None or index_wanting(job):
+        return None
+    if not all(mirror.size(job.out / name) is not None for name in REPORTS):
+        _publish_report(job, report)
+    clean(job)
+    return report
+
+
+def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
+    """Delete files of an earlier attempt that this run's receipts do not know."""
+    known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
+    mirror.look_anew(job.out)  # workers elsewhere wrote too
+    found = (path for folder in KEPT for path in mirror.files(job.out / folder))
+    mirror.remove(p for p in found if p.relative_to(job.out).as_posix() not in known)
+
+
+def _publish_report(job: PrepareJob, report: dict[str, Any]) -> None:
+    write_report(job.out, report)
+    for name in REPORTS:
+        mirror.publish(job.out / name)

@@ -1,0 +1,367 @@
+"""A recipe: what goes in, what is done to it in which order, and what comes out.
+
+YAML in, frozen models out. An unknown key, a value out of range or a file that is not
+there is one line that names the place; nothing has been read or written by then.
+
+The steps a recipe can name, and how one is read and written: a name with its settings.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import pyarrow as pa
+import yaml
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.measured import TOTAL
+from tokenmill.pipelines.core.options import RunOptions, Slurm
+from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
+from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
+from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.filters.c4 import C4
+from tokenmill.pipelines.filters.models.language import Language
+from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
+from tokenmill.pipelines.runs.options import overridden
+from tokenmill.pipelines.tokens.mix.options import Mix
+from tokenmill.pipelines.tokens.tokenize import Engine, Tokenizer, load_engine
+from tokenmill.sizing.errors import PlanError
+from tokenmill.sizing.plan.load import StrictLoader
+
+STEPS: dict[str, type[Config]] = {
+    **STAGES,
+    "exact": ExactDedup,
+    "near": NearDedup,
+    **{step.name: step for step in (*SAME, *REPEATS)},
+    "repeated_spans": RepeatedSpans,
+    "decontaminate": Decontaminate,
+}
+
+
+def _step(value: Any) -> Config:
+    """Build the config a one-key mapping like `{"near": {"ngram": 5}}` or a bare name asks for."""
+    if isinstance(value, Config):
+        return value
+    name, settings = _one_key(value)
+    if name not in STEPS:
+        raise ValueError(f"unknown step {name!r}; steps are {', '.join(STEPS)}")
+    try:
+        return STEPS[name].model_validate(settings or {})
+    except ValidationError as e:
+        error = explain(e, name, _keys_of(STEPS[name]))
+        raise ValueError(str(error)) from e
+
+
+def _keys_of(step: type[Config]) -> dict[str, list[str]]:
+    """The keys that a step takes, and under "folding" and the like those of its parts."""
+    kinds = {name: field.annotation for name, field in step.model_fields.items()}
+    parts = {n: k for n, k in kinds.items() if isinstance(k, type) and issubclass(k, Config)}
+    return {"": list(kinds), **{name: list(kind.model_fields) for name, kind in parts.items()}}
+
+
+def _one_key(value: Any) -> tuple[str, Any]:
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, Mapping) and len(value) == 1:
+        return next(iter(value.items()))
+    raise ValueError("a step is a name with its settings, as {c4: {}}")
+
+
+def step_name(step: Config) -> str:
+    """The key that names this step in a recipe."""
+    return next(name for name, cls in STEPS.items() if type(step) is cls)
+
+
+def _dump_step(step: Config) -> dict[str, Any]:
+    return {step_name(step): step.model_dump(mode="json")}
+
+
+Step: TypeAlias = Annotated[
+    Config, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
+]
+
+
+def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Config, ...]:
+    """The steps of a run, by its identity; the rest of its recipe may be of files that are gone.
+
+    Raises:
+        ConfigError: they are not of this version.
+    """
+    try:
+        return TypeAdapter(tuple[Step, ...]).validate_python(identity["recipe"]["steps"])
+    except ValidationError as e:
+        raise explain(e, where, {}) from e
+
+
+SHIPPED = Path(__file__).parent / "recipes"
+
+
+class Output(Config):
+    """What the dataset looks like.
+
+    dtype: of token ids; auto is uint16 where the largest id allows, else int32.
+    seq_len: pack the documents into sequences of this many tokens; None keeps one row a document.
+    shard_bytes: size of a dataset file, about.
+    validation_frac: share of documents, chosen by their id, that becomes the validation split.
+        It has each of them once, whatever the weights and epochs.
+    epochs: passes over the inputs that the dataset holds one behind the other, each in an order of
+        its own. Which documents of a source of fractional weight stand in it differs by epoch.
+    shuffle: put documents in an order by chance over the whole split; packed are they in it.
+    seed: of all that is left to chance.
+    """
+
+    dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
+    seq_len: Annotated[int, Field(ge=1, le=2**30)] | None = None
+    shard_bytes: Bytes = 512_000_000
+    validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    epochs: Annotated[int, Field(ge=1, le=1000)] = 1
+    shuffle: bool = False
+    seed: int = 0
+
+    @model_serializer(mode="wrap")
+    def _as_before_there_were_mixtures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs without keep the identity they had."""
+        unsaid = {"epochs": 1, "shuffle": False}
+        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
+
+
+class Recipe(Config):
+    """The whole job. What each step takes is said in its own class.
+
+    html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
+    mix: shares of the training tokens by source, in place of weights of the inputs.
+    against: run directories of finished runs, oldest first, that kept an index. What their datasets
+        hold counts as standing before the inputs: it is found again in them, and not read again.
+    """
+
+    name: str = "corpus"
+    inputs: tuple[Input, ...] = Field(min_length=1)
+    against: tuple[FilePath, ...] = ()
+    shard_bytes: Bytes = 256_000_000
+    steps: tuple[Step, ...] = ()
+    tokenizer: Tokenizer
+    images: Images | None = None
+    html: Html | None = None
+    mix: Mix | None = None
+    output: Output = Output()
+    limits: Limits = Limits()
+    run: RunOptions = RunOptions()
+
+    @field_validator("steps")
+    @classmethod
+    def _each_corpus_step_once(cls, steps: tuple[Config, ...]) -> tuple[Config, ...]:
+        names = [step_name(s) for s in steps]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
+        return steps
+
+    @model_validator(mode="after")
+    def _steps_leave_images_their_places(self) -> "Recipe":
+        for step in self.steps if self.images is not None else ():
+            cuts = isinstance(step, C4) or (
+                isinstance(step, Decontaminate) and step.action == "cut"
+            )
+            cuts |= isinstance(step, RepeatedSpans) and step.action == "cut"
+            cuts |= isinstance(step, Language) and step.cuts_text
+            if cuts:
+                other = isinstance(step, Decontaminate | RepeatedSpans)
+                way = "; take action: document" if other else ""
+                raise ValueError(
+                    f"step {step_name(step)!r} cuts text, and images would lose their places in it;"
+                    f" it cannot stand in a recipe with images{way}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_have_the_images_they_need(self) -> "Recipe":
+        for step in self.steps if self.images is None else ():
+            if getattr(step, "needs_images", False):
+                raise ValueError(
+                    f"step {step_name(step)!r} is about images, and the recipe has no section"
+                    " 'images'; add one, 'images: {}' will do"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_have_the_dates_they_need(self) -> "Recipe":
+        for step in self.steps if self.html is None else ():
+            if getattr(step, "needs_dates", False):
+                raise ValueError(
+                    f"step {step_name(step)!r} keeps the newest, and only documents of web archives"
+                    " have a date; add 'html: {}' where the inputs are such, or keep: last"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _images_or_pages(self) -> "Recipe":
+        if self.images is not None and self.html is not None:
+            raise ValueError("images of web pages are not read yet; leave out 'images' or 'html'")
+        return self
+
+    @field_validator("against", mode="before")
+    @classmethod
+    def _one_run_alone(cls, against: Any) -> Any:
+        return [against] if isinstance(against, str) else against or ()
+
+    @field_validator("against")
+    @classmethod
+    def _each_run_once(cls, against: tuple[str, ...]) -> tuple[str, ...]:
+        for path in against:
+            if against.count(path) > 1:
+                raise ValueError(f"{path} stands twice; name each run once")
+        return against
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _one_alone(cls, inputs: Any) -> Any:
+        if not inputs:
+            raise ValueError("no input; write inputs: [{path: …}], or --set inputs=PATH")
+        return inputs if isinstance(inputs, list | tuple) else [inputs]
+
+    @field_validator("inputs")
+    @classmethod
+    def _no_source_is_called_total(cls, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        if any(i.source_name == TOTAL for i in inputs):
+            raise ValueError(f"a source cannot be called {TOTAL!r}: reports use it for all of them")
+        return inputs
+
+    @field_validator("output")
+    @classmethod
+    def _images_stay_whole(cls, output: Output, info: ValidationInfo) -> Output:
+        if info.data.get("images") is not None and output.seq_len is not None:
+            raise ValueError(
+                f"sequences of {output.seq_len} tokens would part documents from their images;"
+                " leave output.seq_len out in a recipe with images"
+            )
+        return output
+
+    @model_validator(mode="after")
+    def _what_is_mixed_is_shuffled(self) -> "Recipe":
+        weighed = [i for i, one in enumerate(self.inputs) if one.weight != 1.0]
+        if self.mix is not None:
+            self.mix.check(one.source_name for one in self.inputs)
+            if weighed:
+                raise ValueError(
+                    f"inputs.{weighed[0]}.weight and mix.shares both say how much of it; leave one"
+                    " of them out"
+                )
+        names = [f"inputs.{i}.weight" for i in weighed] + ["mix"] * (self.mix is not None)
+        names += ["output.epochs"] * (self.output.epochs > 1)
+        if names and not self.output.shuffle:
+            raise ValueError(
+                f"{names[0]}: a mixture has no order of its own; add output.shuffle: true"
+            )
+        if self.output.shuffle and self.images is not None:
+            raise ValueError(
+                "documents with images are not shuffled yet; leave out output.shuffle or 'images'"
+            )
+        return self
+
+    @property
+    def documents(self) -> pa.Schema:
+        """What documents are, from reader to tokenizer."""
+        if self.html is not None:
+            return CRAWLED
+        return DOCUMENT if self.images is None else ILLUSTRATED
+
+    def engine(self) -> Engine:
+        """The tokenizer, loaded once a process.
+
+        Raises:
+            ConfigError: see `load_engine`.
+        """
+        token = None if self.images is None else self.images.token
+        return load_engine(self.tokenizer, self.output.dtype, token)
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the output, as JSON; `run` does not.
+
+        Nor does where earlier runs lie: what they hold does, which is in the plan.
+        """
+        without = {"run", "against"}
+        without |= {name for name in ("images", "html", "mix") if getattr(self, name) is None}
+        return self.model_dump(mode="json", exclude=without)
+
+
+def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:
+    """Read a recipe file; `settings` ("output.seq_len": 2048) override what it says.
+
+    settings: see `overridden`.
+
+    Raises:
+        ConfigError: the file cannot be read, is not YAML, or says something unknown or impossible.
+    """
+    try:
+        # a SafeLoader: makes plain data only
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot read the recipe ({e.strerror})") from e
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(e).split())}") from e
+    except PlanError as e:
+        raise ConfigError(f"{path}: {e}") from e
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: a recipe is a mapping of settings, got {type(data).__name__}")
+    for key, value in (settings or {}).items():
+        data = overridden(data, key, value, where=str(path))
+    return make_recipe(data, where=str(path))
+
+
+def find_recipe(name: str) -> Path:
+    """A recipe file by path, or by the name of one that ships with the package.
+
+    Raises:
+        ConfigError: neither; the shipped names are listed.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return path
+    if (SHIPPED / f"{name}.yaml").is_file():
+        return SHIPPED / f"{name}.yaml"
+    names = ", ".join(sorted(p.stem for p in SHIPPED.glob("*.yaml")))
+    raise ConfigError(f"no recipe file {name!r}, and none of that name ships (there are: {names})")
+
+
+def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
+    """Build a recipe from plain data.
+
+    Raises:
+        ConfigError: one line that names `where`, the key and the way out.
+    """
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as e:
+        raise explain(e, where, _known_keys(data)) from e
+
+
+def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
+    known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
+    known["html"] = list(Html.model_fields)
+    known["mix"] = list(Mix.model_fields)
+    known["images.tokens"] = list(Patches.model_fields)
+    known["run.slurm"] = list(Slurm.model_fields)
+    for part in ("tokenizer", "output", "limits", "run"):
+        cls = Recipe.model_fields[part].annotation
+        known[part] = list(getattr(cls, "model_fields", ()))
+    inputs = data.get("inputs")
+    for i in range(len(inputs) if isinstance(inputs, list | tuple) else 0):
+        known[f"inputs.{i}"] = list(Input.model_fields)
+    return known

@@ -1,0 +1,233 @@
+"""A few images of each fate, small: what a contact sheet shows of those kept and those removed.
+
+Of each shard the first images of each reason are looked at, so what is shown depends on the
+input alone. An image is decoded here only if it is small enough; one that will not decode is
+shown by its name.
+
+A contact sheet: some of the images kept, and some of those removed, by reason.
+"""
+
+import contextlib
+import io
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image, ImageOps
+
+from tokenmill.pipelines.filters.images.edit import owners_of
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
+from tokenmill.pipelines.storage.files import parquet_file
+from tokenmill.pipelines.storage.mirror import find, present
+from tokenmill.sizing.document.pictures import Picture, sheet
+from tokenmill.sizing.document.section import count
+
+THUMBNAIL = pa.schema(
+    [
+        pa.field("stage", pa.string(), nullable=False),  # "" of an image that was kept
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("format", pa.string()),
+        pa.field("width", pa.int32()),
+        pa.field("height", pa.int32()),
+        pa.field("bytes", pa.int64()),
+        pa.field("detail", pa.string()),
+        pa.field("jpeg", pa.binary()),  # null where it has no bytes, or they do not decode
+    ]
+)
+SIDE = 112  # pixels
+QUALITY = 70
+MOST = 6  # of a reason, of one shard and pass
+MOST_PIXELS = 50_000_000  # an image of more is not decoded for a thumbnail: 200 MB in memory
+MOST_KEPT = 12
+MOST_DECODED = 100_000_000  # pixels in all, of one shard and pass: some 2 s of PNGs
+DRAFT = 64  # a JPEG's blocks become single pixels, if it is large
+
+
+class Thumbnails:
+    """Takes the images of one shard's pass as they come. Make it with `thumbnail_file`."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, str]] = Counter()
+        self._left = MOST_DECODED
+        self.rows: list[dict[str, Any]] = []
+
+    def removed(
+        self, before: pa.RecordBatch, receipts: pa.RecordBatch | None, blobs: Blobs | None
+    ) -> None:
+        """Images that a stage took out.
+
+        before: the documents they were in.  receipts: schema REMOVED_IMAGE.
+        """
+        if receipts is None or not receipts.num_rows:
+            return
+        stages, reasons = receipts["stage"].to_pylist(), receipts["reason"].to_pylist()
+        wanted = [
+            row
+            for row, fate in enumerate(zip(stages, reasons, strict=True))
+            if self._room(fate, MOST)
+        ]
+        if wanted:
+            chosen = receipts.take(pa.array(wanted))
+            places = _places(before, chosen)
+            for row, place in zip(chosen.to_pylist(), places.tolist(), strict=True):
+                self._add(before, place, (row["stage"], row["reason"]), row["detail"], blobs)
+
+    def kept(self, documents: pa.RecordBatch, blobs: Blobs | None) -> None:
+        """Images that came to the end."""
+        n = min(len(owners_of(documents)), MOST_KEPT - self._seen["", ""])
+        for place in range(n):
+            self._seen["", ""] += 1
+            self._add(documents, place, ("", ""), None, blobs)
+
+    def _room(self, fate: tuple[str, str], most: int) -> bool:
+        self._seen[fate] += 1
+        return self._seen[fate] <= most
+
+    def _add(
+        self,
+        documents: pa.RecordBatch,
+        place: int,
+        fate: tuple[str, str],
+        detail: str | None,
+        blobs: Blobs | None,
+    ) -> None:
+        image = documents["images"].flatten()[place].as_py()
+        owner = int(owners_of(documents)[place])
+        shown = None
+        if blobs is not None and image["offset"] is not None:
+            pixels = (image["width"] or 0) * (image["height"] or 0)
+            work = pixels // DRAFT if image["format"] == "jpeg" else pixels
+            if 0 < pixels <= MOST_PIXELS and work <= self._left:
+                self._left -= work
+                shown = thumbnail(blobs.take(image["offset"], image["bytes"]))
+        self.rows.append(
+            {
+                "stage": fate[0],
+                "reason": fate[1],
+                "doc_id": documents["doc_id"][owner].as_py(),
+                "id": documents["id"][owner].as_py(),
+                "detail": detail,
+                "jpeg": shown,
+                **{
+                    n: image[n]
+                    for n in ("number", "path", "url", "format", "width", "height", "bytes")
+                },
+            }
+        )
+
+
+@contextlib.contextmanager
+def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
+    """Write what a shard's pass has to show, atomically."""
+    made = Thumbnails()
+    yield made
+    with parquet_file(path, THUMBNAIL) as writer:
+        writer.write_table(pa.Table.from_pylist(made.rows, schema=THUMBNAIL))
+
+
+def thumbnail(data: memoryview) -> bytes | None:
+    """A small JPEG of an image, upright; None if it does not decode."""
+    image = loaded(data, MOST_PIXELS, draft=(SIDE, SIDE))
+    if isinstance(image, Unreadable):
+        return None
+    try:
+        image.thumbnail((SIDE, SIDE))
+        made = _flat(ImageOps.exif_transpose(image))
+    except BAD:
+        return None
+    out = io.BytesIO()
+    made.save(out, "JPEG", quality=QUALITY)
+    return out.getvalue()
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """In RGB, on white where it is transparent."""
+    if "A" not in image.getbands() and "transparency" not in image.info:
+        return image.convert("RGB")
+    clear = image.convert("RGBA")
+    white = Image.new("RGBA", clear.size, "white")
+    return Image.alpha_composite(white, clear).convert("RGB")
+
+
+def _places(documents: pa.RecordBatch, receipts: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n,) of each receipt: its image's place among those of all documents."""
+    ids = np.asarray(documents["doc_id"])[owners_of(documents)]
+    numbers = np.asarray(documents["images"].flatten().field("number"))
+    place = {key: at for at, key in enumerate(zip(ids.tolist(), numbers.tolist(), strict=True))}
+    wanted = zip(receipts["doc_id"].to_pylist(), receipts["number"].to_pylist(), strict=True)
+    return np.array([place[key] for key in wanted], np.int64)
+
+
+SHOWN_KEPT, SHOWN_REMOVED = 36, 12
+LONGEST_NAME = 24
+
+
+def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sheet for the images kept and one for each reason, as HTML.
+
+    folder: of the files that `thumbnail_file` wrote.  ledger: of the report.
+    """
+    by_fate: dict[tuple[str, str], list[list[dict[str, Any]]]] = defaultdict(list)
+    for path in find(folder, "*.parquet"):
+        of_shard: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        for row in pq.read_table(present(path)).to_pylist():
+            of_shard[row["stage"], row["reason"]].append(row)
+        for fate, rows in of_shard.items():
+            by_fate[fate].append(rows)
+    made = []
+    if ("", "") in by_fate:
+        made.append(_sheet("Kept", _kept(ledger), by_fate["", ""], SHOWN_KEPT))
+    for stage, reason, n in _left(ledger):
+        if (stage, reason) in by_fate:
+            title = f"{reason} · {stage}"
+            made.append(_sheet(title, n, by_fate[stage, reason], SHOWN_REMOVED))
+    return made
+
+
+def _sheet(title: str, n: int, by_shard: list[list[dict[str, Any]]], most: int) -> str:
+    rows = _in_turn(by_shard)[:most]
+    note = f"{count(n, 'image')}, {len(rows)} shown" if n > len(rows) else count(n, "image")
+    return sheet(title, note, [_picture(row) for row in rows])
+
+
+def _in_turn(by_shard: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The first of each shard, then the second of each."""
+    most = max(map(len, by_shard))
+    return [rows[i] for i in range(most) for rows in by_shard if i < len(rows)]
+
+
+def _picture(row: Mapping[str, Any]) -> Picture:
+    sides = f"{row['width']} x {row['height']}" if row["width"] else ""
+    place = row["path"] if row["bytes"] is not None else row["url"] or row["path"]
+    name = place.rpartition("/")[2]
+    short = name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
+    facts = [place, row["format"], sides, row["detail"]]
+    return Picture(
+        row["jpeg"],
+        " ".join(filter(None, [sides, short])),
+        " · ".join(filter(None, facts)),
+    )
+
+
+def _kept(ledger: Sequence[Mapping[str, Any]]) -> int:
+    return int(next((r["images"]["images_out"] for r in ledger[::-1] if "images" in r), 0))
+
+
+def _left(ledger: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:
+    """Stage, reason and how many images, in the order of the ledger."""
+    for row in ledger:
+        images = row.get("images")
+        if images:
+            for reason, n in {**images["removed"], **images["failed"]}.items():
+                yield row["stage"], reason, n

@@ -1,0 +1,126 @@
+"""The bytes of a shard's images, found by their offset: in memory as read, or set down in a file.
+
+    reader ── Window (a batch's own) ── stages ── spool ── Spool (a shard's, a file) ── dataset
+
+Record batches carry facts and offsets alone, so that no stage copies bytes of images.
+"""
+
+import contextlib
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ShardError
+from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.mirror import present
+
+
+class Blobs(Protocol):
+    """Bytes by where they begin and how many they are."""
+
+    def take(self, offset: int, size: int) -> memoryview: ...
+
+
+class Window:
+    """The images of one batch: pieces that follow one another in the shard's stream of images.
+
+    start: offset of the first.
+    """
+
+    def __init__(self, start: int, pieces: Sequence[bytes | memoryview]) -> None:
+        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        self._pieces = pieces
+        self._starts = start + np.concatenate(([0], np.cumsum(sizes)))
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """(n,) where each piece begins."""
+        return self._starts[:-1]
+
+    @property
+    def end(self) -> int:
+        """Where the next window begins."""
+        return int(self._starts[-1])
+
+    def take(self, offset: int, size: int) -> memoryview:
+        # an empty piece begins where the next one does, and is never asked for
+        at = int(np.searchsorted(self._starts, offset, side="right")) - 1
+        begin = offset - int(self._starts[at])
+        return memoryview(self._pieces[at])[begin : begin + size]
+
+
+class Spool:
+    """The images of a shard, one behind the other in a file.
+
+    Each is read when it is asked for: mapped, all that was ever read of a file would count as
+    memory of the process (1.8 GB for 1.5 GB of images, where 0.5 are enough).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = os.open(present(path), os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+
+    def take(self, offset: int, size: int) -> memoryview:
+        data = os.pread(self._file, size, offset)
+        if len(data) < size:
+            raise ShardError(
+                f"{self._path}: ends before byte {offset + size:,}; delete it and rerun, finished"
+                " shards are kept"
+            )
+        return memoryview(data)
+
+
+class SpoolWriter:
+    """Sets images down one behind the other. Make it with `spool_file`."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._at = 0
+
+    def write(self, documents: pa.RecordBatch, blobs: Blobs) -> pa.RecordBatch:
+        """Set down the images of some documents; return them with the new offsets."""
+        images = documents["images"]
+        items = images.flatten()
+        offsets, sizes = items.field("offset"), items.field("bytes")
+        placed: list[int | None] = []
+        for offset, size in zip(offsets.to_pylist(), sizes.to_pylist(), strict=True):
+            if offset is None:
+                placed.append(None)
+                continue
+            self._file.write(blobs.take(offset, size))
+            placed.append(self._at)
+            self._at += size
+        return with_images(documents, with_field(items, "offset", pa.array(placed, pa.int64())))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@contextlib.contextmanager
+def spool_file(path: Path) -> Iterator[SpoolWriter]:
+    """Write a spool, atomically."""
+    with atomic_path(path) as partial, contextlib.closing(SpoolWriter(partial)) as writer:
+        yield writer
+
+
+def with_field(items: pa.StructArray, name: str, values: pa.Array) -> pa.StructArray:
+    """Images with another column in place of one."""
+    fields = [items.type.field(i) for i in range(items.type.num_fields)]
+    columns = [values if f.name == name else items.field(f.name) for f in fields]
+    return pa.StructArray.from_arrays(columns, fields=fields)
+
+
+def with_images(documents: pa.RecordBatch, items: pa.StructArray) -> pa.RecordBatch:
+    """Documents whose images are `items` (n_images,), as many to each as before."""
+    counts = documents["images"].value_lengths().fill_null(0)
+    ends = np.concatenate(([0], np.cumsum(np.asarray(counts)))).astype(np.int64)
+    column = documents.schema.get_field_index("images")
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
+    return documents.set_column(column, documents.schema.field(column), lists)

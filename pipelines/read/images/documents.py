@@ -1,0 +1,548 @@
+"""Documents with their images, gathered into batches.
+
+    a reader's pages ── illustrated_batches ──► ReadBatch: documents, failures, images' bytes
+
+A reader says what it found and where; here the headers are read, failed images leave their
+documents with a receipt, and the bytes line up in the shard's stream of images.
+
+Images by what stands for them in a document: their bytes, a URL, or a file beside it.
+
+A file is read only below the folder of the input; what points elsewhere is refused and named.
+
+One document with images, of a table's row or a line of JSON: a sample or an interleaved one.
+
+    text "a cat",          image                    sample: the caption alone is its text
+    text ["a cat", …],     image                    sample with several captions
+    text "a cat",          images [i, j]            U+FFFC, U+FFFC, "a cat"
+    texts ["a", null, "b"], images [null, i, null]  "a", U+FFFC, "b": as OBELICS ships them
+
+Nodes are joined by blank lines.
+"""
+
+import base64
+import binascii
+import errno
+import os
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote_to_bytes
+
+import numpy as np
+import orjson
+import pyarrow as pa
+from pyarrow import fs
+
+from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
+from tokenmill.pipelines.core.shard import Captions
+from tokenmill.pipelines.filters.images.edit import BREAK, without_places
+from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.images.blobs import Window
+from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Images
+from tokenmill.pipelines.storage.inputs import resolve, translated
+
+BATCH_IMAGE_BYTES = 64 * 1024**2
+BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
+WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
+
+
+class Lost(NamedTuple):
+    """Why something could not be read.
+
+    cause: as in the ledger.  detail: file and place, and what is wrong.
+    bytes: what it takes in the input, 0 where that could not be measured.
+    """
+
+    cause: str
+    detail: str
+    bytes: int = 0
+
+
+class Told(NamedTuple):
+    """What stands beside an image about it; believed where there is only a URL."""
+
+    format: str | None = None
+    width: int | None = None
+    height: int | None = None
+
+
+class Found(NamedTuple):
+    """An image as the input has it.
+
+    path, url, source_offset: as in `IMAGE`.  data: its bytes, None where there is only a URL.
+    where: file and place as messages name it.  lost: why its bytes could not be had.
+    """
+
+    path: str
+    where: str
+    url: str | None = None
+    data: bytes | memoryview | None = None
+    source_offset: int | None = None
+    told: Told = Told()
+    lost: Lost | None = None
+
+
+class Page(NamedTuple):
+    """A document as the input has it.
+
+    row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
+    lost: why it could not be read; its images are lost with it.
+    span: bytes of the input that it lies in, much of which may stay in memory with its images:
+        these are views of the blocks that were read.
+    """
+
+    row: int
+    id: str
+    text: str = ""
+    url: str | None = None
+    images: Sequence[Found] = ()
+    lost: Lost | None = None
+    span: int = 0
+
+    @property
+    def image_bytes(self) -> int:
+        return sum(len(i.data) for i in self.images if i.data is not None)
+
+
+def own_text(text: str) -> str:
+    """Text of the input: U+FFFC in it, which would stand for an image, becomes U+FFFD."""
+    return text.replace(PLACEHOLDER, "\ufffd")
+
+
+def illustrated_batches(
+    ordinal: int, pages: Iterable[Page], options: Images, notes: Counter[str] | None = None
+) -> Iterator[ReadBatch]:
+    """Gather pages into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
+
+    notes: what the reader counts beside; each batch takes away what is there by then.
+    """
+    end, beside = 0, Counter() if notes is None else notes
+    for held in _groups(pages):
+        gathering = _Gathering(ordinal, options)
+        for page in held:
+            gathering.add(page)
+        batch, end = gathering.batch(end)
+        yield batch._replace(notes=gathering.notes + beside)
+        beside.clear()
+    if beside:
+        batch, _ = _Gathering(ordinal, options).batch(end)
+        yield batch._replace(notes=Counter(beside))
+
+
+def _groups(pages: Iterable[Page]) -> Iterator[list[Page]]:
+    held: list[Page] = []
+    texts = images = span = 0
+    for page in pages:
+        size = page.image_bytes
+        if held and (images + size > BATCH_IMAGE_BYTES or span + page.span > BATCH_SPAN):
+            yield held
+            held, texts, images, span = [], 0, 0, 0
+        held.append(page)
+        texts, images, span = texts + len(page.text), images + size, span + page.span
+        if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
+            yield held
+            held, texts, images, span = [], 0, 0, 0
+    if held:
+        yield held
+
+
+class _Gathering:
+    """The rows of a batch in the making."""
+
+    def __init__(self, ordinal: int, options: Images) -> None:
+        self._ordinal, self._options = ordinal, options
+        self._pages: list[Page] = []
+        self._texts: list[str] = []
+        self._counts: list[int] = []
+        self._images: list[tuple[int, Found, Facts | None]] = []
+        self._failures: list[Failure] = []
+        self._failed_images: list[dict[str, Any]] = []
+        self.notes: Counter[str] = Counter()
+
+    def add(self, page: Page) -> None:
+        if page.lost is not None:
+            cause, detail, n_bytes = page.lost
+            self._failures.append(Failure(page.row, page.id, cause, detail, n_bytes))
+            for number, found in enumerate(page.images):
+                self._fail(page, number, found, found.lost or _went_with(page, found))
+            return
+        kept = [self._add_image(page, number, found) for number, found in enumerate(page.images)]
+        text = page.text
+        if not all(kept) and PLACEHOLDER in text:
+            text = without_places(text, kept)
+        self._pages.append(page)
+        self._texts.append(text)
+        self._counts.append(sum(kept))
+
+    def _add_image(self, page: Page, number: int, found: Found) -> bool:
+        facts, lost = self._told(found)
+        if lost is not None:
+            self._fail(page, number, found, lost)
+            return False
+        self._images.append((number, found, facts))
+        if facts is not None and facts.notes:
+            self.notes.update(facts.notes)
+        if facts is not None and lies(found.path, facts.format):
+            self.notes["extension_lies"] += 1
+        return True
+
+    def _told(self, found: Found) -> tuple[Facts | None, Lost | None]:
+        """Facts of an image, none for one that is but a URL; or why it is lost."""
+        if found.lost is not None or found.data is None:
+            return None, found.lost
+        facts = image_facts(found.data, self._options)
+        if isinstance(facts, Unreadable):
+            return None, Lost(facts.cause, f"{found.where}: {facts.detail}", len(found.data))
+        return facts, None
+
+    def _fail(self, page: Page, number: int, found: Found, lost: Lost) -> None:
+        self._failed_images.append(
+            {
+                "doc_id": int(doc_ids(self._ordinal, page.row, 1)[0]),
+                "number": number,
+                "id": page.id,
+                "url": found.url,
+                "path": found.path,
+                "outcome": "failed",
+                "stage": STAGE,
+                "reason": lost.cause,
+                "detail": lost.detail,
+                "bytes": lost.bytes,
+            }
+        )
+
+    def batch(self, start: int) -> tuple[ReadBatch, int]:
+        """The batch, and where the next one's images begin in the shard's stream."""
+        blobs = Window(start, [f.data for _, f, _ in self._images if f.data is not None])
+        made = make_batch(
+            self._ordinal,
+            np.array([p.row for p in self._pages], np.int64),
+            ids=pa.array([p.id for p in self._pages], pa.string()),
+            urls=pa.array([p.url for p in self._pages], pa.string()),
+            texts=text_array(self._texts),
+            failures=self._failures,
+        )
+        ends = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
+        lists = pa.LargeListArray.from_arrays(pa.array(ends), self._items(blobs))
+        documents = pa.record_batch([*made.documents.columns, lists], schema=ILLUSTRATED)
+        failed = pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE)
+        return made._replace(documents=documents, failed_images=failed, blobs=blobs), blobs.end
+
+    def _items(self, blobs: Window) -> pa.StructArray:
+        offsets = iter(blobs.offsets.tolist())
+        rows = [_image(n, f, facts, offsets) for n, f, facts in self._images]
+        columns = list(zip(*rows, strict=True)) or [()] * IMAGE.num_fields
+        fields = [IMAGE.field(i) for i in range(IMAGE.num_fields)]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _image(
+    number: int, found: Found, facts: Facts | None, offsets: Iterator[int]
+) -> tuple[object, ...]:
+    """The values of an image, in the order of `IMAGE`."""
+    place = (number, found.url, found.path, found.source_offset)
+    if facts is None or found.data is None:
+        kind, width, height = found.told
+        return *place, None, kind, None, width, height, None, None
+    size = len(found.data)
+    md5, kind, mode, width, height, *_ = facts
+    return *place, md5, kind, mode, width, height, size, next(offsets)
+
+
+def _went_with(page: Page, found: Found) -> Lost:
+    assert page.lost is not None
+    size = 0 if found.data is None else len(found.data)
+    return Lost(WITH_DOCUMENT, f"{found.where}: {page.lost.cause} of its document", size)
+
+
+_URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
+_DRIVE = re.compile(r"[a-zA-Z]:[\\/]")
+# What a name that stands in a document can meet, and no fault of the disk or the network.
+_NO_SUCH = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+SHOWN = 200
+NOTHING = Told()
+
+
+class Place(NamedTuple):
+    """Where a document stands: for the paths of its images, and for messages."""
+
+    path: str
+    where: str
+
+
+class Value(NamedTuple):
+    """What stands for an image.
+
+    data: its bytes.  reference: URL, path or data URL.  other: what it is, if neither of these.
+    """
+
+    data: bytes | memoryview | None = None
+    reference: str | None = None
+    other: str | None = None
+
+
+def unsigned(data: pa.Buffer) -> memoryview:
+    """The bytes of an Arrow buffer as numbers from 0 to 255; its own view has them from -128."""
+    return memoryview(data).cast("B")
+
+
+def is_url(reference: str) -> bool:
+    """Whether a reference is an address on the network.
+
+    >>> [is_url(r) for r in ("https://a.org/b.png", "//a.org/b.png", "b.png", "file:///b.png")]
+    [True, True, False, False]
+    """
+    return _URL.match(reference) is not None
+
+
+class Folder:
+    """The folder of an input, and in it the one that a file's references are relative to.
+
+    path, name: of the file, as in `SourceShard`.
+    """
+
+    def __init__(self, path: str, name: str, options: Images) -> None:
+        self._root = path.removesuffix(name) if path.endswith(name) else posixpath.dirname(path)
+        self._base = posixpath.dirname(name)
+        self._options = options
+
+    def found(
+        self, value: Value, place: Place, url: str | None = None, told: Told = NOTHING
+    ) -> Found:
+        """The image that a value stands for.
+
+        url, told: what else is known of it.
+        """
+        if value.other is not None:
+            lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")
+            return Found(place.path, place.where, url, lost=lost)
+        reference = value.reference
+        if reference is not None and is_url(reference):
+            url = reference
+        if value.data is not None or reference is None or is_url(reference):
+            return Found(place.path, place.where, url, value.data, told=told)
+        if reference[:5].lower() == "data:":
+            return self._inline(reference, place)
+        return self._file(reference, place, url)
+
+    def _inline(self, reference: str, place: Place) -> Found:
+        head, comma, body = reference.partition(",")
+        data = unquote_to_bytes(body)
+        try:
+            if head.lower().endswith(";base64"):
+                data = base64.b64decode(data)
+        except binascii.Error as e:
+            comma, body = "", str(e)
+        if not comma:
+            lost = Lost("invalid_data_url", f"{place.where}: {head[:SHOWN]!r}: {body or 'no data'}")
+            return Found(place.path, place.where, lost=lost)
+        return Found(place.path, place.where, data=data)
+
+    def _file(self, reference: str, place: Place, url: str | None) -> Found:
+        name = posixpath.normpath(posixpath.join(self._base, reference))
+        shown = f"{place.where}: {reference[:SHOWN]!r}"
+        absolute = reference.startswith(("/", "file:")) or _DRIVE.match(reference)
+        if absolute or name.startswith("../") or name in ("..", "."):
+            lost = Lost("outside_input", f"{shown} is not below the input's folder")
+            return Found(place.path, place.where, url, lost=lost)
+        read = self._read(name, shown)
+        if isinstance(read, Lost):
+            return Found(name, place.where, url, lost=read)
+        return Found(name, f"{place.where}: {name}", url, read)
+
+    def _read(self, name: str, shown: str) -> memoryview | Lost:
+        """The bytes of a file below the root."""
+        path = f"{self._root}{name}"
+        try:
+            store, where = resolve(path)
+            if isinstance(store, fs.LocalFileSystem) and not self._holds(where):
+                return Lost("outside_input", f"{shown} is a link that leaves the input's folder")
+            info = store.get_file_info(where)
+            if info.type != fs.FileType.File:
+                what = "no such file" if info.type == fs.FileType.NotFound else "not a file"
+                return Lost("not_found", f"{shown}: {what}")
+            if info.size > self._options.max_bytes:
+                cause, detail = too_large(info.size, self._options)
+                return Lost(cause, f"{shown}: {detail}", info.size)
+            with store.open_input_file(where) as file:
+                return unsigned(file.read_buffer())
+        except ValueError as e:  # a name that no file system takes
+            return Lost("not_found", f"{shown}: {e}")
+        except OSError as e:
+            return _lost(e, path, shown)
+
+    def _holds(self, where: str) -> bool:
+        return os.path.commonpath([self._real_root, os.path.realpath(where)]) == self._real_root
+
+    @cached_property
+    def _real_root(self) -> str:
+        return os.path.realpath(resolve(self._root)[1])
+
+
+def _lost(error: OSError, path: str, shown: str) -> Lost:
+    if error.errno in _NO_SUCH:
+        return Lost("not_found", f"{shown}: {os.strerror(error.errno or 0).lower()}")
+    known = translated(error, path)
+    if isinstance(known, InputError):
+        return Lost(known.cause, f"{shown}: {known}")
+    raise known
+
+
+# Columns that OBELICS has beside texts and images: of each image, and of the document.
+METADATA, GENERAL = "metadata", "general_metadata"
+# Sizes as OBELICS, img2dataset and LAION name them; the original comes before the stored.
+WIDTHS = ("original_width", "width", "WIDTH")
+HEIGHTS = ("original_height", "height", "HEIGHT")
+MAX_SIDE = 2**31 - 1
+
+Texts: TypeAlias = str | Sequence[str | None] | None
+Values: TypeAlias = Value | Sequence[Value | None] | None
+
+
+class Raw(NamedTuple):
+    """What the input says of a document.
+
+    row: its number in the shard.  text, images: as above; `listed` tells whether `images` is a
+    list even where it is null.  metadata: as `METADATA` holds it, JSON or what it stands for.
+    """
+
+    row: int
+    id: str
+    place: Place
+    text: Texts
+    images: Values
+    listed: bool
+    url: str | None = None
+    metadata: Any = None
+    general: Any = None
+
+
+def make_page(raw: Raw, *, captions: Captions, folder: Folder) -> Page:
+    """The document, with its images read from wherever they are."""
+    values = _listed(raw.images)
+    entries = _entries(raw.metadata) if raw.listed else [raw.metadata] * len(values)
+    lost = _lost_images(raw, values, entries)
+    if lost is not None:
+        return lost_page(raw, lost)
+    if entries is None or len(entries) != len(values):
+        entries = [None] * len(values)
+    url = raw.url or _url_of(raw.general)
+    images = [
+        folder.found(value, raw.place, _url_of(entry, url if not raw.listed else None), told(entry))
+        for value, entry in zip(values, entries, strict=True)
+        if value is not None
+    ]
+    return Page(raw.row, raw.id, _text(raw, values, captions), url, images)
+
+
+def lost_page(raw: Raw, lost: Lost) -> Page:
+    """A document that could not be read, and the images that go with it; none of them is read."""
+    path, where = raw.place
+    images = [
+        Found(path, where, v.reference if is_url(v.reference or "") else None, v.data)
+        for v in _listed(raw.images)
+        if v is not None
+    ]
+    return Page(raw.row, raw.id, url=raw.url, images=images, lost=lost)
+
+
+def caption_of(captions: Sequence[str | None], how: Captions = "join") -> str | None:
+    """One caption of several, or all as lines; None where there is none.
+
+    >>> caption_of(["a cat", None, "a black cat"], "longest")
+    'a black cat'
+    """
+    there = [c for c in captions if c]
+    if not there:
+        return next((c for c in captions if c is not None), None)
+    if how == "join":
+        return "\n".join(there)
+    return there[0] if how == "first" else max(there, key=len)
+
+
+def told(entry: Any) -> Told:
+    """What metadata of an image says about it, as OBELICS and img2dataset name it."""
+    if not isinstance(entry, dict):
+        return Told()
+    kind = entry.get("format")
+    kind = kind.lower() if isinstance(kind, str) else None
+    width, height = (
+        next((s for key in keys if (s := _side(entry.get(key))) is not None), None)
+        for keys in (WIDTHS, HEIGHTS)
+    )
+    return Told("jpeg" if kind == "jpg" else kind, width, height)
+
+
+def _lost_images(
+    raw: Raw, values: Sequence[Value | None], entries: list[Any] | None
+) -> Lost | None:
+    text, where = raw.text, raw.place.where
+    woven = raw.listed and not isinstance(text, str)
+    if text is None or (not isinstance(text, str) and not woven and caption_of(text) is None):
+        return Lost("missing_text", f"{where}: no text")
+    if not woven:
+        return None
+    counts = {"texts": len(text), "images": len(values)}
+    if entries is not None:
+        counts[METADATA] = len(entries)
+    if len(set(counts.values())) == 1:
+        return None
+    shown = ", ".join(f"{n} {name}" for name, n in counts.items())
+    return Lost("unequal_lists", f"{where}: {shown}", sum(len(t.encode()) for t in text if t))
+
+
+def _text(raw: Raw, values: Sequence[Value | None], captions: Captions) -> str:
+    if not raw.listed:
+        caption = raw.text if isinstance(raw.text, str) else caption_of(raw.text or (), captions)
+        return own_text(caption or "")
+    nodes: list[str] = []
+    if isinstance(raw.text, str):
+        nodes = [PLACEHOLDER for v in values if v is not None]
+        nodes += [own_text(raw.text)] if raw.text else []
+        return BREAK.join(nodes)
+    for text, value in zip(raw.text or (), values, strict=True):
+        if text:
+            nodes.append(own_text(text))
+        if value is not None:
+            nodes.append(PLACEHOLDER)
+    return BREAK.join(nodes)
+
+
+def _listed(values: Values) -> Sequence[Value | None]:
+    if isinstance(values, Value):
+        return [values]
+    return values if values is not None else []
+
+
+def _entries(metadata: Any) -> list[Any] | None:
+    """Metadata of the images, one by one; None where it is something else."""
+    found = _parsed(metadata)
+    return found if isinstance(found, list) else None
+
+
+def _url_of(entry: Any, otherwise: str | None = None) -> str | None:
+    found = _parsed(entry)
+    for key in ("src", "url") if isinstance(found, dict) else ():
+        if isinstance(found.get(key), str):
+            return str(found[key])
+    return otherwise
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str | bytes):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _side(value: Any) -> int | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 < value <= MAX_SIDE else None  # NaN is not above 0

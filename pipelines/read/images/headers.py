@@ -1,0 +1,336 @@
+"""The header of a JPEG: its segments up to the scan. Source: ITU-T T.81, annex B.
+
+What the header of an image tells.
+
+The header of a GIF, up to its first picture. Source: GIF89a.
+
+The header of a WebP. Source: RFC 9649.
+
+Which way up Exif says a picture is to be shown. Source: Exif 2.32, section 4.6.
+
+The header of a PNG: its chunks up to the pixels. Source: W3C PNG, third edition.
+
+Header parsers of the formats that make up nearly all of the web: JPEG, PNG, WebP, GIF.
+
+Each gives what Pillow's lazy open gives, or None for whatever is not plain: a marker or chunk
+that is odd, cut short or seldom. Pillow then says what it is, so the two never disagree.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable
+from struct import Struct
+from typing import NamedTuple, TypeAlias
+
+Data: TypeAlias = bytes | memoryview
+
+
+class Header(NamedTuple):
+    """format: as Pillow says it, in lower case.  mode: likewise.  notes: as in `Facts`."""
+
+    format: str
+    mode: str
+    width: int
+    height: int
+    notes: tuple[str, ...] = ()
+
+
+_screen = Struct("<6sHHBBB").unpack_from
+_placed = Struct("<HHHHB").unpack_from
+_GREYS = bytes(v for i in range(256) for v in (i, i, i))
+_EXTENSION, _PICTURE = 0x21, 0x2C
+_CONTROL, _COMMENT, _APPLICATION = 0xF9, 0xFE, 0xFF
+
+
+def gif_header(data: Data) -> Header | None:
+    """Screen and first picture, which may be larger; and whether another follows."""
+    magic, width, height, flags, _, _ = _screen(data)
+    if magic not in (b"GIF87a", b"GIF89a"):
+        return None
+    at = 13
+    coloured = False
+    if flags & 128:
+        coloured, at = _palette(data, at, flags)
+    at = _next_picture(data, at)
+    if at < 0:
+        return None
+    left, top, wide, high, flags = _placed(data, at + 1)
+    at += 10
+    if flags & 128:
+        coloured, at = _palette(data, at, flags)
+    _ = data[at]  # as wide as codes begin: without it there is no picture
+    notes = ("animated",) if _moves(data, at + 1) else ()
+    mode = "P" if coloured else "L"
+    return Header("gif", mode, max(width, left + wide), max(height, top + high), notes)
+
+
+def _palette(data: Data, at: int, flags: int) -> tuple[bool, int]:
+    """Whether a palette is other than the greys in order, and where it ends."""
+    end = at + (6 << (flags & 7))
+    palette = bytes(data[at:end])
+    if len(palette) < end - at:
+        raise IndexError
+    return palette != _GREYS[: end - at], end
+
+
+def _next_picture(data: Data, at: int) -> int:
+    """Where the next picture's descriptor begins, or -1."""
+    while data[at] != _PICTURE:
+        if data[at] != _EXTENSION or _odd_extension(data, at + 1):
+            return -1
+        at = _past_blocks(data, at + 2)
+    return at
+
+
+def _odd_extension(data: Data, at: int) -> bool:
+    """Whether an extension lacks a block that it must have: Pillow reads on past its end."""
+    code, size = data[at], data[at + 1]
+    if code == _CONTROL:
+        return size < (4 if data[at + 2] & 1 else 3)
+    loops = code == _APPLICATION and bytes(data[at + 2 : at + 13]) == b"NETSCAPE2.0"
+    return code != _COMMENT and (size == 0 or (loops and data[at + 2 + size] == 0))
+
+
+def _past_blocks(data: Data, at: int) -> int:
+    while length := data[at]:
+        at += length + 1
+    return at + 1
+
+
+def _moves(data: Data, at: int) -> bool:
+    try:
+        return _next_picture(data, _past_blocks(data, at)) >= 0
+    except IndexError:
+        return False
+
+
+_riff = Struct("<4sI4s4sI").unpack_from
+_size_le = Struct("<HH").unpack_from
+_u32_le = Struct("<I").unpack_from
+
+
+def webp_header(data: Data) -> Header | None:
+    """Lossy and lossless pictures without extensions, wholly there."""
+    riff, whole, kind, chunk, size = _riff(data)
+    alone = 20 + size + size % 2 == 8 + whole <= len(data)
+    if (riff, kind) != (b"RIFF", b"WEBP") or not alone:
+        return None
+    if chunk == b"VP8 " and size > 10 and bytes(data[23:26]) == b"\x9d\x01\x2a":
+        frame = int.from_bytes(data[20:23], "little")
+        if frame & 1 or frame >> 1 & 7 > 3 or not frame >> 4 & 1 or frame >> 5 >= size:
+            return None  # not a key frame, of an unknown profile, hidden, or cut short
+        width, height = _size_le(data, 26)
+        return Header("webp", "RGB", width & 0x3FFF, height & 0x3FFF)
+    if chunk == b"VP8L" and size > 5 and data[20] == 0x2F:
+        bits = _u32_le(data, 21)[0]
+        mode = "RGBA" if bits >> 28 & 1 else "RGB"
+        width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        return None if bits >> 29 else Header("webp", mode, width, height)
+    return None
+
+
+def canvas(data: Data) -> tuple[int, int] | None:
+    """Width and height that an extended WebP claims, for which libwebp allocates at once."""
+    if bytes(data[:4]) + bytes(data[8:16]) != b"RIFFWEBPVP8X" or len(data) < 30:
+        return None
+    width = int.from_bytes(data[24:27], "little")
+    return width + 1, int.from_bytes(data[27:30], "little") + 1
+
+
+_ORDERS: dict[bytes, tuple[Struct, Struct]] = {
+    b"II": (Struct("<H"), Struct("<I")),
+    b"MM": (Struct(">H"), Struct(">I")),
+}
+ORIENTATION = 0x0112
+
+
+def exif_turns(segment: Data) -> bool:
+    """Whether Exif asks for the picture to be turned or mirrored: orientation 2 to 8.
+
+    segment: as a JPEG has it, from "Exif" on.
+    """
+    block = bytes(segment)
+    order = _ORDERS.get(block[6:8])
+    if order is None or not block.startswith(b"Exif\0\0"):
+        return False
+    u16, u32 = order
+    try:
+        first = 6 + u32.unpack_from(block, 10)[0]
+        for entry in range(first + 2, first + 2 + 12 * u16.unpack_from(block, first)[0], 12):
+            if u16.unpack_from(block, entry)[0] == ORIENTATION:
+                return u16.unpack_from(block, entry + 8)[0] in range(2, 9)
+    except struct.error:  # cut short
+        pass
+    return False
+
+
+_u16 = Struct(">H").unpack_from
+_frame = Struct(">BHHB").unpack_from  # bits, height, width, components
+_SOF = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_SOS, _DQT, _APP0, _APP1, _APP2, _APP13, _APP14 = 0xDA, 0xDB, 0xE0, 0xE1, 0xE2, 0xED, 0xEE
+_SKIPPED = frozenset({0xC4, 0xCC, 0xDD, 0xFE, _DQT, *range(0xE0, 0xF0)})  # more follows a length
+_JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
+
+
+def jpeg_header(data: Data) -> Header | None:
+    """Walk the segments up to the scan."""
+    at, size = 2, len(data)
+    mode, width, height, turned = None, 0, 0, False
+    while data[at] == 0xFF:
+        marker = data[at + 1]
+        length = _u16(data, at + 2)[0]
+        begin, end = at + 4, at + 2 + length
+        if length < 2 or end > size:
+            return None
+        if marker in _SOF:
+            bits, height, width, components = _frame(data, begin)
+            mode = _JPEG_MODES.get(components)
+            if mode is None or bits != 8 or (length - 8) % 3:
+                return None
+        elif marker == _SOS:
+            notes = ("exif_rotated",) if turned else ()
+            return None if mode is None else Header("jpeg", mode, width, height, notes)
+        elif marker not in _SKIPPED or (marker in _ODD and _ODD[marker](data, begin, end)):
+            return None
+        if marker == _APP1 and not turned:
+            turned = exif_turns(data[begin:end])
+        at = end
+    return None
+
+
+def _odd_app0(data: Data, begin: int, end: int) -> bool:
+    return end - begin < 7 and bytes(data[begin : begin + 4]) == b"JFIF"
+
+
+def _odd_app2(data: Data, begin: int, end: int) -> bool:
+    """Several pictures in one file make it an MPO; a colour profile must say which part it is."""
+    head = bytes(data[begin : begin + 12])
+    return head.startswith(b"MPF\0") or (head == b"ICC_PROFILE\0" and end - begin < 14)
+
+
+def _odd_app13(data: Data, begin: int, end: int) -> bool:
+    """Photoshop's resources, one after the other."""
+    block = bytes(data[begin:end])
+    at = 14
+    while block.startswith(b"Photoshop 3.0\0") and block.startswith(b"8BIM", at):
+        if at + 6 >= len(block):
+            return True
+        at += 7 + block[at + 6]
+        at += at & 1
+        size = block[at : at + 4]
+        if len(size) < 4:
+            return False  # Pillow lets it pass
+        at += 4 + int.from_bytes(size)
+        at += at & 1
+    return False
+
+
+def _odd_app14(data: Data, begin: int, end: int) -> bool:
+    return end - begin < 7 and bytes(data[begin : begin + 5]) == b"Adobe"
+
+
+def _odd_tables(data: Data, begin: int, end: int) -> bool:
+    """Whether quantization tables do not fill their segment."""
+    while begin < end:
+        begin += 65 if data[begin] < 16 else 129
+    return begin != end
+
+
+_ODD: dict[int, Callable[[Data, int, int], bool]] = {
+    _APP0: _odd_app0,
+    _APP2: _odd_app2,
+    _APP13: _odd_app13,
+    _APP14: _odd_app14,
+    _DQT: _odd_tables,
+}
+
+
+_chunk = Struct(">I4s").unpack_from
+_ihdr = Struct(">I4sIIBBBBB").unpack_from
+_u32 = Struct(">I").unpack_from
+_PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+_PNG_MODES = {
+    (1, 0): "1", (2, 0): "L", (4, 0): "L", (8, 0): "L", (16, 0): "I;16",
+    (8, 2): "RGB", (16, 2): "RGB",
+    (1, 3): "P", (2, 3): "P", (4, 3): "P", (8, 3): "P",
+    (8, 4): "LA", (16, 4): "RGBA",
+    (8, 6): "RGBA", (16, 6): "RGBA",
+}  # fmt: skip
+# Bytes that Pillow wants in a chunk at least; chunks that are not here are left to it.
+_LEAST = {
+    b"PLTE": 0, b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"pHYs": 9, b"tEXt": 0, b"eXIf": 0,
+    b"bKGD": 0, b"sBIT": 0, b"tIME": 0, b"hIST": 0, b"sPLT": 0, b"cICP": 0, b"oFFs": 0,
+    b"vpAg": 0, b"tRNS": 0, b"iCCP": 0, b"iTXt": 0,
+}  # fmt: skip
+_LEAST_TRNS = {"1": 2, "L": 2, "I;16": 2, "RGB": 6}
+MOST_PROFILE_BYTES = 1024**2  # PngImagePlugin.MAX_TEXT_CHUNK
+MOST_TEXT_BYTES = 1024**2  # of one chunk; Pillow bounds all of them together at 64 MiB
+
+
+def png_header(data: Data) -> Header | None:
+    """Walk the chunks up to the pixels, and check each chunk's sum as Pillow does."""
+    length, name, width, height, depth, colour, _, filters, _ = _ihdr(data, 8)
+    mode = _PNG_MODES.get((depth, colour))
+    if bytes(data[:8]) != _PNG_MAGIC or (length, name, filters) != (13, b"IHDR", 0) or not mode:
+        return None
+    at, turned, texts = 8, False, 0
+    while name != b"IDAT":
+        end = at + 12 + length
+        if zlib.crc32(data[at + 4 : end - 4]) != _u32(data, end - 4)[0]:
+            return None
+        at = end
+        length, name = _chunk(data, at)
+        if name != b"IDAT" and (
+            name not in _LEAST
+            or at + 12 + length > len(data)
+            or _odd_chunk(name, data[at + 8 : at + 8 + length], mode)
+        ):
+            return None
+        texts += length if name in (b"tEXt", b"iTXt") else 0
+        turned = turned or (
+            name == b"eXIf" and exif_turns(b"Exif\0\0" + data[at + 8 : at + 8 + length])
+        )
+    if texts > MOST_TEXT_BYTES:
+        return None
+    return Header("png", mode, width, height, ("exif_rotated",) if turned else ())
+
+
+def _odd_chunk(name: bytes, chunk: Data, mode: str) -> bool:
+    if name == b"tRNS":
+        return len(chunk) < _LEAST_TRNS.get(mode, 0)
+    if name == b"iTXt":
+        flag = bytes(chunk).find(b"\0") + 1
+        return 0 < flag < len(chunk) and chunk[flag] != 0  # compressed
+    return len(chunk) < _LEAST[name] or (name == b"iCCP" and _odd_profile(bytes(chunk)))
+
+
+def _odd_profile(chunk: bytes) -> bool:
+    method = chunk.find(b"\0") + 1
+    if method >= len(chunk) or chunk[method] != 0:
+        return True
+    inflating = zlib.decompressobj()
+    try:
+        inflating.decompress(chunk[method + 1 :], MOST_PROFILE_BYTES)
+    except zlib.error:
+        return False  # Pillow goes on without it
+    return bool(inflating.unconsumed_tail)
+
+
+_PARSERS: dict[bytes, Callable[[Data], Header | None]] = {
+    b"\xff\xd8\xff": jpeg_header,
+    b"\x89PN": png_header,
+    b"RIF": webp_header,
+    b"GIF": gif_header,
+}
+
+
+def read_header(data: Data) -> Header | None:
+    """The facts of a plain JPEG, PNG, WebP or GIF; None leaves it to Pillow."""
+    parse = _PARSERS.get(bytes(data[:3]))
+    if parse is None:
+        return None
+    try:
+        found = parse(data)
+    except (IndexError, struct.error):  # cut short
+        return None
+    return found if found is not None and found.width and found.height else None

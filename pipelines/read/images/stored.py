@@ -1,0 +1,187 @@
+"""What token shards and the dataset hold of images: their bytes, or where these stand.
+
+    store       token shard                           dataset
+    bytes       where they stand in the spool      -> the bytes (the `Image` of `datasets`)
+    reference   where they stand in the input      -> the same
+
+Each byte is copied once, from the spool into the dataset.
+"""
+
+from typing import Any
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.schema import IMAGE
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.tokens.tokenize import Engine
+
+SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
+STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
+# path: of the input file; offset, bytes: of the image's own in it. All but path are null where
+# there are no bytes, and path is the URL.
+REFERENCE = pa.struct(
+    [
+        pa.field("path", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("md5", pa.string()),
+        pa.field("format", pa.string()),
+        pa.field("width", pa.int32()),
+        pa.field("height", pa.int32()),
+        pa.field("url", pa.string()),
+    ]
+)
+MOST_BYTES = np.iinfo(np.int32).max  # of images of a document, in a row of the dataset
+WAY_OUT = "take images.store: bytes"
+
+
+def in_token_shard(images: Images) -> pa.DataType:
+    """The column of a token shard."""
+    return pa.list_(SPOOLED if images.store == "bytes" else REFERENCE)
+
+
+def in_dataset(images: Images) -> pa.DataType:
+    """The column of the dataset."""
+    return pa.list_(STORED if images.store == "bytes" else REFERENCE)
+
+
+def features_of(schema: pa.Schema, images: Images | None) -> datasets.Features:
+    """What `datasets` makes of the columns: pictures, where their bytes are there."""
+    features = datasets.Features.from_arrow_schema(schema)
+    if images is not None and images.store == "bytes":
+        features["images"] = datasets.List(datasets.Image())
+    return features
+
+
+def describe(engine: Engine, images: Images | None) -> str:
+    """What one has to know of the dataset to train on it; nothing where it is text."""
+    if images is None:
+        return ""
+    rule = images.tokens
+    if isinstance(rule, int):
+        times = f"{rule} times for each"
+    else:
+        times = f"for each as often as {rule.model_dump()} tells of its size"
+    return (
+        f"In input_ids {engine.image_id} ({images.token}) stands for images, in the order of the"
+        f" column images: {times}."
+    )
+
+
+def kept_columns(
+    documents: pa.RecordBatch, images: Images, shard: SourceShard
+) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """The column of a token shard, and (n_docs,) bytes of each document's images in the dataset.
+
+    documents: schema ILLUSTRATED; with `store: bytes` offsets are those of the spool.
+
+    Raises:
+        ConfigError: images cannot be stored as the recipe wants.
+    """
+    items = documents["images"].flatten()
+    counts = counts_of(documents)
+    there = items.field("offset").is_valid()
+    sizes = pc.if_else(there, items.field("bytes"), pa.scalar(None, pa.int64()))
+    elsewhere = pc.coalesce(items.field("url"), items.field("path"))
+    if images.store == "bytes":
+        ends = np.concatenate(([0], np.cumsum(sizes.fill_null(0))))
+        stored = np.diff(ends[np.concatenate(([0], np.cumsum(counts)))])
+        _check_bytes(documents, stored)
+        path = pc.if_else(there, items.field("path"), elsewhere)
+        columns = {"path": path, "bytes": sizes, "offset": items.field("offset")}
+        return _lists(counts, SPOOLED, columns), stored
+    columns = {name: items.field(name) for name in ("format", "width", "height", "url")} | {
+        "path": pc.if_else(there, pa.scalar(shard.paths[0]), elsewhere),
+        "offset": items.field("source_offset"),
+        "bytes": sizes,
+        "md5": hex_of(items.field("md5")),
+    }
+    return _lists(counts, REFERENCE, columns), np.zeros(documents.num_rows, np.int64)
+
+
+def with_bytes(lists: pa.Array, spool: Blobs) -> pa.Array:
+    """The column of the dataset: images with their bytes. lists: of SPOOLED."""
+    items = lists.flatten()
+    offsets, sizes = items.field("offset"), items.field("bytes")
+    there = zip(offsets.drop_null().to_pylist(), sizes.drop_null().to_pylist(), strict=True)
+    data = pa.py_buffer(b"".join(spool.take(offset, size) for offset, size in there))
+    ends = np.concatenate(([0], np.cumsum(sizes.fill_null(0)))).astype(np.int32)
+    valid = pa.array(np.asarray(offsets.is_valid())).buffers()[1]
+    blobs = pa.Array.from_buffers(pa.binary(), len(items), [valid, pa.py_buffer(ends), data])
+    counts = np.asarray(lists.value_lengths())
+    return _lists(counts, STORED, {"bytes": blobs, "path": items.field("path")})
+
+
+def check_references(documents: pa.RecordBatch, images: Images | None, shard: SourceShard) -> None:
+    """Look whether all images stand in the input as they are, for `store: reference`.
+
+    Raises:
+        ConfigError: one does not.
+    """
+    if images is None or images.store != "reference":
+        return
+    items = documents["images"].flatten()
+    there = items.field("offset").is_valid()
+    lost = there
+    if shard.format == "webdataset":  # of other formats an offset would be of another file
+        lost = pc.and_(there, items.field("source_offset").is_null())
+    at = pc.index(lost, True).as_py()
+    if at >= 0:
+        row = owners_of(documents)[at]
+        raise ConfigError(
+            f"images.store: reference: image {items.field('number')[at]} of"
+            f" {documents['id'][row]} ({items.field('path')[at]}) does not stand in"
+            f" {shard.paths[0]} as it is, but packed or in a table; {WAY_OUT}"
+        )
+
+
+def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None:
+    """As `check_references`, of what is known before anything is read.
+
+    Raises:
+        ConfigError: an input is compressed as a whole.
+    """
+    for shard in shards if images is not None and images.store == "reference" else ():
+        if shard.compression and shard.format == "webdataset":
+            raise ConfigError(
+                f"images.store: reference: {shard.paths[0]} is compressed, and no image can be"
+                f" read where it stands; unpack it, or {WAY_OUT}"
+            )
+
+
+def hex_of(md5: pa.Array) -> pa.Array:
+    """(n,) string: digests (n,) binary(16) as they are written.
+
+    >>> hex_of(pa.array([bytes(16), None], pa.binary(16))).to_pylist()
+    ['00000000000000000000000000000000', None]
+    """
+    digests = b"".join(bytes(16) if d is None else d for d in md5.to_pylist())
+    ends = pa.py_buffer(np.arange(0, 32 * len(md5) + 1, 32, dtype=np.int32))
+    text = pa.py_buffer(digests.hex().encode())
+    made = pa.Array.from_buffers(pa.string(), len(md5), [None, ends, text])
+    return pc.if_else(md5.is_valid(), made, pa.scalar(None, pa.string()))
+
+
+def _lists(counts: npt.NDArray[np.int64], kind: pa.DataType, columns: dict[str, Any]) -> pa.Array:
+    items = pa.StructArray.from_arrays([columns[f.name] for f in kind], fields=list(kind))
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), items)
+
+
+def _check_bytes(documents: pa.RecordBatch, stored: npt.NDArray[np.int64]) -> None:
+    if not len(stored) or stored.max() <= MOST_BYTES:
+        return
+    row = int(stored.argmax())
+    raise ConfigError(
+        f"images.store: bytes: document {documents['id'][row]} has {stored[row]:,} bytes of images,"
+        f" and a row of the dataset holds {MOST_BYTES:,}; let the step `images` keep fewer of a"
+        " document, or take images.store: reference"
+    )

@@ -1,0 +1,547 @@
+"""Tars of samples, as WebDataset and img2dataset write them.
+
+    000017.jpg  000017.txt  000017.json   ── members that follow one another under one key
+        └── image      └── caption  └── more captions, URL
+
+The key is the name up to the first dot of its last part. A sample becomes a document: its
+captions are the text, its key the id. A sample begins where the key changes, or where a member
+comes again under it; of two samples with one key the second fails. In tars that we wrote ourselves
+the .json tells where in the text images stand (`pipelines.read.images.webdataset`).
+
+What img2dataset tells beside its tars: the rows whose image it could not get.
+
+    00000.tar  00000.parquet  00000_stats.json
+
+The tar is what is read. Its sidecar has a row for each URL asked for, and those without success are
+in no tar: each is a document that failed.
+
+What the .json of an export (`pipelines.tokens.webdataset`) says of a document's images.
+
+{"images": [{"file": "0.jpg", "url": …, "width": …, …}, …],     or these facts of one image alone
+ "nodes": [{"text": "One "}, {"image": 0}, {"text": " two"}]}    the text, if images are in it
+
+What the texts beside an image say: captions, URL and id, from .txt, .caption and .json.
+"""
+
+import contextlib
+import json
+import posixpath
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+import xxhash
+
+from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.columns import URL, Columns, Piece
+from tokenmill.pipelines.read.images.documents import (
+    Found,
+    Lost,
+    Page,
+    Place,
+    Told,
+    caption_of,
+    illustrated_batches,
+    own_text,
+    told,
+)
+from tokenmill.pipelines.read.images.tar import Member, PackedError, Tar, unpacked
+from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.parquet import parquet_tables
+from tokenmill.pipelines.read.stream import DamagedError, read_blocks
+from tokenmill.pipelines.read.table import strings
+from tokenmill.pipelines.storage.inputs import InputFile, files_among
+
+NOT_DOWNLOADED = "not_downloaded"
+STATUS, SUCCESS, ERROR = "status", "success", "error_message"
+COLUMNS = ("key", "url", STATUS, ERROR)
+TARS = (".tar.gz", ".tgz", ".tar")
+SHOWN = 200
+
+
+def sidecars(files: Sequence[InputFile]) -> dict[str, str]:
+    """Those among the files that stand beside tars of the same name, by the tars' paths."""
+    paths = {f.path for f in files}
+    return {tar: table for tar, table in _tables(files).items() if table in paths}
+
+
+def unlisted(files: Sequence[InputFile]) -> list[InputFile]:
+    """Sidecars of tars among the files that no pattern named, as `*.tar` does not."""
+    paths = {f.path for f in files}
+    return files_among([table for table in _tables(files).values() if table not in paths])
+
+
+def is_beside(file: InputFile, tables: Collection[str]) -> bool:
+    """Whether a file is a sidecar, or the account that img2dataset leaves beside it."""
+    stem = file.path.removesuffix("_stats.json")
+    return file.path in tables or (stem != file.path and f"{stem}.parquet" in tables)
+
+
+def with_missing(pages: Iterable[Page], shard: SourceShard) -> Iterator[Page]:
+    """The documents of a tar, and behind them those that its sidecar says it does not have."""
+    row = 0
+    for page in pages:
+        yield page
+        row = page.row + 1
+    if shard.sidecar is None:
+        return
+    try:
+        for page in _missing(shard, shard.sidecar, row):
+            yield page
+            row += 1
+    except DamagedError as e:
+        name = posixpath.basename(shard.sidecar)
+        yield Page(row, name, lost=Lost(e.cause, f"{shard.sidecar}: {e}"))
+
+
+def not_downloaded(row: dict[str, Any], where: str) -> Lost | None:
+    """Why there is no image in a row of img2dataset's, if it says so."""
+    status = row.get(STATUS)
+    if not isinstance(status, str) or status == SUCCESS:
+        return None
+    return Lost(NOT_DOWNLOADED, f"{where}: {status}: {str(row.get(ERROR) or 'no message')[:SHOWN]}")
+
+
+def missing_page(row: int, id_: str, place: Place, url: str | None, lost: Lost) -> Page:
+    """A document of which there is no more than an address."""
+    return Page(row, id_, url=url, images=[Found(*place, url, lost=lost)], lost=lost)
+
+
+def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[Page]:
+    table_number = 0
+    for table in parquet_tables(sidecar, list(COLUMNS)):
+        names = table.schema.names
+        columns = {n: strings(table[n]).to_pylist() for n in COLUMNS if n in names}
+        for i, values in enumerate(zip(*columns.values(), strict=True)):
+            said = dict(zip(columns, values, strict=True))
+            where = f"{sidecar} row {table_number + i}"
+            lost = not_downloaded(said, where)
+            if lost is None:
+                continue
+            place = Place(f"{posixpath.basename(sidecar)}#{table_number + i}", where)
+            key = said.get("key")
+            own = place.path if key is None else f"{shard.prefix or ''}{key}"
+            yield missing_page(row, own, place, said.get("url"), lost)
+            row += 1
+        table_number += table.num_rows
+
+
+def _tables(files: Sequence[InputFile]) -> dict[str, str]:
+    """What the sidecars of tars are called, by the tars' paths."""
+    stems = {f.path: _stem(f.path) for f in files}
+    return {tar: f"{stem}.parquet" for tar, stem in stems.items() if stem is not None}
+
+
+def _stem(path: str) -> str | None:
+    suffix = next((s for s in TARS if path.lower().endswith(s)), None)
+    return None if suffix is None else path[: -len(suffix)]
+
+
+FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
+
+
+class Shown(NamedTuple):
+    """An image.  file: what its member is called behind the key; None where it is but a URL."""
+
+    file: str | None
+    url: str | None
+    told: Told
+
+
+class Export(NamedTuple):
+    """images: in order.  text: with U+FFFC for each of them; None where the caption is the text."""
+
+    images: list[Shown]
+    text: str | None
+
+
+def exported(fields: Mapping[str, Any]) -> Export | None:
+    """What an export says; None where the object is none of its own.
+
+    Raises:
+        ValueError: its nodes do not have each image once, in order.
+    """
+    listed = fields.get("images")
+    entries = listed if isinstance(listed, list) else [fields]
+    if not entries or not all(isinstance(e, dict) and e.keys() >= set(FACTS) for e in entries):
+        return None
+    images = [Shown(_string(e.get("file")), _string(e["url"]), told(e)) for e in entries]
+    nodes = fields.get("nodes")
+    return Export(images, _woven(nodes, len(images)) if isinstance(nodes, list) else None)
+
+
+def _woven(nodes: Sequence[Any], n_images: int) -> str:
+    """Text and images as one text."""
+    text, images = "", []
+    for node in nodes:
+        (kind, value), *more = node.items() if isinstance(node, dict) and node else [(None, None)]
+        if kind == "text" and isinstance(value, str) and not more:
+            text += own_text(value)
+        elif kind == "image" and not more:
+            text += PLACEHOLDER
+            images.append(value)
+        else:
+            raise ValueError(f"node {str(node)[:80]} is neither text nor image")
+    if images != list(range(n_images)):
+        raise ValueError(f"nodes have {len(images)} images, not each of {n_images} once, in order")
+    return text
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+BOM = b"\xef\xbb\xbf"
+CAPTIONS = ("caption", "captions", "text")  # fields of a .json
+URLS = (*URL, "image_url", "flickr_url", "coco_url")
+SHOWN_ERROR = 200
+
+Named: TypeAlias = tuple[str, bytes]  # name and content of a member
+
+
+class Wanted(NamedTuple):
+    """Names of fields in a .json, or of the suffix of the caption; None takes the common ones."""
+
+    text: str | None
+    id: str | None
+    url: str | None
+
+
+class Said(NamedTuple):
+    """captions: each once, those of text members first.  export: of one of our own tars."""
+
+    captions: list[str]
+    url: str | None
+    id: str | None
+    export: Export | None = None
+
+
+class UnsaidError(Exception):
+    """A text cannot be read.
+
+    cause: "invalid_utf8", "invalid_json" or "unequal_lists".
+    """
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+def said(texts: Sequence[Named], objects: Sequence[Named], wanted: Wanted) -> Said:
+    """Put together what text and JSON members of one sample say.
+
+    Raises:
+        UnsaidError: one of them is not UTF-8 or not JSON, or contradicts itself; the message
+            begins with its name.
+    """
+    captions = [_text(*named) for named in texts]
+    url = own = export = None
+    for name, data in objects:
+        fields = _object(name, data)
+        export = export or _export(name, fields)
+        chosen = CAPTIONS if wanted.text is None else (wanted.text,)
+        captions += [_whole(name, c) for field in chosen for c in _strings(fields.get(field))]
+        url = url or _first(name, fields, URLS if wanted.url is None else (wanted.url,))
+        own = own or (_first(name, fields, (wanted.id,)) if wanted.id else None)
+    once: dict[str, str] = {}
+    for caption in captions:
+        once.setdefault(caption.strip(), caption)
+    return Said(list(once.values()), url, own, export)
+
+
+def _text(name: str, data: bytes) -> str:
+    try:
+        return data.removeprefix(BOM).decode()
+    except UnicodeDecodeError as e:
+        raise UnsaidError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
+
+
+def _object(name: str, data: bytes) -> dict[str, Any]:
+    """The fields of a JSON object; JSON of another kind says nothing of an image."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        found = _leniently(name, data)
+    return found if isinstance(found, dict) else {}
+
+
+def _export(name: str, fields: dict[str, Any]) -> Export | None:
+    try:
+        found = exported(fields)
+    except ValueError as e:
+        raise UnsaidError("unequal_lists", f"{name}: {e}") from None
+    for said_of in () if found is None else (found.text, *(i.url for i in found.images)):
+        _whole(name, said_of or "")
+    return found
+
+
+def _leniently(name: str, data: bytes) -> Any:
+    """JSON that Python writes and orjson refuses: NaN, and halves of characters."""
+    text = _text(name, data)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as e:
+        message = " ".join(str(e).split())[:SHOWN_ERROR]
+        raise UnsaidError("invalid_json", f"{name}: {message}") from None
+
+
+def _strings(value: Any) -> list[str]:
+    return [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)]
+
+
+def _first(name: str, fields: dict[str, Any], among: Sequence[str]) -> str | None:
+    """The first of some fields that is set."""
+    for field in among:
+        value = fields.get(field)
+        if isinstance(value, str | int) and value != "":
+            return _whole(name, str(value))
+    return None
+
+
+def _whole(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        message = f"{name}: half a character, {e.object[e.start]!r}"
+        raise UnsaidError("invalid_utf8", message) from None
+    return text
+
+
+IMAGE = frozenset(
+    {
+        *("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "dib", "tif", "tiff", "avif"),
+        *("jp2", "j2k", "ppm", "pgm", "pbm", "pnm", "tga", "ico", "cur", "icns", "qoi", "psd"),
+        *("dds", "pcx", "sgi"),
+    }
+)
+TEXT = frozenset(("txt", "text", "caption"))
+JSON = "json"
+MOST_MEMBERS = 100_000  # of one sample; more are passed over
+NAMED_SUFFIXES = 50  # of members passed over; more are counted together
+SHOWN_SUFFIX = 30
+SHOWN_FILES = 5
+
+
+class _Part(NamedTuple):
+    """A member that is part of a sample.
+
+    suffix: behind the key, without .gz.  kind: the last part of it.
+    data: None where it cannot be had: `lost`.
+    at: byte of the tar where its data can be read in place.
+    """
+
+    name: str
+    suffix: str
+    kind: str
+    data: bytes | memoryview | None
+    at: int | None = None
+    lost: Lost | None = None
+
+
+class _Sample(NamedTuple):
+    """held: bytes of its texts and of its images so far."""
+
+    key: str
+    row: int
+    parts: list[_Part]
+    held: list[int]
+
+
+def cut_webdataset(file: InputFile, wanted: Input) -> list[Piece]:
+    """One shard for each tar: what begins where is known only to who has read what is before."""
+    columns = Columns(wanted.text or "", wanted.id, wanted.url)
+    return [Piece(columns, 0, None, bytes=file.bytes)]
+
+
+def read_webdataset(shard: SourceShard, limits: Limits, options: Images) -> Iterator[ReadBatch]:
+    """Yield the samples of a tar as documents.
+
+    Members that are no part of a sample (links, devices, names that lead out of the folder,
+    suffixes that say nothing here) are passed over, and counted in the batches' notes.
+    """
+    notes: Counter[str] = Counter()
+    blocks = read_blocks(shard.paths[0], shard.compression, limits=limits)
+    with contextlib.closing(blocks):
+        pages = _Reader(shard, limits, options, notes).pages(Tar(blocks))
+        yield from illustrated_batches(shard.ordinal, with_missing(pages, shard), options, notes)
+
+
+class _Reader:
+    def __init__(
+        self, shard: SourceShard, limits: Limits, options: Images, notes: Counter[str]
+    ) -> None:
+        self._shard, self._notes = shard, notes
+        self._most = (limits.max_document_bytes, options.max_bytes)  # of texts, of images
+        self._path, self._name = shard.paths[0], shard.names[0]
+        self._in_place = shard.compression is None
+        self._wanted = Wanted(shard.text or None, shard.id, shard.url)
+        # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
+        self._seen: set[int] = set()
+        self._passed_over: set[str] = set()
+        self._at = 0  # where the sample at hand began
+
+    def pages(self, tar: Tar) -> Iterator[Page]:
+        """The documents, in order; what breaks the tar off is the last."""
+        sample = _Sample("", 0, [], [0, 0])
+        suffixes: set[str] = set()
+        broken: DamagedError | None = None
+        try:
+            for member in tar:
+                key, suffix = self._split(member)
+                if not key:
+                    continue
+                if key != sample.key or suffix in suffixes:
+                    if sample.key:
+                        yield self._page(sample, member.at)
+                    sample = _Sample(key, sample.row + bool(sample.key), [], [0, 0])
+                    suffixes.clear()
+                if len(suffixes) == MOST_MEMBERS:
+                    self._notes[f"skipped_beyond_{MOST_MEMBERS}"] += 1
+                    continue
+                suffixes.add(suffix)
+                part = self._part(tar, member, suffix, sample.held)
+                if part is not None:
+                    sample.parts.append(part)
+        except DamagedError as e:
+            broken = e
+        self._notes.update(tar.notes)
+        yield from self._last(sample, broken)
+
+    def _last(self, sample: _Sample, broken: DamagedError | None) -> Iterator[Page]:
+        """The sample that the tar ends with, and why it ends if not by its mark.
+
+        A tar that breaks off inside of a sample takes it along: what is there may be half of it.
+        """
+        row = sample.row
+        lost = None if broken is None else Lost(broken.cause, f"{self._path}: {broken}")
+        if lost is not None and sample.key and lost.cause != "unended_tar":
+            yield self._page(sample, self._at)._replace(lost=lost)
+            return
+        if sample.key:
+            yield self._page(sample, self._at)
+            row += 1
+        if lost is not None:
+            yield Page(row, f"{self._name}#{row}", lost=lost)
+
+    def _split(self, member: Member) -> tuple[str, str]:
+        """Key and suffix, in small letters; no key where it is part of no sample."""
+        name = member.name
+        if member.kind != "file":
+            if member.kind != "folder":
+                self._notes[f"skipped_{member.kind}"] += 1
+            return "", ""
+        if name.startswith("/") or (".." in name and ".." in name.split("/")):
+            self._notes["skipped_unsafe_path"] += 1
+            return "", ""
+        folder, slash, last = name.removeprefix("./").rpartition("/")
+        stem, _, suffix = last.partition(".")
+        if not stem or not suffix:
+            self._notes["skipped_no_key"] += 1
+            return "", ""
+        return f"{folder}{slash}{stem}", suffix.lower()
+
+    def _part(self, tar: Tar, member: Member, suffix: str, held: list[int]) -> _Part | None:
+        """A member that says something here, read; None passes over it.
+
+        The images of a sample share a bound, and so do its texts.
+        """
+        plain = suffix.removesuffix(".gz")
+        kind = plain.rpartition(".")[2]
+        image = kind in IMAGE
+        if not image and kind not in TEXT and kind != JSON:
+            self._pass_over(kind)
+            return None
+        room = self._most[image] - held[image]
+        if member.size > room:
+            lost = self._too_large(image, member, room)
+            return _Part(member.name, plain, kind, None, lost=lost)
+        data: bytes | memoryview = tar.data(member)
+        at = member.at if self._in_place and plain == suffix else None
+        if plain != suffix:
+            try:
+                data = unpacked(data, room)
+            except PackedError as e:
+                lost = self._lost(member, e.cause, str(e))
+                return _Part(member.name, plain, kind, None, lost=lost)
+        held[image] += len(data)
+        return _Part(member.name, plain, kind, data, at)
+
+    def _too_large(self, image: bool, member: Member, room: int) -> Lost:
+        most, named = self._most[image], ("limits.max_document_bytes", "images.max_bytes")[image]
+        beside = f" beside {most - room} of others in its sample" if room < most else ""
+        return self._lost(member, "too_large", f"{member.size} bytes{beside}, {named} is {most}")
+
+    def _lost(self, member: Member, cause: str, message: str) -> Lost:
+        return Lost(cause, f"{self._path}/{member.name}: {message}", member.size)
+
+    def _pass_over(self, kind: str) -> None:
+        name = f"skipped_.{kind[:SHOWN_SUFFIX]}"
+        if name not in self._passed_over and len(self._passed_over) >= NAMED_SUFFIXES:
+            name = "skipped_other_suffixes"
+        self._passed_over.add(name)
+        self._notes[name] += 1
+
+    def _page(self, sample: _Sample, end: int) -> Page:
+        """The document that a sample is.  end: byte of the tar where the next one's data begins."""
+        told, lost = self._said(sample)
+        text = own_text(caption_of(told.captions, self._shard.captions or "join") or "")
+        images = [self._found(p, told.url) for p in sample.parts if p.kind in IMAGE]
+        if told.export is not None:
+            text, images, lost = self._exported(sample, told.export, text, images)
+        digest = xxhash.xxh3_64_intdigest(sample.key.encode())
+        if digest in self._seen:
+            message = f"{self._path}: a sample {sample.key!r} came before"
+            lost = Lost("repeated_key", message, len(text.encode()))
+        elif lost is None and not text and not images:
+            message = f"{self._path}: {sample.key!r} has neither text nor image"
+            lost = Lost("empty_sample", message)
+        self._seen.add(digest)
+        own = f"{self._shard.prefix or ''}{told.id or sample.key}"
+        begin, self._at = self._at, end
+        return Page(sample.row, own, text, told.url, images, lost, end - begin)
+
+    def _exported(
+        self, sample: _Sample, export: Export, text: str, images: list[Found]
+    ) -> tuple[str, list[Found], Lost | None]:
+        """Text and images of one of our own exports; as they came where it is another's."""
+        parts = {p.suffix: p for p in sample.parts if p.kind in IMAGE}
+        named = {shown.file for shown in export.images if shown.file is not None}
+        if named == parts.keys():
+            there = [self._shown(sample, shown, parts) for shown in export.images]
+            return text if export.text is None else export.text, there, None
+        if export.text is None:
+            return text, images, None
+        odd = ", ".join(sorted(named ^ parts.keys())[:SHOWN_FILES])
+        message = f"{self._path}: {sample.key!r} and its .json do not have the same files ({odd})"
+        return text, images, Lost("unequal_lists", message, len(export.text.encode()))
+
+    def _shown(self, sample: _Sample, shown: Shown, parts: dict[str, _Part]) -> Found:
+        if shown.file is not None:
+            return self._found(parts[shown.file], shown.url)
+        name = f"{sample.key}.{JSON}"
+        return Found(f"{self._name}/{name}", f"{self._path}/{name}", shown.url, told=shown.told)
+
+    def _said(self, sample: _Sample) -> tuple[Said, Lost | None]:
+        """What a sample's texts say, or why they cannot be read."""
+        parts = [p for p in sample.parts if p.kind not in IMAGE]
+        size = sum(len(p.data or b"") for p in parts)
+        texts = [p for p in parts if p.kind != JSON and self._wanted.text in (None, p.kind)]
+        objects = [p for p in parts if p.kind == JSON]
+        lost = next((p.lost for p in parts if p.lost is not None), None)
+        try:
+            if lost is None:
+                return said(_data(texts), _data(objects), self._wanted), None
+        except UnsaidError as e:
+            lost = Lost(e.cause, f"{self._path}/{e.args[0]}", size)
+        return Said([], None, None), lost
+
+    def _found(self, part: _Part, url: str | None) -> Found:
+        path, where = f"{self._name}/{part.name}", f"{self._path}/{part.name}"
+        return Found(path, where, url, part.data, part.at, lost=part.lost)
+
+
+def _data(parts: list[_Part]) -> list[tuple[str, bytes]]:
+    return [(p.name, bytes(p.data or b"")) for p in parts]

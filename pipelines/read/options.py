@@ -1,0 +1,137 @@
+"""How pages of the web become documents: the `html` section of a recipe.
+
+How a recipe's images go through a run: what is read of them, and what stands in the dataset.
+
+What reading may cost at most, whatever a file holds.
+"""
+
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from tokenmill.pipelines.core.config import Bytes, Config
+
+LIBRARIES = ("resiliparse", "brotli", "lz4")
+
+
+class Html(Config):
+    """The `html` section of a recipe; without it a run reads no web archives.
+
+    extractor: what makes text of HTML. Both leave out scripts, styles and navigation;
+        trafilatura looks closer, and takes some thirty times as long.
+    main_content: the main text of a page alone, else all of its text.
+    comments: keep what readers commented, where the extractor can tell.
+    favor: of trafilatura alone: "precision" leaves out what is in doubt, "recall" keeps it.
+    statuses: of HTTP, whose responses are documents.
+    types: of content, whose responses and resources are documents; those with "html" in their name
+        go through the extractor, the others are text.
+    max_bytes: of a page, without its codings.
+    max_tags, max_attributes, max_depth: tags of a page, attributes of a tag, elements in one
+        another; pages with more are bombs as a rule, and count as failed.
+    """
+
+    extractor: Literal["resiliparse", "trafilatura"] = "resiliparse"
+    main_content: bool = True
+    comments: bool = False
+    favor: Literal["precision", "recall"] | None = None
+    statuses: Annotated[tuple[int, ...], Field(min_length=1)] = (200,)
+    types: Annotated[tuple[str, ...], Field(min_length=1)] = (
+        "text/html",
+        "application/xhtml+xml",
+        "text/plain",
+    )
+    max_bytes: Annotated[Bytes, Field(le=64 * 1024**2)] = 8 * 1024**2
+    max_tags: Annotated[int, Field(ge=1, le=1_000_000)] = 250_000
+    max_attributes: Annotated[int, Field(ge=1, le=4096)] = 256
+    max_depth: Annotated[int, Field(ge=1, le=4096)] = 512
+
+    @model_validator(mode="after")
+    def _libraries_are_there(self) -> "Html":
+        missing = [name for name in LIBRARIES if find_spec(name) is None]
+        if missing:
+            raise ValueError(
+                f"web archives need {', '.join(missing)}; pip install 'tokenmill[web]'"
+            )
+        if find_spec(self.extractor) is None:
+            raise ValueError("needs trafilatura; pip install 'tokenmill[trafilatura]'")
+        return self
+
+    @model_validator(mode="after")
+    def _trafilatura_favors(self) -> "Html":
+        if self.favor is not None and (self.extractor != "trafilatura" or not self.main_content):
+            raise ValueError(
+                f"favor: {self.favor} is of extractor: trafilatura and main_content: true"
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before_it_favored(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: runs without keep the identity they had."""
+        return {k: v for k, v in dump(self).items() if k != "favor" or v is not None}
+
+    def versions(self) -> dict[str, str]:
+        """Of the libraries that decide what text is made of a page."""
+        names = {"resiliparse", self.extractor} | (
+            {"lxml", "justext"} if self.extractor == "trafilatura" else set()
+        )
+        return {name: version(name) for name in sorted(names)}
+
+
+class Patches(Config):
+    """Tokens by the size of an image: one for each patch, edges rounded up.
+
+        ceil(width / (patch * merge)) * ceil(height / (patch * merge)), at most `most`
+
+    patch: side in pixels.  merge: patches on a side that become one token.
+    longest: the longer side is scaled down to as many pixels first; None leaves it.
+    """
+
+    patch: Annotated[int, Field(ge=1)] = 14
+    merge: Annotated[int, Field(ge=1)] = 1
+    longest: Annotated[int, Field(ge=1)] | None = None
+    most: Annotated[int, Field(ge=1)] | None = None
+
+
+class Images(Config):
+    """The `images` section of a recipe; without it a run reads text alone.
+
+    store: the dataset holds the images' bytes, or says where in the input they stand.
+    token: placeholder in the ids; the vocabulary's own token of that name, or one id more than
+        the vocabulary has.
+    tokens: placeholders for each image: so many, or by its size.
+    verify: decode every image wholly, not its header alone.
+    max_bytes, max_pixels: what an image may have; a larger one counts as failed, and is never
+        decoded. Pillow by itself refuses more than 178,956,970 pixels.
+    webdataset: write what is left as tar shards too, in OUT/webdataset.
+    """
+
+    store: Literal["bytes", "reference"] = "bytes"
+    token: Annotated[str, Field(min_length=1)] = "<image>"
+    tokens: Annotated[int, Field(ge=0)] | Patches = 1
+    verify: bool = False
+    max_bytes: Bytes = 64 * 1024**2
+    max_pixels: Annotated[int, Field(ge=1)] = 178_956_970
+    webdataset: bool = False
+
+    @property
+    def keeps_bytes(self) -> bool:
+        """Whether anything at the end of a run needs the bytes."""
+        return self.store == "bytes" or self.webdataset
+
+
+BATCH_DOCS = 4096
+BATCH_BYTES = 8 * 1024**2
+
+
+class Limits(Config):
+    """Bounds that keep one bad file from taking the machine's memory.
+
+    max_document_bytes: a longer line or text is counted as failed ("too_large").
+    max_window_bytes: memory a zstd file may ask for to be decompressed; 128 MiB is zstd's
+        own default, `zstd --long=31` needs 2 GiB.
+    """
+
+    max_document_bytes: Bytes = 64 * 1024**2
+    max_window_bytes: Annotated[Bytes, Field(ge=1024, le=2**31)] = 128 * 1024**2

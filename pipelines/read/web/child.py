@@ -1,0 +1,73 @@
+"""The process that makes text of pages, one after the other.
+
+    python -m tokenmill.pipelines.read.web.child SETTINGS
+
+    length, page (UTF-8) ──► stdin │ extractor │ stdout ──► status, length, text or message (UTF-8)
+
+It imports no more than the extractor, and holds no lock but its own. Should a page take more CPU
+time than any within the bounds of `outline` was ever seen to, the system ends the process.
+"""
+
+import json
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+SIZE = struct.Struct("<I")
+ANSWER = struct.Struct("<BI")
+TEXT, REFUSED = 0, 1
+CPU_SECONDS = 120.0  # of a page: the worst within the bounds took 2
+MEMORY_BYTES = 8 * 1024**3  # of addresses, not of memory used
+
+
+def extractor(
+    name: str, *, main_content: bool, comments: bool, favor: str | None
+) -> Callable[[str], str]:
+    """What makes text of a page."""
+    if name == "resiliparse":
+        from resiliparse.extract.html2text import extract_plain_text
+
+        return lambda page: extract_plain_text(
+            page, main_content=main_content, comments=comments, alt_texts=False
+        )
+    import trafilatura  # takes a second to import
+
+    if not main_content:
+        return lambda page: trafilatura.html2txt(page)
+    favored: dict[str, Any] = {f"favor_{favor}": True} if favor else {}
+    return lambda page: trafilatura.extract(page, include_comments=comments, **favored) or ""
+
+
+def serve(pages: BinaryIO, texts: BinaryIO, make: Callable[[str], str]) -> None:
+    """Answer each page, to the end of the stream."""
+    while len(head := pages.read(SIZE.size)) == SIZE.size:
+        (size,) = SIZE.unpack(head)
+        page = pages.read(size)
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)  # its signal ends the process
+        status, text = answer(page.decode(), make)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        made = text.encode("utf-8", "replace")
+        texts.write(ANSWER.pack(status, len(made)) + made)
+        texts.flush()
+
+
+def answer(page: str, make: Callable[[str], str]) -> tuple[int, str]:
+    """Text, or the name of what the library raised, which is no business of its caller."""
+    try:
+        return TEXT, make(page).lstrip("\r\n").rstrip()  # a list begins with blanks
+    except Exception as e:  # noqa: BLE001
+        return REFUSED, f"{type(e).__name__}: {e}"
+
+
+def main(settings: dict[str, Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stream ends when the parent does
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    serve(sys.stdin.buffer, sys.stdout.buffer, extractor(**settings))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,151 @@
+"""What of a web archive is a document: the page of a record, or why there is none."""
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from tokenmill.pipelines.read.batch import FILE_CAUSES
+from tokenmill.pipelines.read.options import Html
+from tokenmill.pipelines.read.web.charset import decode_page
+from tokenmill.pipelines.read.web.http import (
+    CodingError,
+    Response,
+    decoded_body,
+    media_type,
+    parse_response,
+)
+from tokenmill.pipelines.read.web.records import DAMAGED, MADE_OF, Record
+
+NAMED_TYPES = 50  # of content passed over; more are counted together
+LONGEST_TYPE = 40
+WEB = ("http:", "https:", "ftp:")
+_STARTS_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_CUT = frozenset(("length", "time", "disconnect", "unspecified"))
+
+
+class Page(NamedTuple):
+    """What a document is made of.
+
+    date: of the crawl.  html: whether there are tags in the text.  odd: what is to be counted.
+    """
+
+    url: str | None
+    date: datetime | None
+    type: str
+    text: str
+    html: bool
+    odd: tuple[str, ...]
+
+
+class Passed(NamedTuple):
+    """A record that is no document.  why: as "skipped_request"."""
+
+    why: str
+
+
+class Lost(NamedTuple):
+    """A record that should be a document, and cannot be one.  size: bytes of its page, if known."""
+
+    cause: str
+    message: str
+
+
+class _Body(NamedTuple):
+    type: str
+    charset: str | None
+    data: bytes
+    odd: tuple[str, ...]
+
+
+class Pages:
+    """Tells pages by the options, and keeps what it has named in a shard bounded."""
+
+    def __init__(self, options: Html) -> None:
+        self._options = options
+        self._types: set[str] = set()
+
+    def __call__(self, record: Record) -> Page | Passed | Lost:
+        """The page of a record."""
+        if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
+            return Lost(record.cause, record.damage)
+        if record.kind not in MADE_OF or record.block is None:
+            return Passed(f"skipped_{record.kind}")
+        url = record.headers.get("warc-target-uri", "").strip("<>") or None
+        if record.kind == "resource" and not (url or "").lower().startswith(WEB):
+            return Passed("skipped_not_of_the_web")
+        found = self._response(record) if record.kind == "response" else self._plain(record)
+        if not isinstance(found, _Body):
+            return found
+        if not found.data.strip():
+            return Passed("skipped_empty")
+        html = "html" in found.type
+        decoded = decode_page(found.data, found.charset)
+        cut = record.headers.get("warc-truncated", "").lower()
+        odd = (
+            *found.odd,
+            *((f"cut_{cut if cut in _CUT else 'otherwise'}",) if cut else ()),
+            *(("unread_characters",) if decoded.unread else ()),
+        )
+        date = parse_date(record.headers.get("warc-date", ""))
+        return Page(url, date, found.type, decoded.text, html, odd)
+
+    def _response(self, record: Record) -> _Body | Passed | Lost:
+        headers, block = record.headers, record.block or b""
+        response = parse_response(block)
+        if response.status is None:  # dns: and the like, or HTTP 0.9
+            kind, charset = media_type(headers.get("arc-type") or headers.get("content-type", ""))
+            return self._taken(record, response, kind, charset)
+        if response.status not in self._options.statuses:
+            known = 100 <= response.status <= 599
+            return Passed(f"skipped_status_{response.status if known else 'other'}")
+        kind, charset = media_type(response.headers.get("content-type", ""))
+        if not kind:
+            kind = "text/html" if _STARTS_HTML.match(response.body) else ""
+        return self._taken(record, response, kind, charset)
+
+    def _plain(self, record: Record) -> _Body | Passed | Lost:
+        """Of a conversion, text by its nature; of a resource, the thing itself."""
+        kind, charset = media_type(record.headers.get("content-type", ""))
+        if record.kind == "conversion":
+            charset = charset or "utf-8"
+        return self._taken(record, Response(None, {}, record.block or b""), kind, charset)
+
+    def _taken(
+        self, record: Record, response: Response, kind: str, charset: str | None
+    ) -> _Body | Passed | Lost:
+        if kind not in self._options.types:
+            return Passed(f"skipped_{self._named(kind)}")
+        if record.block is not None and record.length > len(record.block):
+            return Lost("too_large", f"a record of {record.length} bytes")
+        try:
+            data, odd = decoded_body(response, self._options.max_bytes)
+        except CodingError as e:
+            return Lost(e.cause, str(e))
+        return _Body(kind, charset, data, tuple(odd))
+
+    def _named(self, kind: str) -> str:
+        name = kind[:LONGEST_TYPE] if kind else "no_type"
+        if name not in self._types and len(self._types) >= NAMED_TYPES:
+            return "other_types"
+        self._types.add(name)
+        return name
+
+
+def parse_date(value: str) -> datetime | None:
+    """A WARC-Date, or the 14 digits of an ARC file; None where it is neither.
+
+    >>> parse_date("2024-02-29T12:00:00Z").isoformat()
+    '2024-02-29T12:00:00+00:00'
+    """
+    try:
+        if value.isascii() and value.isdigit():
+            return datetime.strptime(value[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    try:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        return None

@@ -1,0 +1,246 @@
+r"""The records of a web archive, in order: WARC 0.17 to 1.1, and ARC.
+
+    WARC/1.0\r\n                           http://a.org/ 1.2.3.4 20140102030405 text/html 99\n
+    WARC-Type: response\r\n                (99 bytes)\n
+    Content-Length: 99\r\n\r\n
+    (99 bytes)\r\n\r\n
+
+Formats: ISO 28500:2017 (WARC 1.1); Internet Archive, "Arc File Format", versions 1 and 2.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tokenmill.pipelines.read.web.feed import Feed, Place
+from tokenmill.pipelines.read.web.members import Piece
+
+ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
+TYPES = frozenset(
+    {
+        *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion"),
+        *("continuation", ARC_HEADER),
+    }
+)
+MADE_OF = frozenset({"response", "resource", "conversion"})  # what documents may be made of
+WARC = b"WARC/"
+MOST_HEADER_BYTES = 1024**2
+LONGEST_ARC_LINE = 16 * 1024
+STEP_BYTES = 1024**2  # of a block, taken at a time
+SHOWN = 40
+DAMAGED_RECORD, TRUNCATED, DAMAGED_FILE = "damaged_record", "truncated_warc", "damaged_warc"
+_VERSION_LINE = re.compile(rb"\nWARC/\d\.\d+\r*\n")
+_BLANK_LINES = (b"\n\r\n", b"\n\n", b"\n\r\r\n")  # the last of files mangled on the way
+_MARGIN = 32  # bytes, more than such a line has
+_ARC_LINE = re.compile(
+    rb"(?P<url>[a-zA-Z][\w+.-]*:.*) (?P<ip>\S+) (?P<date>\d{8,}) (?P<type>\S*)"
+    rb"(?: \d{3} \S+ \S+ \d+ \S+)? (?P<length>\S+)\r?\n"
+)
+
+
+class Record(NamedTuple):
+    """kind: its WARC-Type, "arc_header", "other_type"; or "damaged", where it is no record.
+
+    headers: by name in small letters; of an ARC record those of WARC that say the same.
+    number: in its walk, from 0.  length: of the block, as its header claims.
+    block: as much of it as was asked for; None where it is damaged.
+    cause: why it is damaged; "" if it is not. All but "damaged_record" end the file.
+    damage: what is wrong.
+    """
+
+    kind: str
+    headers: Mapping[str, str]
+    number: int
+    place: Place
+    length: int
+    block: bytes | None
+    cause: str = ""
+    damage: str = ""
+
+
+class _Head(NamedTuple):
+    kind: str
+    headers: Mapping[str, str]
+    length: int
+    damage: str = ""
+
+
+class _NoRecordError(Exception):
+    """No record begins where one must."""
+
+
+class _EndedError(Exception):
+    """The file ends inside a record."""
+
+
+def begins_record(data: bytes) -> bool:
+    """Whether a record begins with these bytes, as far as they tell."""
+    return data.startswith(WARC) or _ARC_LINE.match(data) is not None
+
+
+class Walk:
+    """The records of a file from one of its members on.
+
+    Behind one that is damaged it goes on at the next line that says "WARC/1.0", or the next member
+    that begins with a record.
+    """
+
+    def __init__(
+        self, pieces: Iterator[Piece], *, stop: int | None, plain: bool, most_bytes: int
+    ) -> None:
+        """Begin where the pieces do.
+
+        stop: byte of the file; records in members that begin there or behind it are another's.
+            Of a plain file, records that begin there.
+        most_bytes: of the block of a record that documents may be made of.
+        """
+        self._feed = Feed(pieces)
+        self._stop, self._plain, self._most = stop, plain, most_bytes
+        self._number = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        """Each record; what breaks the file off is the last."""
+        while self._at_record():
+            place = self._feed.place()
+            head = _Head(DAMAGED, {}, 0)
+            try:
+                head = self._head()
+                yield self._record(head, place)
+            except _NoRecordError as e:
+                # the message stays when what went wrong behind it is of no more help
+                cause, message = DAMAGED_RECORD, str(e)
+                if not self._resume():
+                    cause = DAMAGED_FILE if self._feed.broken is None else self._feed.broken.cause
+                yield Record(DAMAGED, {}, self._number, place, 0, None, cause, message)
+            except _EndedError:
+                yield self._broken_off(head, place)
+                return
+            self._number += 1
+        if self._feed.broken is not None:
+            yield self._broken_off(_Head(DAMAGED, {}, 0), self._feed.place())
+
+    def _at_record(self) -> bool:
+        """Go to where the next record must begin; False at the end."""
+        feed = self._feed
+        while (lead := feed.peek(1)) and lead in b"\r\n":
+            feed.skip(1)
+        if self._stop is None or not lead:
+            return bool(lead)
+        place = feed.place()
+        return place.member + (place.offset if self._plain else 0) < self._stop
+
+    def _head(self) -> _Head:
+        """The next record's header, taken from the feed."""
+        feed = self._feed
+        if feed.peek(len(WARC)) == WARC:
+            size = feed.through(_BLANK_LINES, MOST_HEADER_BYTES)
+            if size is None and feed.has_ended(MOST_HEADER_BYTES):
+                raise _EndedError
+            if size is None:
+                raise _NoRecordError(f"a header of more than {MOST_HEADER_BYTES} bytes")
+            return _warc_head(feed.take(size))
+        line = feed.peek(LONGEST_ARC_LINE)
+        match = _ARC_LINE.match(line)
+        if match is None and len(line) < len(WARC) and WARC.startswith(line):
+            raise _EndedError
+        if match is None:
+            raise _NoRecordError(f"no record begins with {line[:SHOWN]!r}")
+        feed.skip(match.end())
+        head = _arc_head(match)
+        if head.kind == ARC_HEADER and head.damage:  # its version and the names of the fields
+            for _ in range(2):
+                feed.skip(feed.through((b"\n",), LONGEST_ARC_LINE) or 0)
+        return head
+
+    def _record(self, head: _Head, place: Place) -> Record:
+        """A record with its block, which is taken from the feed."""
+        room = self._most if head.kind in MADE_OF else 0
+        held, left, feed, damage = [], head.length, self._feed, head.damage
+        while left and not damage:
+            step = min(left, STEP_BYTES)
+            data = feed.peek(step)
+            ahead = feed.next_member(step)
+            if ahead is not None and ahead < left:
+                step = ahead
+                if begins_record(feed.peek(step + LONGEST_ARC_LINE)[step:]):
+                    size = head.length - left + step
+                    damage = f"claims {head.length} bytes, of which there are {size}"
+            elif len(data) < step:
+                raise _EndedError
+            if room:
+                held.append(data[: min(step, room)])
+                room -= len(held[-1])
+            feed.skip(step)
+            left -= step
+        block = None if damage else b"".join(held)
+        cause = DAMAGED_RECORD if damage else ""
+        return Record(
+            head.kind, head.headers, self._number, place, head.length, block, cause, damage
+        )
+
+    def _resume(self) -> bool:
+        """Go to where a record begins again; False if nowhere."""
+        feed = self._feed
+        feed.skip(1)
+        while data := feed.peek(STEP_BYTES):
+            line = _VERSION_LINE.search(data)
+            ahead = feed.next_member(len(data))
+            if ahead is not None and (line is None or ahead <= line.start()):
+                feed.skip(ahead)
+                if begins_record(feed.peek(LONGEST_ARC_LINE).lstrip(b"\r\n")):
+                    return True
+                continue
+            if line is not None:
+                feed.skip(line.start() + 1)
+                return True
+            feed.skip(max(len(data) - _MARGIN, 1))
+        return False
+
+    def _broken_off(self, head: _Head, place: Place) -> Record:
+        broken = self._feed.broken
+        cause = TRUNCATED if broken is None else broken.cause
+        message = "the file ends inside it" if broken is None else str(broken)
+        return Record(
+            head.kind, head.headers, self._number, place, head.length, None, cause, message
+        )
+
+
+def _warc_head(data: bytes) -> _Head:
+    """Raises: _NoRecordError."""
+    headers: dict[str, str] = {}
+    name = ""
+    for line in data.decode("utf-8", "replace").splitlines()[1:]:
+        if line[:1] in (" ", "\t") and name:
+            headers[name] += " " + line.strip()
+            continue
+        key, colon, value = line.partition(":")
+        name = key.strip().lower() if colon else ""
+        if name and name not in headers:
+            headers[name] = value.strip()
+        else:
+            name = ""
+    claimed = headers.get("content-length", "")
+    if not (claimed.isascii() and claimed.isdigit() and len(claimed) < 19):
+        raise _NoRecordError(f"a record whose Content-Length is {claimed[:SHOWN]!r}")
+    kind = headers.get("warc-type", "").lower()
+    return _Head(kind if kind in TYPES else OTHER, headers, int(claimed))
+
+
+def _arc_head(match: re.Match[bytes]) -> _Head:
+    url, ip, date, kind, claimed = (
+        match[name].decode("utf-8", "replace") for name in ("url", "ip", "date", "type", "length")
+    )
+    headers = {
+        "warc-target-uri": url,
+        "warc-date": date,
+        "warc-ip-address": ip,
+        "content-type": "application/http" if url[:4].lower() == "http" else kind,
+        "arc-type": kind,
+    }
+    sound = claimed.isascii() and claimed.isdigit() and len(claimed) < 19
+    return _Head(
+        ARC_HEADER if url.startswith("filedesc:") else "response",
+        headers,
+        int(claimed) if sound else 0,
+        "" if sound else f"its length is {claimed[:SHOWN]!r}",
+    )

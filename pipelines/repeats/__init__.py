@@ -1,1 +1,0 @@
-"""What the whole corpus has too often: images, image sets, documents of one URL, paragraphs."""

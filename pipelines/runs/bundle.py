@@ -1,0 +1,109 @@
+"""Bundles: works done in turn by one process, which may be another one on another machine.
+
+What a process needs for them is looked at once: that it sees the run directory, and that its
+libraries are those of the process that began the run, since other ones may make other bytes.
+"""
+
+import pickle
+import platform
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.work import Job, Outcome, Work, attempt
+from tokenmill.pipelines.storage.mirror import join_run
+
+# whose output is, or decides, what a run writes; those that are extras count where they are
+# installed at its beginning
+LIBRARIES = (
+    "tokenmill",
+    "numpy",
+    "numba",
+    "pyarrow",
+    "tokenizers",
+    "gigatoken",
+    "xxhash",
+    "pillow",
+    "resiliparse",
+    "w3lib",
+    "trafilatura",
+    "py3langid",
+    "eldc",
+    "fasttext-predict",
+    "spacy",
+    "kenlm",
+    "sentencepiece",
+    "ImageHash",
+)
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Of Python and the libraries that decide what a run writes."""
+    found = {name: _version(name) for name in LIBRARIES}
+    there = {name: version for name, version in found.items() if version is not None}
+    return {"python": platform.python_version(), **there}
+
+
+def do_bundle(
+    job: Job, works: Sequence[Work], wanted: Mapping[str, str] | None = None
+) -> list[Outcome]:
+    """Do works in turn; how each ended can be sent to another process.
+
+    wanted: versions that this process must have, as `versions` tells them.
+
+    Raises:
+        ConfigError: this process cannot work on the run, or no other could go on either.
+    """
+    if wanted is not None:
+        check_process(job, wanted)
+        pa.set_cpu_count(1)  # there is a process for each core
+    with parking(job.identity):
+        return [_portable(attempt(job, work)) for work in works]
+
+
+def check_process(job: Job, wanted: Mapping[str, str]) -> None:
+    """Refuse to work where the run directory cannot be seen, or with other libraries.
+
+    Raises:
+        ConfigError: names the machine, and what is missing or differs there.
+    """
+    host, here = socket.gethostname(), versions()
+    other = [f"{n} {here.get(n, 'none')}, not {v}" for n, v in wanted.items() if here.get(n) != v]
+    if other:
+        raise ConfigError(
+            f"worker on {host}: has {'; '.join(other)}; install there what the run began with"
+        )
+    if job.remote is not None:
+        try:
+            join_run(job.out, job.remote, job.scratch_bytes)
+        except ConfigError as e:
+            raise ConfigError(f"worker on {host}: {e}") from e
+    elif not job.manifest.is_file():
+        raise ConfigError(
+            f"worker on {host}: does not see {job.out}; put --out on a file system that all workers"
+            " share, or on s3://"
+        )
+
+
+def _portable(outcome: Outcome) -> Outcome:
+    """An outcome whose error can be pickled."""
+    try:
+        pickle.loads(pickle.dumps(outcome.error))
+    except Exception:  # noqa: BLE001 - whatever an error of some library does there
+        error = outcome.error
+        return replace(outcome, error=ShardError(f"{type(error).__name__}: {error}"))
+    return outcome
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

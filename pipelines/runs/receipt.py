@@ -1,0 +1,139 @@
+"""Receipts: proof that a piece of work was done, on what, and what it wrote.
+
+A receipt is written last, after the files it lists were renamed into place. A file
+without a receipt is never trusted; a receipt whose files are gone or of another size,
+or whose `inputs` differ from what the work would read now, is not valid.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.files import json_text
+
+COPY_BYTES = 1 << 20
+UPLOADS_AT_ONCE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What one piece of work did.
+
+    step, key: name the work; `key` is the shard's, the band's, …
+    inputs: digest over everything the work reads: recipe and receipts before it.
+    files: (path below the run directory, bytes, xxh3-128 hex) of each file written.
+    stats: what each stage did, in order.
+    facts: what else later steps and the report need; JSON values.
+    seconds: (wall, CPU of this thread) the work took; no part of any digest.
+    """
+
+    step: str
+    key: str
+    inputs: str
+    files: tuple[tuple[str, int, str], ...] = ()
+    stats: tuple[tuple[str, StageStats], ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    seconds: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of what the work produced: equal for equal output, however long it took."""
+        body = [self.step, self.key, self.files, [(n, s.to_json()) for n, s in self.stats]]
+        text = json.dumps([*body, self.facts], sort_keys=True)
+        return xxhash.xxh3_128_hexdigest(text.encode())
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `from_json` undoes it."""
+        return {
+            "step": self.step,
+            "key": self.key,
+            "inputs": self.inputs,
+            "files": [list(f) for f in self.files],
+            "stats": [[name, stats.to_json()] for name, stats in self.stats],
+            "facts": dict(self.facts),
+            "seconds": list(self.seconds),
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Receipt":
+        return Receipt(
+            step=data["step"],
+            key=data["key"],
+            inputs=data["inputs"],
+            files=tuple((p, n, d) for p, n, d in data["files"]),
+            stats=tuple((name, StageStats.from_json(s)) for name, s in data["stats"]),
+            facts=data["facts"],
+            seconds=(data["seconds"][0], data["seconds"][1]),
+        )
+
+
+def receipt_path(out: Path, step: str, key: str) -> Path:
+    return out / "receipts" / step / f"{key}.json"
+
+
+def save_receipt(out: Path, receipt: Receipt) -> None:
+    """Write the receipt; from now on the work is done."""
+    path = receipt_path(out, receipt.step, receipt.key)
+    mirror.write_text(path, json_text(receipt.to_json()))
+
+
+def publish_files(out: Path, receipt: Receipt) -> None:
+    """Put the files of a receipt where the run directory is, should it be elsewhere."""
+    if mirror.of(out) is None:
+        return
+    with ThreadPoolExecutor(UPLOADS_AT_ONCE) as uploading:
+        futures = [uploading.submit(mirror.publish, out / n, d) for n, _, d in receipt.files]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            uploading.shutdown(cancel_futures=True)  # of those not begun, when one has failed
+
+
+def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None:
+    """The receipt of this work if it holds today: same inputs, every file there and of its size.
+
+    On an object store the process that drives the run knows the names and sizes of all that was
+    there when it began, so that it asks only for receipts that there are: one request each.
+    Others ask for the receipt and, if there is one, for the size of each file.
+    """
+    path = receipt_path(out, step, key)
+    try:
+        if not mirror.may_exist(path):
+            return None
+        receipt = Receipt.from_json(json.loads(mirror.read_text(path)))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        return None  # what cannot be read proves nothing: the work is done again
+    if receipt.inputs != inputs:
+        return None
+    if any(mirror.size(out / name) != size for name, size, _ in receipt.files):
+        return None
+    return receipt
+
+
+def file_entry(out: Path, path: Path) -> tuple[str, int, str]:
+    """(path below `out`, bytes, xxh3-128 hex) of a finished file."""
+    hasher, size = xxhash.xxh3_128(), 0
+    with path.open("rb") as f:
+        while block := f.read(COPY_BYTES):
+            hasher.update(block)
+            size += len(block)
+    return path.relative_to(out).as_posix(), size, hasher.hexdigest()
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """Hex digest of strings in order."""
+    hasher = xxhash.xxh3_128()
+    for part in parts:
+        hasher.update(part.encode())
+        hasher.update(b"\0")
+    return hasher.hexdigest()

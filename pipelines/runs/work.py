@@ -1,0 +1,253 @@
+"""A job: one run directory, and the pieces of work that fill it.
+
+Phase: Works --do--> Outcomes, each with a receipt in OUT/receipts/
+
+Drive a job: phases of independent works, one after the other, whoever does them.
+
+A job is a generator: it yields one phase at a time and is sent how its works ended. What a later
+phase reads is named by the receipts of the earlier ones, so that a work is done again when, and
+only when, something it reads has changed.
+"""
+
+import random
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from tokenmill.pipelines.core.errors import ConfigError, LedgerError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
+from tokenmill.pipelines.runs.receipt import (
+    Receipt,
+    file_entry,
+    publish_files,
+    save_receipt,
+    valid_receipt,
+)
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.cache import CACHE_BYTES
+from tokenmill.pipelines.storage.inputs import is_outage
+from tokenmill.pipelines.storage.mirror import join_run
+from tokenmill.pipelines.storage.retry import PAUSES_S, stop_if_gone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every piece of work is told.
+
+    out: the run directory, absolute; of one on an object store, the folder that mirrors it.
+    remote: where that is, as s3://bucket/run.
+    identity: digest of all that decides the output: settings, inputs, versions.
+    """
+
+    out: Path
+    identity: str
+    remote: str | None = None
+
+    @property
+    def workers(self) -> int | None:
+        """Pieces of work done at a time; None is one per processor."""
+        return None
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Of files of an object store that are kept in `out`."""
+        return CACHE_BYTES
+
+    @property
+    def manifest(self) -> Path:
+        return self.out / "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a piece of work hands back: the files it wrote, its account, and facts for later."""
+
+    files: Sequence[Path] = ()
+    stats: Sequence[tuple[str, StageStats]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """One piece of work: independent of its siblings, repeatable, proven by a receipt.
+
+    step, key: name it.  inputs: digest of all that it reads.
+    chain: works of one chain are best done in turn, by one worker; "" is none.
+    call, args: a module-level function and what it takes after the job, so that it pickles.
+    """
+
+    step: str
+    key: str
+    inputs: str
+    call: Callable[..., Done]
+    args: tuple[Any, ...] = ()
+    chain: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a piece of work ended: its receipt, or what went wrong.
+
+    fresh: it was done now, not found done.
+    """
+
+    work: Work
+    receipt: Receipt | None = None
+    error: BaseException | None = None
+    fresh: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """Works that may run at the same time, in any order; the next phase waits for all.
+
+    whole: the run cannot go on if one of them fails; else the failed ones are listed.
+    """
+
+    name: str
+    works: tuple[Work, ...]
+    whole: bool = False
+
+
+def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
+    """The works in order, those of a chain together; long chains are cut until there are enough.
+
+    A cut costs its second half the way to its beginning.
+    """
+    made: list[deque[Work]] = []
+    for work in works:
+        if made and work.chain and made[-1][-1].chain == work.chain:
+            made[-1].append(work)
+        else:
+            made.append(deque([work]))
+    while len(made) < at_least and (longest := max(made, key=len, default=())) and len(longest) > 1:
+        half = len(longest) // 2
+        tail = deque([longest.pop() for _ in range(half)][::-1])
+        made.insert(made.index(longest) + 1, tail)
+    return made
+
+
+def do(job: Job, work: Work) -> Outcome:
+    """Do the work, unless a valid receipt shows it done.
+
+    What it wrote goes to where the run directory is, and the receipt last.
+    """
+    if job.remote is not None:
+        join_run(job.out, job.remote, job.scratch_bytes)
+    found = valid_receipt(job.out, work.step, work.key, work.inputs)
+    if found is not None:
+        return Outcome(work=work, receipt=found)
+    wall, cpu = time.perf_counter(), time.thread_time()
+    with mirror.named_by_address():
+        done = work.call(job, *work.args)
+    for name, stats in done.stats:
+        stats.check(f"{work.step} {work.key}, {name}")
+    receipt = Receipt(
+        step=work.step,
+        key=work.key,
+        inputs=work.inputs,
+        files=tuple(file_entry(job.out, path) for path in done.files),
+        stats=tuple(done.stats),
+        facts=done.facts,
+        seconds=(time.perf_counter() - wall, time.thread_time() - cpu),
+    )
+    publish_files(job.out, receipt)
+    save_receipt(job.out, receipt)
+    return Outcome(work=work, receipt=receipt, fresh=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardFailure:
+    """A shard that could not be worked on: in which step, and why."""
+
+    step: str
+    key: str
+    error: str
+
+
+@dataclass(kw_only=True)
+class Finished:
+    """All that a run has to show: the receipts in order, and the shards that failed."""
+
+    receipts: list[Receipt] = field(default_factory=list)
+    failures: list[ShardFailure] = field(default_factory=list)
+    shards: tuple[SourceShard, ...] = ()
+
+    def of(self, step: str) -> list[Receipt]:
+        return [r for r in self.receipts if r.step == step]
+
+
+T = TypeVar("T")
+Phases: TypeAlias = Generator[Phase, Sequence[Outcome], T]
+Execute: TypeAlias = Callable[[Job, Phase], Sequence[Outcome]]
+
+
+def drive(job: Job, running: Phases[T], execute: Execute) -> T:
+    """Run all phases; `execute` does the works of one phase and says how each ended."""
+    phase = next(running)
+    while True:
+        outcomes = execute(job, phase)
+        try:
+            phase = running.send(outcomes)
+        except StopIteration as end:
+            finished: T = end.value
+            return finished
+
+
+def one_by_one(job: Job, phase: Phase) -> list[Outcome]:
+    """The plainest executor: each work in turn, in this thread."""
+    return [attempt(job, work) for work in phase.works]
+
+
+def attempt(job: Job, work: Work) -> Outcome:
+    """Do the work; a shard that fails is an outcome, what concerns the whole run is raised.
+
+    A flaky disk or network is tried again, after longer and longer pauses; never a shard that is
+    wrong in itself.
+    """
+    pauses = list(PAUSES_S)
+    while True:
+        try:
+            return do(job, work)
+        except Exception as e:  # noqa: BLE001 - whatever one shard meets, the others go on
+            stop_if_hopeless(job, e)
+            if not is_outage(e) or not pauses:
+                return Outcome(work=work, error=e)
+            stop_if_gone(e)
+            time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all workers at once
+
+
+def stop_if_hopeless(job: Job, error: BaseException) -> None:
+    """Raise what no other shard can escape: a full disk, a wrong recipe, a broken ledger."""
+    if isinstance(error, ConfigError | LedgerError):
+        raise error
+    if isinstance(error, OSError) and error.errno in HOPELESS:
+        raise cannot_write(job.out, error) from error
+
+
+def do_phase(phase: Phase, finished: Finished) -> Phases[dict[str, Receipt]]:
+    """Yield a phase, record how it ended, and return the receipts by key."""
+    made: dict[str, Receipt] = {}
+    for outcome in (yield phase) if phase.works else ():
+        if outcome.receipt is not None:
+            made[outcome.work.key] = outcome.receipt
+        elif phase.whole and outcome.error is not None:
+            raise outcome.error
+        else:
+            finished.failures.append(
+                ShardFailure(
+                    step=outcome.work.step, key=outcome.work.key, error=_line(outcome.error)
+                )
+            )
+    finished.receipts += [made[w.key] for w in phase.works if w.key in made]
+    return made
+
+
+def _line(error: BaseException | None) -> str:
+    return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")

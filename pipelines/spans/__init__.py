@@ -1,1 +1,0 @@
-"""Stretches of words that the corpus has more than once, cut out or with their paragraphs."""

@@ -1,0 +1,289 @@
+"""Where files lie: one path syntax for this machine and for object stores.
+
+    data/part.jsonl   ~/data/*.parquet   file:///data/part.jsonl   s3://bucket/crawl/**/*.jsonl.zst
+
+Credentials, region and endpoint of an object store come from the environment alone
+(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL_S3, …) and stand in no message.
+
+Nothing paces what is read but its readers: a work asks for the next block when it has used up the
+one before, so there are about as many requests at a time as works, and LOOKERS while inputs are
+planned; what is told to slow down waits, longer each time.
+"""
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.places import (
+    CONNECT_TIMEOUT_S,
+    READ_ATTEMPTS,
+    REQUEST_TIMEOUT_S,
+    arrow_settings,
+    check_no_credentials,
+    within_roots,
+)
+
+WILD = re.compile(r"[*?\[]")
+# What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an
+# underscore: `_index.md` of a documentation tree is a document.
+MARKER = re.compile(
+    r"_(SUCCESS|metadata|common_metadata|temporary|delta_log|spark_metadata|(committed|started)_.*)"
+)
+_AWS_ERROR = re.compile(r"AWS Error (?:\[code \d+\]|([A-Z_]+))")
+_REFUSED = {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"}
+
+
+class InputFile(NamedTuple):
+    """A file of the inventory; another size or version means the input has changed.
+
+    path: absolute, or s3://…
+    name: the path below the folder or the fixed part of the pattern it was found by.
+    version: time of the last change, nanoseconds since 1970.
+    """
+
+    path: str
+    name: str
+    bytes: int
+    version: int
+
+
+def resolve(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a path, and the path as that file system writes it.
+
+    Raises:
+        InputError: the scheme is not one of those above (cause "unknown_scheme").
+        ConfigError: the path holds credentials.
+        ConfigError: the roots do not allow it, see `pipelines.core.places`.
+    """
+    scheme, separator, rest = within_roots(path).partition("://")
+    if not separator:
+        return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(path))
+    if scheme == "file":
+        return fs.LocalFileSystem(), os.path.abspath(unquote(urlsplit(path).path))
+    if scheme == "s3":
+        check_no_credentials(path)
+        bucket, _, key = rest.partition("/")
+        if not bucket:
+            raise InputError(f"{path}: names no bucket; write s3://bucket/key", cause="not_found")
+        return arrow_s3(arrow_settings(), READ_ATTEMPTS), f"{bucket}/{key}".rstrip("/")
+    raise InputError(
+        f"{path}: cannot read from {scheme}://; write a local path, file://… or s3://bucket/key",
+        cause="unknown_scheme",
+    )
+
+
+def expand(pattern: str) -> list[InputFile]:
+    """The files a path stands for, sorted by path.
+
+    A file is itself; a folder is every file below it; a pattern is what it matches, with
+    `*`, `?` and `[…]` inside a name and `**` for any depth of folders. A path that exists
+    as it is written is not a pattern. Names that begin with a dot, and the markers other
+    systems leave (`_SUCCESS`, `_metadata`, `_temporary/`, …), are passed over in folders
+    and by wildcards; to read one, name it.
+
+    Raises:
+        InputError: nothing is there, nothing matches, or it may not be read ("not_found",
+            "permission_denied").
+        OSError: the store cannot be reached; trying again may help.
+    """
+    store, where = resolve(pattern)
+    try:
+        found = _expand(store, where, pattern)
+    except OSError as e:
+        raise translated(e, pattern) from None
+    return sorted(
+        InputFile(_written(store, f.path), name, f.size, _version(f)) for f, name in found
+    )
+
+
+def files_among(paths: Sequence[str]) -> list[InputFile]:
+    """Those of some paths, written as `InputFile.path`, that are files; all are of one store.
+
+    Raises:
+        OSError: the store cannot be reached; trying again may help.
+    """
+    if not paths:
+        return []
+    store = resolve(paths[0])[0]
+    infos = store.get_file_info([resolve(path)[1] for path in paths])
+    return [
+        InputFile(path, info.base_name, info.size, _version(info))
+        for path, info in zip(paths, infos, strict=True)
+        if info.type == fs.FileType.File
+    ]
+
+
+def open_input(path: str) -> pa.NativeFile:
+    """Open a file for reading and seeking.
+
+    Raises:
+        InputError: it is not there or may not be read.
+        OSError: the store cannot be reached; trying again may help.
+    """
+    store, where = resolve(path)
+    try:
+        return store.open_input_file(where)
+    except OSError as e:
+        raise translated(e, path) from None
+
+
+class OutageError(OSError):
+    """A store does not answer, or not now. address: what was asked for."""
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
+        self.address = address
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return OutageError, (str(self), self.address)
+
+
+def outage(address: str, cause: str) -> OutageError:
+    """What is told of a request that failed however often it was repeated."""
+    return OutageError(
+        f"{address}: the store does not answer ({cause}); check the network, AWS_ENDPOINT_URL_S3"
+        " and AWS_REGION",
+        address,
+    )
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether an error is the disk's or the network's: retry it, do not blame the file."""
+    return isinstance(error, OutageError) or (
+        isinstance(error, OSError) and (error.errno is not None or "AWS Error" in str(error))
+    )
+
+
+def translated(error: OSError, path: str) -> Exception:
+    """The error to raise for one that `path` met: the user's if it is, else an `OSError`."""
+    match = _AWS_ERROR.search(str(error))
+    code = (match.group(1) or "UNKNOWN") if match else ""
+    if isinstance(error, FileNotFoundError) or code in {"NO_SUCH_BUCKET", "RESOURCE_NOT_FOUND"}:
+        what = "no such bucket" if code == "NO_SUCH_BUCKET" else "no such file or folder"
+        return InputError(f"{path}: {what}; check the path", cause="not_found")
+    if isinstance(error, PermissionError) or code in _REFUSED or "HTTP status 403" in str(error):
+        way = (
+            "check AWS_ACCESS_KEY_ID and its rights" if code or "AWS" in str(error) else "chmod it"
+        )
+        return InputError(f"{path}: may not be read; {way}", cause="permission_denied")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path}: is a folder, not a file", cause="not_found")
+    if match:
+        return outage(path, code.lower())
+    return error
+
+
+@lru_cache(maxsize=8)
+def arrow_s3(settings: tuple[tuple[str, Any], ...], attempts: int) -> fs.FileSystem:
+    return fs.S3FileSystem(
+        **dict(settings),
+        connect_timeout=CONNECT_TIMEOUT_S,
+        request_timeout=REQUEST_TIMEOUT_S,
+        # pauses of 50, 100, 200 … ms; the "standard" one's would add up to half a minute
+        retry_strategy=fs.AwsDefaultS3RetryStrategy(max_attempts=attempts - 1),  # repetitions
+    )
+
+
+def _expand(store: fs.FileSystem, where: str, pattern: str) -> list[tuple[fs.FileInfo, str]]:
+    info = store.get_file_info(where)
+    if info.type == fs.FileType.File:
+        return [(info, info.base_name)]
+    if info.type == fs.FileType.Directory:
+        return [(f, _below(where, f.path)) for f in _tree(store, where)]
+    if not WILD.search(where):
+        raise InputError(f"{pattern}: no such file or folder; check the path", cause="not_found")
+    parts = where.split("/")
+    fixed = next(i for i, part in enumerate(parts) if WILD.search(part))
+    base = "/".join(parts[:fixed]) or "/"
+    found = {f.path: f for f in _matches(store, base, parts[fixed:])}
+    if not found:
+        raise InputError(f"{pattern}: matches no file; check the pattern", cause="not_found")
+    return [(f, _below(base, path)) for path, f in found.items()]
+
+
+def _matches(store: fs.FileSystem, base: str, parts: Sequence[str]) -> Iterator[fs.FileInfo]:
+    """Files below `base` that the rest of a pattern matches; one may come more than once."""
+    part, *rest = parts
+    if part == "**":
+        if not rest:
+            yield from _tree(store, base)
+            return
+        yield from _matches(store, base, rest)
+        for entry in _entries(store, base):
+            if entry.type == fs.FileType.Directory and not _passed_over(entry.base_name):
+                yield from _matches(store, entry.path, parts)
+        return
+    for entry in _entries(store, base):
+        name = entry.base_name
+        if not fnmatch.fnmatchcase(name, part) or (_passed_over(name) and part[0] != name[0]):
+            continue
+        if entry.type == fs.FileType.Directory and rest:
+            yield from _matches(store, entry.path, rest)
+        elif entry.type == fs.FileType.File and not rest:
+            yield entry
+
+
+def _tree(store: fs.FileSystem, base: str) -> Iterator[fs.FileInfo]:
+    """Every file below `base`. One listing on an object store, where depth costs requests."""
+    if not isinstance(store, fs.LocalFileSystem):
+        for entry in store.get_file_info(fs.FileSelector(base, recursive=True)):
+            names = _below(base, entry.path).split("/")
+            if entry.type == fs.FileType.File and not any(map(_passed_over, names)):
+                yield entry
+        return
+    for entry in _entries(store, base):
+        if _passed_over(entry.base_name):
+            continue
+        if entry.type == fs.FileType.File:
+            yield entry
+        elif entry.type == fs.FileType.Directory:
+            yield from _tree(store, entry.path)
+
+
+def _entries(store: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    """What lies in a folder, sorted; a local link back to a folder above it is left out.
+
+    Raises:
+        InputError: a name is not UTF-8, which Arrow cannot open (cause "name_not_utf8").
+    """
+    selector = fs.FileSelector(folder, allow_not_found=True)
+    try:
+        entries = sorted(store.get_file_info(selector), key=lambda e: str(e.path))
+    except UnicodeDecodeError as e:
+        name = bytes(e.object).rpartition(b"/")[2]
+        raise InputError(
+            f"{folder}: holds a file whose name is not UTF-8, {name!r}; rename it",
+            cause="name_not_utf8",
+        ) from e
+    if not isinstance(store, fs.LocalFileSystem):
+        return entries
+    here = os.path.realpath(folder) + os.sep
+    return [
+        e
+        for e in entries
+        if not (os.path.islink(e.path) and here.startswith(os.path.realpath(e.path) + os.sep))
+    ]
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or MARKER.fullmatch(name) is not None
+
+
+def _below(base: str, path: str) -> str:
+    return path.removeprefix(base).lstrip("/")
+
+
+def _written(store: fs.FileSystem, path: str) -> str:
+    return path if isinstance(store, fs.LocalFileSystem) else f"s3://{path}"
+
+
+def _version(info: fs.FileInfo) -> int:
+    return info.mtime_ns or 0

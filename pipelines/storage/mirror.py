@@ -1,0 +1,381 @@
+"""A run directory on an object store, as a folder here that holds some of its files.
+
+    work ── writes ──► FOLDER/name ── publish ──► s3://bucket/run/name
+    work ◄── maps ──── FOLDER/name ◄── present ──┘
+
+Whoever reads a file of a run directory asks for `present(path)`, whoever has written one says
+`publish(path)`; where a run directory lies here both do nothing. What the store has may go here,
+see `pipelines.storage.cache`.
+
+The folder has another name each time that a run is begun or continued: nothing of an earlier
+attempt is taken for this one's.
+
+Folders that mirror a run directory on an object store: made, joined by workers, held, gone.
+"""
+
+import hashlib
+import importlib
+import shutil
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from tokenmill.pipelines.core.errors import ConfigError, TokenmillError
+from tokenmill.pipelines.core.places import Place, is_remote, place
+from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.storage.cache import CACHE_BYTES, Cache, remove_others
+
+if TYPE_CHECKING:
+    from tokenmill.pipelines.storage.lock import Lock
+    from tokenmill.pipelines.storage.s3 import ObjectStore
+
+mirrors: dict[Path, "Mirror"] = {}
+
+
+class Mirror:
+    """A folder and the prefix that it mirrors.
+
+    lock: held by the process that drives the run; it alone, and what it has do the work, writes
+        below the prefix then.
+    """
+
+    def __init__(self, folder: Path, remote: str, most_bytes: int) -> None:
+        self.folder = folder
+        self.store: ObjectStore = optional("tokenmill.pipelines.storage.s3").ObjectStore(remote)
+        self.cache = Cache(folder, most_bytes)
+        self.lock: Lock | None = None
+        self._listing: dict[str, int] | None = None
+        self._asking = threading.Lock()  # a listing is asked for once, by whichever thread
+
+    def name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def listing(self, *, anew: bool = False) -> dict[str, int]:
+        """Bytes of each object by name; asked for once, and kept up with what is done here."""
+        self.check()
+        with self._asking:
+            if self._listing is None or anew:
+                self._listing = dict(self.store.names())
+            return self._listing
+
+    def size(self, name: str) -> int | None:
+        """Of an object of a finished work."""
+        return self.store.size(name) if self.lock is None else self.listing().get(name)
+
+    def written(self, name: str, n: int) -> None:
+        self.check()
+        if self._listing is not None:
+            self._listing[name] = n
+
+    def delete(self, names: Iterable[str]) -> None:
+        gone = list(names)
+        self.check()
+        self.store.delete(gone)
+        for name in gone:
+            (self.folder / name).unlink(missing_ok=True)
+            if self._listing is not None:
+                self._listing.pop(name, None)
+
+    def check(self) -> None:
+        """Raise ConfigError if another run has taken the lock: it stood still for too long."""
+        if self.lock is not None and self.lock.lost.is_set():
+            raise ConfigError(
+                f"{self.store.address}: another run took over, since this one did not say for a"
+                " while that it was at work"
+            )
+
+
+def of(path: Path) -> Mirror | None:
+    """The mirror that a path lies in; None where there is none."""
+    if not mirrors:
+        return None
+    return next((m for folder, m in list(mirrors.items()) if path.is_relative_to(folder)), None)
+
+
+def present(path: Path) -> Path:
+    """The path, once the file is there.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    mirror = of(path)
+    if mirror is not None and not mirror.cache.touch(path):
+        with mirror.cache.adding(path) as partial:
+            if partial is not None:
+                mirror.store.fetch(mirror.name(path), partial)
+    return path
+
+
+def read_text(path: Path) -> str:
+    """A small file, as it is now.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    mirror = of(path)
+    if mirror is None:
+        return path.read_text(encoding="utf-8")
+    found = mirror.store.get(mirror.name(path))
+    if found is None:
+        raise FileNotFoundError(address(path))
+    return found.data.decode()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file; in a mirror, to the store alone."""
+    mirror = of(path)
+    if mirror is None:
+        atomic.write_text(path, text)
+        return
+    data = text.encode()
+    mirror.check()
+    mirror.store.put(mirror.name(path), data)
+    mirror.written(mirror.name(path), len(data))
+
+
+def may_exist(path: Path) -> bool:
+    """Whether it is worth while to look for the receipt of a work; asks nothing."""
+    mirror = of(path)
+    return mirror is None or mirror.lock is None or mirror.name(path) in mirror.listing()
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file."""
+    mirror = of(path)
+    if mirror is None or path.exists():
+        return path.exists()
+    name = mirror.name(path)
+    is_listed = mirror.lock is not None and name in mirror.listing()
+    return is_listed or mirror.store.size(name) is not None
+
+
+def size(path: Path) -> int | None:
+    """Bytes of a file that a finished work has written; None if it is not there."""
+    mirror = of(path)
+    if mirror is not None:
+        return mirror.size(mirror.name(path))
+    return path.stat().st_size if path.is_file() else None
+
+
+def publish(path: Path, digest: str | None = None) -> None:
+    """Put a file that was written into the store. digest: xxh3-128 of it, hex, if it is known."""
+    mirror = of(path)
+    if mirror is None:
+        return
+    n, name = path.stat().st_size, mirror.name(path)
+    if digest is None:
+        digest = xxhash.xxh3_128_hexdigest(path.read_bytes())
+    mirror.store.upload(name, path, digest)
+    mirror.written(name, n)
+    mirror.cache.published(path, n)
+
+
+def find(folder: Path, pattern: str) -> list[Path]:
+    """Files in a folder whose names match a pattern, in order of names."""
+    mirror = of(folder)
+    if mirror is None:
+        return sorted(folder.glob(pattern))
+    inside = PurePosixPath(mirror.name(folder))
+    if mirror.lock is None:
+        names = [PurePosixPath(name) for name, _ in mirror.store.names(f"{inside}/")]
+    else:
+        names = [PurePosixPath(name) for name in sorted(mirror.listing())]
+    return [mirror.folder / n for n in names if n.parent == inside and n.match(pattern)]
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """All files below a folder of a run that this process drives."""
+    mirror = of(folder)
+    if mirror is None:
+        yield from (path for path in folder.rglob("*") if path.is_file())
+        return
+    below = f"{mirror.name(folder)}/"
+    yield from (mirror.folder / name for name in mirror.listing() if name.startswith(below))
+
+
+def look_anew(folder: Path) -> None:
+    """Ask again what there is of a run: workers elsewhere wrote too."""
+    mirror = of(folder)
+    if mirror is not None:
+        mirror.listing(anew=True)
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Delete files; one that is not there is no mistake."""
+    wanted = list(paths)
+    mirror = of(wanted[0]) if wanted else None
+    if mirror is not None:
+        mirror.delete(mirror.name(path) for path in wanted)
+        return
+    for path in wanted:
+        path.unlink(missing_ok=True)
+
+
+def remove_folders(out: Path, pattern: str) -> None:
+    """Delete the folders of a run directory whose names match."""
+    mirror = of(out)
+    for folder in out.glob(pattern):
+        shutil.rmtree(folder)
+    if mirror is not None:
+        tops = ((name, name.partition("/")[0]) for name in mirror.listing())
+        mirror.delete([name for name, top in tops if fnmatch(top, pattern)])
+
+
+def address(path: Path) -> str:
+    """Where a file lies for the user."""
+    mirror = of(path)
+    return str(path) if mirror is None else f"{mirror.store.address}/{mirror.name(path)}"
+
+
+def remote_of(folder: Path) -> str | None:
+    """What a folder mirrors."""
+    mirror = mirrors.get(folder)
+    return None if mirror is None else mirror.store.address
+
+
+@contextmanager
+def named_by_address() -> Iterator[None]:
+    """Have errors name what lies in the store, and not its copy here."""
+    try:
+        yield
+    except TokenmillError as e:
+        for folder, mirror in list(mirrors.items()):
+            told = str(folder), mirror.store.address
+            e.args = tuple(a.replace(*told) if isinstance(a, str) else a for a in e.args)
+        raise
+
+
+def optional(module: str) -> Any:
+    """A module that needs boto3.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as e:
+        raise ConfigError(
+            f"a run directory on s3:// needs {e.name}, which is not installed; pip install"
+            " 'tokenmill[s3]'"
+        ) from e
+
+
+MOST_NAMES = 100
+
+
+@contextmanager
+def mirrored(
+    remote: str, *, scratch: str | None = None, most_bytes: int = CACHE_BYTES
+) -> Iterator[Path]:
+    """A folder that mirrors a prefix for the length of a block.
+
+    scratch: where it is made. None: where temporary files go.  most_bytes: see `Cache`.
+
+    Raises:
+        ConfigError: it cannot be made; or see `ObjectStore`.
+    """
+    above = Path(scratch or tempfile.gettempdir()).absolute()
+    of_run = above / f"tokenmill-{hashlib.sha256(remote.encode()).hexdigest()[:16]}"
+    folder = of_run / uuid.uuid4().hex[:16]
+    try:
+        join(folder, remote, most_bytes)
+        with named_by_address():
+            yield folder
+    finally:
+        mirrors.pop(folder, None)
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            of_run.rmdir()
+
+
+@contextmanager
+def viewed(out: Place) -> Iterator[Path]:
+    """A run directory to be read, wherever it lies; of one on an object store a folder."""
+    if not is_remote(out):
+        yield Path(out)
+        return
+    temporary = tempfile.TemporaryDirectory(prefix="tokenmill-view-")
+    with temporary as above, mirrored(str(out), scratch=above) as folder:
+        yield folder
+
+
+@contextmanager
+def fetched(address: str, name: str) -> Iterator[Path]:
+    """The JSON file of an address, or the file of this name below it, to be read.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    above, _, last = address.rpartition("/")
+    if last.endswith(".json"):
+        address, name = above, last
+    with viewed(place(address)) as folder:
+        try:
+            yield present(folder / name)
+        except FileNotFoundError:
+            raise ConfigError(f"{address}: has no {name}; name a run that has finished") from None
+
+
+def join(folder: Path, remote: str, most_bytes: int = CACHE_BYTES) -> Mirror:
+    """Let a folder mirror a prefix, in this process from now on; once is enough.
+
+    Raises:
+        ConfigError: the folder cannot be made.
+    """
+    if folder in mirrors:
+        return mirrors[folder]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.chmod(0o700)  # fails if somebody else made it
+    except OSError as e:
+        raise ConfigError(
+            f"{folder}: cannot hold files of {remote} ({e.strerror}); name a folder that can be"
+            " made on every machine, as run.scratch"
+        ) from e
+    return mirrors.setdefault(folder, Mirror(folder, remote, most_bytes))
+
+
+def join_run(folder: Path, remote: str, most_bytes: int) -> None:
+    """Work on a run that another process drives: its folder is the same here.
+
+    Raises:
+        ConfigError: the folder cannot be made, or no run is there.
+    """
+    if folder in mirrors:
+        return
+    join(folder, remote, most_bytes)
+    if not exists(folder / "manifest.json"):
+        raise ConfigError(f"{remote}: no run there, as AWS_ENDPOINT_URL_S3 has it here")
+    remove_others(folder)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold what a folder mirrors: one run at a time. What killed runs left is swept.
+
+    Raises:
+        ConfigError: another run is at work in it.
+    """
+    mirror = mirrors[folder]
+    with optional("tokenmill.pipelines.storage.lock").held_lock(mirror.store) as lock:
+        mirror.lock = lock
+        remove_others(folder)
+        mirror.store.abort_uploads()
+        try:
+            yield
+            mirror.store.abort_uploads()  # whose beginning was answered too late, and asked again
+        finally:
+            mirror.lock = None
+
+
+def top_names(folder: Path) -> list[str]:
+    """Names of some of what lies in a mirrored folder, or of folders in it; a request."""
+    names = mirrors[folder].store.names(most=MOST_NAMES)
+    return sorted({name.partition("/")[0] for name, _ in names})

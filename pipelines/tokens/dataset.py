@@ -1,0 +1,303 @@
+"""The dataset that training reads: token shards laid out in order, in files of a stated size.
+
+Every file is one piece of work: which documents (or packed sequences) it holds follows
+from the sizes of the shards alone, so files can be written in any order.
+
+The first rows of a run's dataset, as they are stored, wherever the run directory lies.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
+from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.read.images.blobs import Spool
+from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.receipt import digest_of
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.files import arrow_stream, parquet_file, write_json
+from tokenmill.pipelines.storage.inputs import open_input
+from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.tokens.mix.buckets import Mixed
+from tokenmill.pipelines.tokens.shards import (
+    Documents,
+    TokenFile,
+    TokenShard,
+    TokenSpan,
+    splits,
+    token_span,
+)
+
+
+class Layout(NamedTuple):
+    """How one split is cut into files.
+
+    tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
+    files: how many.  file_size: of the stream, that a file begins after the one before; a
+    document belongs to the file in which it begins.
+    mixed: where the documents lie if they were mixed; the shards are buckets then.
+    """
+
+    split: str
+    shards: tuple[TokenShard, ...]
+    tokens: int
+    size: int
+    files: int
+    file_size: int
+    mixed: Mixed | None = None
+
+
+def layout(
+    job: PrepareJob,
+    split: str,
+    shards: Sequence[TokenShard],
+    width: int,
+    mixed: Mixed | None = None,
+) -> Layout:
+    """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
+    out = job.recipe.output
+    tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
+    if out.seq_len is None:
+        file_size = max(out.shard_bytes // (width if job.recipe.images is None else 1), 1)
+        files = max(-(-size // file_size), 1)
+    else:
+        file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
+        files = max(-(-(size // out.seq_len * out.seq_len) // file_size), 1)
+    return Layout(split, tuple(shards), tokens, size, files, file_size, mixed)
+
+
+def file_name(number: int, files: int) -> str:
+    return f"data-{number:05d}-of-{files:05d}.arrow"
+
+
+def split_folder(job: PrepareJob, split: str) -> Path:
+    """`dataset/` itself where there is one split, else a folder for each."""
+    return job.dataset if len(splits(job)) == 1 else job.dataset / split
+
+
+def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
+    """Write one file of the dataset."""
+    path = split_folder(job, plan.split) / file_name(number, plan.files)
+    start = number * plan.file_size
+    stop = plan.size if number == plan.files - 1 else start + plan.file_size
+    schema = _schema(job, plan)
+    span = token_span(_held(job, plan), start, stop, last=stop == plan.size)
+    count = 0
+    with arrow_stream(path, schema) as writer:
+        for columns in _rows(job, span, schema.names):
+            batch = pa.record_batch(columns, schema=schema)
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return Done(files=[path], facts={"rows": count})
+
+
+def _rows(job: PrepareJob, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:
+    """The columns of a file, by batch."""
+    seq_len, images = job.recipe.output.seq_len, job.recipe.images
+    if seq_len is not None:
+        yield from span.sequences(seq_len)
+    elif images is None:
+        yield from span.documents(names)
+    else:
+        for key, rows in span.illustrated():
+            pictures = rows["images"]
+            if images.store == "bytes":
+                pictures = with_bytes(pictures, Spool(job.spool(key)))
+            yield [*(rows[n] for n in ("input_ids", "doc_id", "id", "source")), pictures]
+
+
+def dataset_schema(
+    id_type: pa.DataType,
+    seq_len: int | None,
+    images: Images | None = None,
+    *,
+    of_pages: bool = False,
+) -> pa.Schema:
+    """Columns of the dataset.
+
+    One row a document: input_ids, doc_id, id, source; url, date and content_type where a recipe
+    reads web archives (`of_pages`), and images where it has them. Packed:
+    input_ids of `seq_len`, and where the sequence begins: in document `doc_id`, `doc_offset`
+    tokens from its start.
+    """
+    if seq_len is None:
+        fields = [
+            pa.field("input_ids", pa.list_(id_type)),
+            pa.field("doc_id", pa.uint64()),
+            pa.field("id", pa.string()),
+            pa.field("source", pa.string()),
+        ]
+        if of_pages:
+            fields += OF_PAGES
+        if images is not None:
+            fields.append(pa.field("images", in_dataset(images)))
+        return pa.schema(fields)
+    return pa.schema(
+        [
+            pa.field("input_ids", pa.list_(id_type, seq_len)),
+            pa.field("doc_id", pa.uint64()),
+            pa.field("doc_offset", pa.int64()),
+        ]
+    )
+
+
+def _schema(job: PrepareJob, plan: Layout) -> pa.Schema:
+    recipe = job.recipe
+    of_pages = recipe.html is not None
+    return dataset_schema(
+        _id_type(job, plan), recipe.output.seq_len, recipe.images, of_pages=of_pages
+    )
+
+
+def close_dataset(job: PrepareJob) -> None:
+    """Take away what makes the files a dataset, so that nobody opens it while they change."""
+    names = ("dataset_dict.json", "state.json", "dataset_info.json")
+    mirror.remove(path for path in mirror.files(job.dataset) if path.name in names)
+
+
+def write_state(
+    job: PrepareJob, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]
+) -> Done:
+    """Write what makes the files a dataset; it can be opened from this moment on, not before.
+
+    digests: of the files of each split, in order; they make the dataset's fingerprint.
+    """
+    paths = []
+    for plan, made in zip(plans, digests, strict=True):
+        folder = split_folder(job, plan.split)
+        recipe = job.recipe
+        schema = _schema(job, plan)
+        state: dict[str, Any] = {
+            "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
+            "_fingerprint": digest_of(made)[:16],
+            "_format_columns": None,
+            "_format_kwargs": {},
+            "_format_type": None,
+            "_output_all_columns": False,
+            "_split": plan.split,
+        }
+        info = {
+            "citation": "",
+            "description": describe(recipe.engine(), recipe.images),
+            "features": features_of(schema, recipe.images).to_dict(),
+            "homepage": "",
+            "license": "",
+        }
+        write_json(folder / "dataset_info.json", info)
+        write_json(folder / "state.json", state)
+        paths += [folder / "dataset_info.json", folder / "state.json"]
+    if len(plans) > 1:
+        write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
+        paths.append(job.dataset / "dataset_dict.json")
+    if job.recipe.output.seq_len is None:
+        return Done(files=paths)
+    removed = job.out / "removed" / "packing.parquet"
+    with parquet_file(removed, REMOVED) as writer:
+        stats = _packed(job, plans, job.recipe.output.seq_len, writer.write_table)
+    return Done(files=[*paths, removed], stats=[("pack", stats)])
+
+
+def _packed(
+    job: PrepareJob, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
+) -> StageStats:
+    """The account of packing: the end of a split, shorter than a sequence, stays out.
+
+    A document that lies wholly in that end is removed for the reason `pack_tail`; where it was
+    one of several copies, its receipt tells how many of them are in the dataset.
+    """
+    total = StageStats()
+    for plan in plans:
+        docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
+        end = plan.tokens // seq_len * seq_len
+        tail = token_span(_held(job, plan), end, plan.tokens, last=True).begun()
+        lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
+        others = _others(tail)
+        for batch in tail.to_batches():
+            sizes = np.asarray(batch["text_bytes"])
+            reasons, details = ["pack_tail"] * batch.num_rows, others[: batch.num_rows]
+            others = others[batch.num_rows :]
+            gone = removed_rows("pack", batch, reasons, text_bytes=sizes, details=details)
+            receipts(pa.Table.from_batches([gone]))
+        total += StageStats(
+            docs_in=docs,
+            docs_out=docs - lost,
+            removed={"pack_tail": lost} if lost else {},
+            bytes_in=text_bytes,
+            bytes_out=text_bytes - lost_bytes,
+            bytes_removed=lost_bytes,
+        )
+    return total
+
+
+def _others(tail: pa.Table) -> pa.Array:
+    """(n,) of documents that stay out, what is to be said of their copies that do not."""
+    if "copies" not in tail.column_names:
+        return pa.nulls(tail.num_rows, pa.string())
+    _, which, lost = np.unique(tail["doc_id"], return_inverse=True, return_counts=True)
+    told = zip(lost[which].tolist(), tail["copies"].to_pylist(), strict=True)
+    return pa.array(
+        [f"{of - n} of its {of} copies are in the dataset" if of > n else None for n, of in told],
+        pa.string(),
+    )
+
+
+def _held(job: PrepareJob, plan: Layout) -> list[tuple[Documents, TokenShard]]:
+    """The split's stream: its token shards in order."""
+    if plan.mixed is not None:
+        return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
+    return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
+
+
+def _id_type(job: PrepareJob, plan: Layout) -> pa.DataType:
+    if plan.mixed is not None:
+        return pa.from_numpy_dtype(job.recipe.engine().dtype)
+    if not plan.shards:
+        return pa.uint16()
+    schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]
+    return schema.field("input_ids").type.value_type
+
+
+def split_folders(out: Path) -> dict[str, Path]:
+    """Where the files of each split lie: `dataset/` itself where there is one split."""
+    dataset = out / "dataset"
+    try:
+        names = json.loads(mirror.read_text(dataset / "dataset_dict.json"))["splits"]
+    except FileNotFoundError:
+        return {"train": dataset}
+    return {name: dataset / name for name in names}
+
+
+def first_rows(out: Path, limit: int) -> Iterator[tuple[str, pa.Table]]:
+    """Of each split its name and its first rows; of files no more is read than that takes.
+
+    out: a run directory, or the folder that mirrors one.
+
+    Raises:
+        FileNotFoundError: there is no dataset.
+        InputError: a file of it is gone.
+    """
+    for split, folder in split_folders(out).items():
+        state = json.loads(mirror.read_text(folder / "state.json"))
+        files = [folder / found["filename"] for found in state["_data_files"]]
+        yield split, _first(files, limit)
+
+
+def _first(files: list[Path], limit: int) -> pa.Table:
+    batches: list[pa.RecordBatch] = []
+    for path in files:
+        with open_input(mirror.address(path)) as f, pa.ipc.open_stream(f) as reader:
+            schema = reader.schema
+            for batch in reader:
+                batches.append(batch)
+                if sum(b.num_rows for b in batches) >= limit:
+                    return pa.Table.from_batches(batches, schema).slice(0, limit)
+    return pa.Table.from_batches(batches, schema)

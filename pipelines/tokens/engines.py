@@ -1,0 +1,327 @@
+"""The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
+
+It is given the reference's own file, without the control tokens where their text is to stay
+text. Before it is used it must agree with the reference on `adversarial` texts; documents that
+`guard` finds go to the reference; and of every batch a few are made both ways.
+
+Which documents another library may read otherwise, for it knows another version of Unicode.
+
+Two libraries that know different versions of Unicode split and compose some characters
+differently: those that the older one has not heard of. Documents without them are safe, by
+Unicode's stability policy (a character once assigned keeps its composition), and measured: of
+all code points, in four vocabularies, gigatoken 0.10.0 and tokenizers 0.23.3 differ on 4,787,
+all unassigned in Unicode 14, and, composing, on one mark that was not in canonical order.
+
+Added tokens that libraries match in text in different orders.
+
+`tokenizers` looks for tokens of one kind after those of another: first those that are not
+normalized; and where control tokens stay text it still steps over them. gigatoken takes
+whichever begins first. They agree but where tokens of two kinds share characters.
+
+Texts on which tokenizers tend to differ; an engine must make the reference's ids of them all.
+"""
+
+import json
+import os
+import re
+import tempfile
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
+from tokenmill.pipelines.filters.kernels.controls import find_work
+from tokenmill.pipelines.filters.normalize import MAY_COMPOSE, composing
+from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
+
+UNKNOWN = 4
+
+
+def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt.NDArray[np.bool_]:
+    """(n_docs,) documents with characters that are newer than Unicode 14.
+
+    composes: the tokenizer brings text to NFC first; then documents that are not in NFC yet
+        count too.
+    clashes: documents that contain one of these texts count too.
+    """
+    buffers = text_buffers(text)
+    found = np.empty(len(text), np.uint8)
+    find_work(buffers.data, buffers.offsets, _table(), found)
+    risk: npt.NDArray[np.bool_] = (found & UNKNOWN) != 0
+    if composes:
+        in_doubt = np.flatnonzero(~risk & ((found & MAY_COMPOSE) != 0))
+        part = text.take(pa.array(in_doubt))
+        changed = pc.not_equal(pc.utf8_normalize(part, "NFC"), part)
+        risk[in_doubt] = changed.to_numpy(zero_copy_only=False)
+    if clashes:
+        either = "|".join(map(re.escape, clashes))
+        risk |= pc.match_substring_regex(text, either).to_numpy(zero_copy_only=False)
+    return risk
+
+
+@cache
+def _table() -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8, MAY_COMPOSE and UNKNOWN by code point."""
+    frozen = tables()
+    rows = frozen.pages.astype(np.int64)[:, None] * PAGE + np.arange(PAGE)
+    flags = frozen.flags[rows.reshape(-1)]
+    return composing() | np.where((flags & UNASSIGNED) != 0, UNKNOWN, 0).astype(np.uint8)
+
+
+Kind = tuple[bool, bool]
+
+
+def clashes(tokens: Sequence[Mapping[str, Any]], *, plain: bool) -> list[str]:
+    """The shortest texts in which tokens of two kinds share characters, each once, in order.
+
+    tokens: as a tokenizer.json lists them.  plain: control tokens stay text.
+    """
+    kinds = {t["content"]: (t["normalized"], plain and t["special"]) for t in tokens}
+    return sorted({*_within(kinds), *_overlapping(kinds)})
+
+
+def _within(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    """Tokens that hold one of another kind."""
+    for token, kind in kinds.items():
+        n = len(token)
+        parts = (token[a:b] for a in range(n) for b in range(a + 1, n + 1))
+        if any(kinds.get(part, kind) != kind for part in parts):
+            yield token
+
+
+def _overlapping(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    """Two tokens written as one, where the end of the first begins the second."""
+    beginning: dict[str, list[str]] = defaultdict(list)
+    for token in kinds:
+        for stop in range(1, len(token)):
+            beginning[token[:stop]].append(token)
+    for token, kind in kinds.items():
+        for start in range(1, len(token)):
+            for other in beginning.get(token[start:], ()):
+                if kinds[other] != kind:
+                    yield token[:start] + other
+
+
+_PIECES = (
+    "", " ", "  ", "\n", "\n\n", "\r\n", " \n ", "\t", "\t\t ", "\u00a0", "\u3000", "\u2028",
+    "\u200b", "\u200d", "\ufeff", "\x00", "\x1c", "\x7f", "\x85", "\ufffd", "\U0010ffff", "\ue000",
+    "a", "A", "hello", " hello", "  hello", "Hello World", "HELLO", "camelCase", "x_y", "don't",
+    "DON'T", "it's'll", "'s", "’s", "we'Ve", "'ſ", "1", "12", "123", "1234", "12345678",
+    "3.14", "1,000", "²", "½", "٣", "१२३", "Ⅷ", "①", ".", "...", "!?", "?!?!?!", "a.b", "--",
+    "=====", "/*", "*/", "://", "http://a.b/c?d=e&f#g", "a@b.c", "#!/bin/sh", "{}[]()<>", "$5",
+    "naïve", "nai\u0308ve", "e\u0301\u0323", "\u0301a", "ﬁ", "ß", "İ", "ı", "ΣΊΣΥΦΟΣ", "ǅ",
+    "Привет мир", "العربية", "עברית", "हिन्दी", "ไทย", "한국어", "\u1112\u1161\u11ab", "日本語",
+    "東京タワー", "ｶﾀｶﾅ", "中文，标点。", "𠀀", "🙂", "👩\u200d👩\u200d👧", "🇪🇺", "☃️", "𝒳", "“q”",
+    "x" * 200, "ab" * 100, " " * 50, "\n" * 20, "a " * 50, "-" * 100, "0" * 50, "é" * 60,
+    "def f(x):\n    return x\n", "\tif (a) {\n\t\tb();\n\t}\n", "SELECT * FROM t;", "<p>a</p>",
+    "<s>", "</s>", "[CLS]", "<|", "|>", "<|x|>", "<unk>", "▁", "▁▁a", "Ġ", "Ċ", "ĠĊ", "##ing",
+)  # fmt: skip
+
+
+def adversarial(tokens: Iterable[str]) -> Iterator[str]:
+    """Every piece alone, between letters, digits and spaces, and before each other; and so each
+    of `tokens`, the texts of added tokens.
+    """
+    tokens = list(tokens)
+    for piece in (*_PIECES, *tokens):
+        yield piece
+        yield f"a{piece}b {piece} 1{piece}2\n{piece}{piece}."
+    yield "".join(_PIECES)
+    yield " ".join(_PIECES)
+    yield from (first + second for first, second in pairwise(_PIECES))
+    for token in tokens:
+        half = len(token) // 2
+        yield f"{token[:half]}{token}{token[half:]} {token[:-1]} {token[1:]}"
+
+
+# Its cache of split-off pieces has no bound (0.10.0). Prose adds little; 160 MB of random
+# letters added 1.1 GB.
+RENEW_TEXT_BYTES = 1 << 30
+RENEW_GROWN_BYTES = 192 << 20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+LARGEST_ID = 1 << 24
+MOST_CLASHES = 500  # of added tokens, looked for in every document
+CHECKED_TOKENS = 64  # added tokens in the check; a vocabulary may have thousands, alike
+
+
+class Ragged(NamedTuple):
+    """Ids of some documents: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
+
+    ids: (n_tokens,) uint32.  offsets: (n_docs + 1,) int64.
+    """
+
+    ids: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+
+
+class FastEngine:
+    """Some engines of one vocabulary: one for each thread at work, since one serves one thread.
+
+    composes: the tokenizer composes text (NFC) before splitting it.
+    clashes: texts that it may read otherwise; see `added`.
+    """
+
+    def __init__(
+        self, name: str, vocabulary: str, *, composes: bool, clashes: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.composes = composes
+        self.clashes = tuple(clashes)
+        self._vocabulary = vocabulary
+        self._idle: list[_Renewed] = []
+        self._lock = threading.Lock()
+
+    def encode(self, text: pa.Array) -> Ragged:
+        """The ids of each document, without any start or end."""
+        with self._engine() as engine:
+            return engine.encode(text)
+
+    @contextmanager
+    def _engine(self) -> Iterator["_Renewed"]:
+        with self._lock:
+            engine = self._idle.pop() if self._idle else None
+        engine = engine or _Renewed(self._vocabulary)
+        yield engine
+        with self._lock:
+            self._idle.append(engine)
+
+
+class _Renewed:
+    """An engine that is made anew when its cache has grown."""
+
+    def __init__(self, vocabulary: str) -> None:
+        self._vocabulary = vocabulary
+        self._made: Any = None
+        self._text_bytes = self._grown = 0
+
+    def encode(self, text: pa.Array) -> Ragged:
+        if self._made is None:
+            self._made = _open(self._vocabulary)
+        before = _resident()
+        found = self._made.encode_batch(_awkward(text), parallel=False).layout
+        ids, offsets = np.asarray(found.content.data), np.asarray(found.offsets.data)
+        self._grown += max(0, _resident() - before - ids.nbytes - offsets.nbytes)
+        self._text_bytes += int(text_buffers(text).lengths.sum())
+        if self._text_bytes > RENEW_TEXT_BYTES or self._grown > RENEW_GROWN_BYTES:
+            self._made, self._text_bytes, self._grown = None, 0, 0
+        return Ragged(ids, offsets)
+
+
+def _awkward(text: pa.Array) -> Any:
+    """The column as an Awkward array over the same memory."""
+    import awkward  # takes 0.24 s, and only those who encode need it
+
+    view = text_buffers(text)
+    first, last = view.offsets[[0, -1]]
+    characters = awkward.contents.NumpyArray(
+        view.data[first:last], parameters={"__array__": "char"}
+    )
+    offsets = awkward.index.Index64(view.offsets - first)
+    strings = awkward.contents.ListOffsetArray(
+        offsets, characters, parameters={"__array__": "string"}
+    )
+    return awkward.Array(strings)
+
+
+def _open(vocabulary: str) -> Any:
+    import gigatoken
+
+    # By a file: `tokenizers` would number added tokens anew where others were taken out.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.json"
+        path.write_text(vocabulary, encoding="utf-8")
+        return gigatoken.Tokenizer(path)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as f:
+            return int(f.read().split()[1]) * PAGE_BYTES
+    except OSError:
+        return 0
+
+
+def fast_engine(reference: Reference) -> tuple[FastEngine | None, str]:
+    """The fast engine for a tokenizer, or None and why there is none for it."""
+    if not isinstance(reference, TokenizersReference):
+        return None, f"{reference.name} is the only one for such files"
+    data = json.loads(reference.tokenizer.to_str())
+    refusal = _refused(data, plain=reference.plain)
+    if refusal:
+        return None, refusal
+    try:
+        name = f"gigatoken {version('gigatoken')}"
+    except PackageNotFoundError:
+        return None, "gigatoken is not installed"
+    tokens = [token["content"] for token in data["added_tokens"]]
+    clashing = clashes(data["added_tokens"], plain=reference.plain)
+    if reference.plain:
+        data["added_tokens"] = [t for t in data["added_tokens"] if not t["special"]]
+    data["post_processor"] = None  # which ids stand at the ends is the recipe's word
+    composes = bool(_normalizers(data))
+    made = FastEngine(name, json.dumps(data), composes=composes, clashes=clashing)
+    texts = list(adversarial([*tokens[:CHECKED_TOKENS], *tokens[-CHECKED_TOKENS:]]))
+    try:
+        differing = differences(reference, texts, made.encode(pa.array(texts, pa.large_string())))
+    except Exception as e:  # noqa: BLE001 - whatever it cannot read, the reference can
+        said = next(iter(str(e).splitlines()), "")
+        return None, f"{name} cannot be used with this vocabulary ({type(e).__name__}: {said})"
+    if differing:
+        return None, (
+            f"{name} makes other ids of {len(differing)} of {len(texts)} test texts, the first"
+            f" is {texts[differing[0]][:40]!r}"
+        )
+    return made, ""
+
+
+def differences(reference: Reference, texts: Sequence[str], found: Ragged) -> list[int]:
+    """The places of texts whose ids are not the reference's."""
+    expected = reference.encode(texts)
+    at = found.offsets
+    return [
+        i for i, ids in enumerate(expected) if found.ids[at[i] : at[i + 1]].tolist() != list(ids)
+    ]
+
+
+def _refused(data: dict[str, Any], *, plain: bool) -> str:
+    """Why a vocabulary is not for the fast engine; the empty string if it may be."""
+    model = data["model"]
+    if model["type"] != "BPE":
+        return f"the model is {model['type']}, not BPE"
+    if model.get("byte_fallback"):
+        return "the model falls back to bytes, as SentencePiece's do"
+    if max(model["vocab"].values(), default=0) > LARGEST_ID:
+        return f"it has ids over {LARGEST_ID}, for each of which gigatoken takes memory"
+    others = [n for n in _normalizers(data) if n != "NFC"]
+    if others:
+        return f"it normalizes text by {', '.join(others)}"
+    return _refused_tokens(data["added_tokens"], plain=plain)
+
+
+def _refused_tokens(tokens: list[dict[str, Any]], *, plain: bool) -> str:
+    single = next((t["content"] for t in tokens if t["single_word"]), None)
+    if single is not None:
+        return f"its added token {single!r} counts only as a word of its own"
+    found = len(clashes(tokens, plain=plain))
+    return f"its added tokens overlap in {found} ways" if found > MOST_CLASHES else ""
+
+
+def _normalizers(data: dict[str, Any]) -> list[str]:
+    found = data["normalizer"]
+    if found is None:
+        return []
+    parts = found["normalizers"] if found["type"] == "Sequence" else [found]
+    return [part["type"] for part in parts]

@@ -1,0 +1,130 @@
+"""The dataset of a finished run as an export reads it: splits, columns, rows by batch."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.inspect import open_run
+from tokenmill.pipelines.runs.manifest import RUNNING
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.tokens.dataset import split_folders
+
+
+class Tokens(NamedTuple):
+    """The dataset of a finished run.
+
+    splits: the files of each split, in order.  fingerprints: of each split, as `datasets` has it.
+    features: columns as `datasets` describes them.
+    seq_len: of packed sequences; None where a row is a document.
+    failed: shards that failed, and whose documents are not there.
+    """
+
+    splits: Mapping[str, tuple[Path, ...]]
+    fingerprints: Mapping[str, str]
+    schema: pa.Schema
+    features: Mapping[str, Any]
+    seq_len: int | None
+    failed: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of a token id: uint16 or uint32."""
+        found: np.dtype[Any] = np.dtype(
+            self.schema.field("input_ids").type.value_type.to_pandas_dtype()
+        )
+        return found
+
+    def ids_alone(self) -> "Tokens":
+        """The same without what stands beside the ids."""
+        schema = pa.schema([self.schema.field("input_ids")])
+        return self._replace(schema=schema, features={n: self.features[n] for n in schema.names})
+
+
+class Ids(NamedTuple):
+    """Token ids of some rows.
+
+    values: (n_tokens,) uint16 or uint32, a view of the Arrow buffer.
+    ends: (n_rows + 1,) int64; row i is values[ends[i]:ends[i + 1]], and ends[0] is 0.
+    """
+
+    values: npt.NDArray[Any]
+    ends: npt.NDArray[np.int64]
+
+
+def open_tokens(out: Path) -> Tokens:
+    """Look at the dataset of a run, of which nothing is read yet.
+
+    out: a run directory, or the folder that mirrors one.
+
+    Raises:
+        ConfigError: it is no run of prepare, or has not finished.
+    """
+    manifest = open_run(out)
+    if manifest["status"] == RUNNING:
+        raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
+    states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}
+    splits = {
+        split: tuple(folder / found["filename"] for found in state["_data_files"])
+        for split, (folder, state) in states.items()
+    }
+    with _opened(next(iter(splits.values()))[0]) as reader:
+        schema = reader.schema
+    first = next(iter(states.values()))[0]
+    ids = schema.field("input_ids").type
+    return Tokens(
+        splits,
+        {split: state["_fingerprint"] for split, (_, state) in states.items()},
+        schema,
+        _json(first / "dataset_info.json")["features"],
+        ids.list_size if pa.types.is_fixed_size_list(ids) else None,
+        len(manifest["report"]["failed_shards"]),
+    )
+
+
+def batches(
+    files: Sequence[Path], columns: Sequence[str], skip: int, advance: Callable[[], None]
+) -> Iterator[pa.RecordBatch]:
+    """Some columns of the rows of a split, from row `skip` on, by batch, as they are stored.
+
+    advance: called when a file is done.
+
+    Raises:
+        FileNotFoundError: a file is gone.
+    """
+    for path in files:
+        with _opened(path) as reader:
+            for batch in reader:
+                passed = min(skip, batch.num_rows)
+                skip -= passed
+                if passed < batch.num_rows:
+                    yield batch.select(columns).slice(passed)
+        advance()
+
+
+def ids_of(batch: pa.RecordBatch) -> Ids:
+    """The column input_ids without its Arrow wrapping."""
+    column = batch["input_ids"]
+    values = column.flatten().to_numpy()
+    if pa.types.is_fixed_size_list(column.type):
+        n = column.type.list_size
+        return Ids(values, np.arange(0, (len(column) + 1) * n, n, dtype=np.int64))
+    ends = np.asarray(column.offsets).astype(np.int64)
+    return Ids(values, ends - ends[0])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pa.ipc.RecordBatchStreamReader]:
+    """Map a file of the dataset; batches stay what they are when it is closed."""
+    with pa.memory_map(str(mirror.present(path))) as mapped, pa.ipc.open_stream(mapped) as reader:
+        yield reader
+
+
+def _json(path: Path) -> Any:
+    return json.loads(mirror.read_text(path))

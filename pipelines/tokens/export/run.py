@@ -1,0 +1,163 @@
+"""Export the dataset of a finished run to a folder: once, or on to its end if it was begun."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.runs.manifest import (
+    COMPLETE,
+    RUNNING,
+    held,
+    open_run,
+    read_manifest,
+    write_manifest,
+)
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.mirror import viewed
+from tokenmill.pipelines.tokens.export.exported import Export, Journal, Part
+from tokenmill.pipelines.tokens.export.mds import Shape, write_index, write_mds
+from tokenmill.pipelines.tokens.export.megatron import write_megatron
+from tokenmill.pipelines.tokens.export.parquet import write_parquet
+from tokenmill.pipelines.tokens.export.rows import Tokens, batches, open_tokens
+
+WORDS = {
+    "export.format": "--format",
+    "export.shard_bytes": "--shard-bytes",
+    "export.by_source": "--by-source",
+    "export.tokens_only": "--tokens-only",
+}
+Progress: TypeAlias = Callable[[int, int], None]  # files of the dataset done, and there are
+
+
+def export(run: Place, out: Path, what: Export, progress: Progress) -> dict[str, Any]:
+    """Write the dataset of a run in another format; the same dataset gives the same bytes.
+
+    What was killed goes on: files that are finished stay, of Megatron's the pairs of whole splits.
+
+    Returns:
+        The report: format, path, rows, tokens and bytes by split, and what there is to remark.
+
+    Raises:
+        ConfigError: the run has not finished, the format cannot hold it, or `out` holds something
+            else or cannot be written.
+    """
+    if not is_remote(run) and out.resolve().is_relative_to(Path(run).resolve()):
+        raise ConfigError(f"{out}: lies inside the run {run}; choose another --out")
+    with viewed(run) as folder:
+        tokens = open_tokens(folder)
+        if what.tokens_only:
+            tokens = tokens.ids_alone()
+        _check(tokens, what, mirror.address(folder / "dataset"))
+        with held(out) as target:
+            identity = {"export": vars(what), "dataset": dict(tokens.fingerprints)}
+            open_run(target, identity, WORDS)
+            parts = _finished(target)
+            if parts is None:
+                parts = _write(tokens, what, target, progress)
+                if open_tokens(folder).fingerprints != tokens.fingerprints:
+                    raise ConfigError(
+                        f"{run}: its dataset was made anew while it was exported; delete {out} and"
+                        " export again"
+                    )
+                _close(target, identity, parts)
+    return _report(tokens, what, out, parts)
+
+
+def _check(tokens: Tokens, what: Export, dataset: str) -> None:
+    """Refuse what the format cannot hold, before anything is written."""
+    if "images" in tokens.schema.names and what.format != "parquet":
+        raise ConfigError(
+            f"{dataset} has images, which {what.format} files of ids cannot hold; --format parquet"
+            " keeps them"
+        )
+    if what.by_source and "source" not in tokens.schema.names:
+        raise ConfigError(
+            f"--by-source: {dataset} has packed sequences, of several sources each; prepare it"
+            " without output.seq_len, which Megatron does not need"
+        )
+
+
+def _finished(target: Path) -> list[Part] | None:
+    """The parts of an export that is whole; None where there is something to do."""
+    found = read_manifest(target) or {}
+    if found.get("status") != COMPLETE:
+        return None
+    parts = [Part.from_json(part) for part in found["parts"]]
+    if all(part.is_there(target) for part in parts):
+        return parts
+    write_manifest(target, {"status": RUNNING, "identity": found["identity"]})
+    Journal(target, parts)
+    return None
+
+
+def _write(tokens: Tokens, what: Export, target: Path, progress: Progress) -> list[Part]:
+    journal = Journal(target)
+    total = sum(map(len, tokens.splits.values()))
+    done = 0
+    progress(done, total)
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
+    for split, files in tokens.splits.items():
+        there = journal.of(split)
+        rows = batches(files, tokens.schema.names, sum(part.rows for part in there), advance)
+        for part in _parts(tokens, what, target, split, rows, len(there)):
+            journal.add(part)
+    if what.format == "mds":
+        for split in tokens.splits:
+            write_index(target, split, Shape(tokens, what.shard_bytes), journal.of(split))
+    return journal.parts
+
+
+def _parts(
+    tokens: Tokens,
+    what: Export,
+    target: Path,
+    split: str,
+    rows: Iterator[pa.RecordBatch],
+    first: int,
+) -> Iterator[Part]:
+    """Write a split from its part `first` on."""
+    if what.format == "megatron":
+        if not first:
+            yield write_megatron(target, split, tokens, rows, by_source=what.by_source)
+        return
+    write = write_parquet if what.format == "parquet" else write_mds
+    yield from write(target, split, tokens, rows, shard_bytes=what.shard_bytes, first=first)
+
+
+def _close(target: Path, identity: dict[str, Any], parts: list[Part]) -> None:
+    """Say that the export is whole, and which files it has."""
+    listed = [part.to_json() for part in parts]
+    write_manifest(target, {"status": COMPLETE, "identity": identity, "parts": listed})
+    (target / Journal.NAME).unlink(missing_ok=True)
+
+
+def _report(tokens: Tokens, what: Export, out: Path, parts: list[Part]) -> dict[str, Any]:
+    splits = {}
+    for split in tokens.splits:
+        own = [part for part in parts if part.split == split]
+        n_tokens = sum(part.tokens for part in own)
+        size = sum(file.bytes for part in own for file in part.files)
+        ids = n_tokens * tokens.dtype.itemsize
+        splits[split] = {
+            "rows": sum(part.rows for part in own),
+            "tokens": n_tokens,
+            "files": sum(len(part.files) for part in own),
+            "bytes": size,
+            "bytes_per_id_byte": size / ids if ids else None,
+        }
+    return {
+        "format": what.format,
+        "path": str(out),
+        "splits": splits,
+        "failed_shards": tokens.failed,
+        "without_tokens": [name for name, split in splits.items() if not split["tokens"]],
+    }

@@ -1,0 +1,364 @@
+"""Token shards: the documents of one input shard as ids, before they are laid out for training.
+
+A span of a split's token stream: the mapped token shards that hold it, cut into rows.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.pieces import parent_ids
+from tokenmill.pipelines.core.schema import OF_PAGES
+from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.filters.images.edit import read_images
+from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
+from tokenmill.pipelines.prepare.recipe import Output
+from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+
+LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
+
+
+def token_schema(
+    dtype: npt.DTypeLike, images: Images | None = None, *, of_pages: bool = False
+) -> pa.Schema:
+    """TOKENS: a document's ids and where it came from. text_bytes: UTF-8 bytes it was made from.
+
+    Where documents have images, these too (`pipelines.read.images.stored`), and size: bytes
+    that the document takes in the dataset, ids and images.
+
+    of_pages: the recipe reads web archives, and what they tell of each page stays with it.
+    """
+    fields = [
+        pa.field("input_ids", pa.list_(pa.from_numpy_dtype(dtype))),
+        pa.field("doc_id", pa.uint64()),
+        pa.field("id", pa.string()),
+        pa.field("source", pa.string()),
+        pa.field("text_bytes", pa.int64()),
+    ]
+    if of_pages:
+        fields += OF_PAGES
+    if images is not None:
+        fields += [pa.field("images", in_token_shard(images)), pa.field("size", pa.int64())]
+    return pa.schema(fields)
+
+
+def splits(job: PrepareJob) -> tuple[str, ...]:
+    """The splits of the dataset; a validation split is made if the recipe asks for one."""
+    return ("train", "validation") if job.recipe.output.validation_frac else ("train",)
+
+
+class TokenShards:
+    """Encodes batches of documents and writes each split's to its own file."""
+
+    def __init__(self, job: PrepareJob, shard: SourceShard, files: contextlib.ExitStack) -> None:
+        self._engine = job.recipe.engine()
+        self._output = job.recipe.output
+        self._images = job.recipe.images
+        self._shard = shard
+        self._of_pages = OF_PAGES if job.recipe.html is not None else ()
+        self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
+        paths = {split: job.tokens(split, shard.key) for split in splits(job)}
+        self.paths = list(paths.values())
+        self._writers = {
+            split: files.enter_context(arrow_file(path, self._schema))
+            for split, path in paths.items()
+        }
+        self._tokens = dict.fromkeys(paths, 0)
+        self._docs = dict.fromkeys(paths, 0)
+        self._chars = 0
+        self._text_bytes = dict.fromkeys(paths, 0)
+        self._sizes = dict.fromkeys(paths, 0)
+        self._lengths = np.zeros(LENGTH_BINS, np.int64)
+        self._by: Counter[str] = Counter()
+        self._measure = ImageMeasure(tuple(paths))
+
+    def write(self, batch: pa.RecordBatch) -> StageStats:
+        """Encode `batch`; every document comes out.
+
+        With images, `batch` has their offsets in the shard's spool, should the dataset hold them.
+        """
+        if self._images is None:
+            return self._write(batch)
+        stats = StageStats(images=read_images(batch, None))
+        for part in batches_of(batch, self._images.tokens):
+            stats += self._write(part)
+        return stats
+
+    def _write(self, batch: pa.RecordBatch) -> StageStats:
+        made, text, per_image = self._encoded(batch)
+        for split, here in sides(batch, self._output, tuple(self._writers)):
+            part = made if here.all() else made.filter(pa.array(here))
+            if part.num_rows:
+                self._writers[split].write_batch(part)
+                self._docs[split] += part.num_rows
+                self._tokens[split] += len(part["input_ids"].flatten())
+                self._text_bytes[split] += pc.sum(part["text_bytes"]).as_py()
+                if self._images is not None:
+                    self._sizes[split] += pc.sum(part["size"]).as_py()
+                    self._measure.add(split, batch, here, per_image)
+        self._chars += pc.sum(pc.utf8_length(text)).as_py() or 0
+        lengths = np.asarray(made["text_bytes"])
+        self._lengths += np.bincount(_length_bins(lengths), minlength=LENGTH_BINS)
+        n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
+        return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
+
+    def _encoded(
+        self, batch: pa.RecordBatch
+    ) -> tuple[pa.RecordBatch, pa.Array, npt.NDArray[np.int64]]:
+        """Rows of the token shard, the text they are of, and (n_images,) how many ids are each
+        image's.
+        """
+        text, per_image = batch["text"], np.empty(0, np.int64)
+        further: list[pa.Array] = []
+        if self._images is None:
+            tokens = self._engine.encode(text)
+        else:
+            tokens, per_image, text = encode_illustrated(self._engine, batch, self._images)
+            images, stored = kept_columns(batch, self._images, self._shard)
+            sizes = np.diff(tokens.offsets) * self._engine.dtype.itemsize + stored
+            further = [images, pa.array(sizes)]
+        self._by.update(tokens.by)
+        ends, ids = pa.array(tokens.offsets.astype(np.int32)), pa.array(tokens.ids)
+        columns = [
+            pa.ListArray.from_arrays(ends, ids),
+            batch["doc_id"],
+            batch["id"],
+            pa.repeat(self._shard.source, batch.num_rows),
+            pa.array(text_buffers(text).lengths),
+            *(batch[field.name] for field in self._of_pages),
+            *further,
+        ]
+        return pa.record_batch(columns, schema=self._schema), text, per_image
+
+    def measured(self) -> dict[str, Any]:
+        """What was counted: documents, UTF-8 bytes and tokens by split; characters; lengths;
+        documents by the engine that encoded them.
+
+        With images: the same for them, and sizes: bytes of ids and images by split.
+        """
+        counted = {
+            "docs": self._docs,
+            "tokens": self._tokens,
+            "chars": self._chars,
+            "text_bytes": self._text_bytes,
+            "length_bins": self._lengths.tolist(),
+            "docs_by_engine": dict(self._by),
+        }
+        if self._images is None:
+            return counted
+        return counted | {"sizes": self._sizes, "images": self._measure.to_json()}
+
+
+def sides(
+    documents: pa.RecordBatch, output: Output, names: Sequence[str]
+) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    """Of each of the splits named, (n_docs,) which documents are on its side."""
+    validation = in_validation(parent_ids(documents), output.validation_frac, seed=output.seed)
+    for split in names:
+        yield split, validation == (split == "validation")
+
+
+def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bool_]:
+    """(n,) whether each document belongs to the validation split.
+
+    ids: of the documents that the input had: pieces go where the whole would have gone.
+
+    A document's own id decides, so that it stays on its side whatever else changes.
+    """
+    if frac == 0.0:
+        return np.zeros(len(ids), np.bool_)
+    drawn = np.array(
+        [xxhash.xxh3_64_intdigest(i.encode(), seed=seed) for i in ids.to_pylist()], np.uint64
+    )
+    return drawn < np.uint64(int(frac * 2.0**64))
+
+
+def _length_bins(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    bins = np.zeros(len(lengths), np.int64)
+    some = lengths > 0
+    bins[some] = np.floor(np.log2(lengths[some])).astype(np.int64) + 1
+    return np.minimum(bins, LENGTH_BINS - 1)
+
+
+BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
+BATCH_BYTES = 1 << 26  # ids and images in one, about, where documents have images
+MOST_ROWS = 8192  # documents in a record batch
+DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
+NO_ROWS = pa.table(
+    {"doc_id": pa.array([], "uint64"), "id": [], "text_bytes": pa.array([], "int64")}
+)
+
+
+class TokenShard(NamedTuple):
+    """A finished token shard of one split: its key and what it holds.
+
+    size: how much of the split's stream it is: tokens; or, where documents have images, bytes of
+        ids and images.
+    """
+
+    key: str
+    tokens: int
+    docs: int
+    text_bytes: int
+    size: int
+
+
+class Documents(Protocol):
+    """The documents of a token shard, in order, wherever they lie."""
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """(n_docs,) how much of the stream each document is."""
+
+    def rows(self, lo: int, hi: int) -> pa.Table:
+        """Documents [lo, hi), as the token shard has them."""
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """Those of a file, mapped for as long as a table of them lives."""
+
+    path: Path
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """See `Documents`; the column of that name where there is one, else tokens."""
+        batches, schema = open_arrow(self.path)
+        if "size" in schema.names:
+            found = [np.asarray(b["size"]) for b in batches]
+        else:
+            found = [np.asarray(b["input_ids"].value_lengths()) for b in batches]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def rows(self, lo: int, hi: int) -> pa.Table:
+        """See `Documents`."""
+        return pa.Table.from_batches(*open_arrow(self.path)).slice(lo, hi - lo)
+
+
+class Part(NamedTuple):
+    """A token shard that touches a span, and the rows of the span's `firsts` that are its own."""
+
+    documents: Documents
+    key: str
+    first: int
+    end: int
+
+
+class TokenSpan(NamedTuple):
+    """What of a split's stream lies in [start, stop), which counts as `TokenShard.size` does.
+
+    parts: the token shards that touch the span. Files are mapped again for each batch, so that no
+        more of them stays in memory.
+    firsts: (n_docs + 1,) int64, where in the split each document begins, and the last one ends.
+    last: the span ends the split, and so owns empty documents at its end.
+    """
+
+    parts: tuple[Part, ...]
+    firsts: npt.NDArray[np.int64]
+    start: int
+    stop: int
+    last: bool
+
+    def begun(self) -> pa.Table:
+        """The documents that begin in the span."""
+        return self._rows(*self._begun_rows())
+
+    def documents(self, names: Sequence[str] = DOCUMENT_COLUMNS) -> Iterator[list[pa.Array]]:
+        """Some columns of the documents begun in the span, by batch."""
+        for row, stop in self._cut(*self._begun_rows(), BATCH_TOKENS):
+            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+            yield [batch[name] for name in names]
+
+    def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The documents begun in the span, by batch: the key of a token shard, some of its rows."""
+        begun, end = self._begun_rows()
+        for part in self.parts:
+            rows = max(part.first, begun), min(part.end, end)
+            for row, stop in self._cut(*rows, BATCH_BYTES):
+                (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+                yield part.key, batch
+
+    def _cut(self, row: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+        """Rows [row, end) cut into batches of at most so much of the stream, if they can be."""
+        while row < end:
+            stop = int(np.searchsorted(self.firsts, self.firsts[row] + most, "right")) - 1
+            stop = min(max(stop, row + 1), row + MOST_ROWS, end)
+            yield row, stop
+            row = stop
+
+    def sequences(self, seq_len: int) -> Iterator[list[pa.Array]]:
+        """Columns input_ids (seq_len tokens), doc_id, doc_offset of the whole sequences, by batch.
+
+        The span's start is a multiple of `seq_len` tokens from the beginning of the split.
+        """
+        stop = self.start + (self.stop - self.start) // seq_len * seq_len
+        step = max(BATCH_TOKENS // seq_len, 1) * seq_len
+        for begin in range(self.start, stop, step):
+            end = min(begin + step, stop)
+            heads = np.arange(begin, end, seq_len)
+            holder = np.searchsorted(self.firsts[:-1], heads, "right") - 1
+            lo, hi = int(holder[0]), int(np.searchsorted(self.firsts, end, "left"))
+            held = self._rows(lo, hi)
+            ids = pa.concat_arrays([chunk.flatten() for chunk in held["input_ids"].chunks])
+            yield [
+                pa.FixedSizeListArray.from_arrays(
+                    ids.slice(begin - int(self.firsts[lo]), end - begin), seq_len
+                ),
+                pa.array(held["doc_id"].to_numpy()[holder - lo]),
+                pa.array(heads - self.firsts[holder]),
+            ]
+
+    def _rows(self, lo: int, hi: int) -> pa.Table:
+        """Documents [lo, hi) of the parts."""
+        pieces = [
+            documents.rows(max(lo - first, 0), min(hi, end) - first)
+            for documents, _, first, end in self.parts
+            if first < hi and end > lo
+        ]
+        return pa.concat_tables(pieces) if pieces else NO_ROWS
+
+    def _begun_rows(self) -> tuple[int, int]:
+        docs = self.firsts[:-1]
+        lo = int(np.searchsorted(docs, self.start, "left"))
+        hi = len(docs) if self.last else int(np.searchsorted(docs, self.stop, "left"))
+        return lo, hi
+
+
+def token_span(
+    shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int, *, last: bool
+) -> TokenSpan:
+    """Find the token shards that hold [start, stop) of their split's stream.
+
+    Args:
+        shards: all token shards of the split, in order.
+        last: the span is the end of the split.
+    """
+    parts: list[Part] = []
+    firsts: list[npt.NDArray[np.int64]] = []
+    at = rows = 0
+    for documents, shard in shards:
+        # empty documents at either edge make it <= and >=, not < and >
+        if shard.docs and at <= stop and at + shard.size >= start:
+            ends = at + np.cumsum(documents.sizes(), dtype=np.int64)
+            firsts += [np.array([at]), ends[:-1]]
+            parts.append(Part(documents, shard.key, rows, rows + shard.docs))
+            rows += shard.docs
+            end = int(ends[-1])
+        at += shard.size
+    if not parts:
+        return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
+    return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)

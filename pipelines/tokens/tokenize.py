@@ -1,0 +1,250 @@
+"""Text to token ids, exactly as the tokenizer's own library makes them, with the ends we state.
+
+    batch --guard--> safe documents --gigatoken--> ids ──┬─ a few made both ways
+                     the others ---reference-----> ids ──┴─> ids with bos, eos
+
+The post-processor of a tokenizer file (which may add [CLS], <s>, …) is not run: which
+ids stand at the ends of a document is the recipe's word. Nor does literal text such as
+"<|endoftext|>" become a control token unless the recipe says so.
+"""
+
+import functools
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import AfterValidator
+
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
+from tokenmill.pipelines.tokens.layout import place, with_ends
+from tokenmill.pipelines.tokens.reference import Reference, open_reference
+
+DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
+END_TOKENS = (
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    DEEPSEEK.format("end"),
+    "</s>",
+    "<eos>",
+    "[SEP]",
+)
+START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "[CLS]")
+ENCODE_BYTES = 1 << 18  # text handed to the reference at once; its objects cost ~30x that
+CHECKED_DOCS, CHECKED_CHARS = 8, 250  # of each batch, made both ways
+UINT16_IDS = 1 << 16
+
+
+def _absolute_if_file(path: str) -> str:
+    """A hub id stays as it is; a file is named wholly, so that a run can be looked at later."""
+    return within_roots(os.path.abspath(path)) if os.path.isfile(path) else path
+
+
+class Tokenizer(Config):
+    """Which tokenizer, and what stands around a document.
+
+    path: a `tokenizer.json`, the id of a model on the Hugging Face hub, one of OpenAI's
+        `.tiktoken` files, GPT-2's `vocab.bpe`, or a SentencePiece `.model`.
+    eos, bos: append or prepend the end- or start-of-document token: true for the one the
+        vocabulary has by a common name, a string for that very token, false for none.
+    special_tokens_in_text: what "<|endoftext|>" written in a document becomes: the ids of
+        its characters (plain), or the control token itself (id).
+    engine: "auto" is the fastest that makes the same ids; "reference" is the library that the
+        file belongs to, for everything.
+    """
+
+    path: Annotated[str, AfterValidator(_absolute_if_file)]
+    eos: bool | str = True
+    bos: bool | str = False
+    special_tokens_in_text: Literal["plain", "id"] = "plain"
+    engine: Literal["auto", "reference"] = "auto"
+
+
+IdType = Literal["auto", "uint16", "uint32", "int32"]
+
+
+class Tokens(NamedTuple):
+    """Documents as ids: document `i` is `ids[offsets[i]:offsets[i + 1]]`.
+
+    ids: (n_tokens,) of the engine's dtype.  offsets: (n_docs + 1,) int64.
+    slow: (n_docs,) which of them the reference encoded.
+    by: how many documents each engine encoded, by its name.
+    """
+
+    ids: npt.NDArray[np.generic]
+    offsets: npt.NDArray[np.int64]
+    slow: npt.NDArray[np.bool_]
+    by: dict[str, int]
+
+
+class MismatchError(Exception):
+    """The fast engine made other ids than the reference; encode with the reference instead."""
+
+
+class Engine:
+    """A loaded tokenizer that encodes text columns. Make it with `load_engine`.
+
+    name: of the library that encodes most, with its version.
+    why: the reason if that is not the fast one, else empty.
+    image_id: what stands for an image: the vocabulary's own token of that name, else one more
+        than its largest; None where documents have no images.
+    """
+
+    def __init__(self, config: Tokenizer, dtype: IdType, image_token: str | None = None) -> None:
+        self.reference = open_reference(config.path, plain=config.special_tokens_in_text == "plain")
+        if config.engine == "auto":
+            self._fast, self.why = fast_engine(self.reference)
+        else:
+            self._fast, self.why = None, "the recipe says so"
+        self.name = self._fast.name if self._fast else self.reference.name
+        self.eos_id = _end_id(self.reference, config, config.eos, END_TOKENS, "eos")
+        self.bos_id = _end_id(self.reference, config, config.bos, START_TOKENS, "bos")
+        self.largest_id = self.reference.largest_id
+        self.image_id, named = None, config.path
+        if image_token is not None:
+            own = self.reference.token_to_id(image_token)
+            self.image_id = self.largest_id + 1 if own is None else own
+            named += "" if own is not None else f" with {image_token!r} added"
+        self.dtype = _id_dtype(dtype, max(self.largest_id, self.image_id or 0), named)
+        self.digest = self.reference.digest
+
+    def encode(self, text: pa.Array, *, ends: bool = True) -> Tokens:
+        """Encode a text column without nulls; every document gets its bos and eos.
+
+        ends: without them, where False: text that is part of a document.
+
+        Raises:
+            MismatchError: a document that was made both ways came out differently.
+        """
+        n = len(text)
+        slow = np.arange(n)
+        fast = slow[:0]
+        if self._fast is not None:
+            risk = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
+            fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
+        parts = []
+        if self._fast is not None and len(fast):
+            some = text if len(fast) == n else text.take(pa.array(fast))
+            self._check(some)
+            parts.append((fast, self._fast.encode(some)))
+        if len(slow):
+            some = text if len(slow) == n else text.take(pa.array(slow))
+            parts.append((slow, self._encode_exactly(some)))
+        ids, offsets = self._laid_out(n, parts, ends=ends)
+        by_reference = np.zeros(n, np.bool_)
+        by_reference[slow] = True
+        return Tokens(ids, offsets, by_reference, self.counted(by_reference))
+
+    def counted(self, slow: npt.NDArray[np.bool_]) -> dict[str, int]:
+        """Documents by the engine that encoded them. slow: (n_docs,) as in `Tokens`."""
+        n = int(slow.sum())
+        by = {} if self._fast is None or n == len(slow) else {self._fast.name: len(slow) - n}
+        return by | ({self.reference.name: n} if n else {})
+
+    def _check(self, text: pa.Array) -> None:
+        """Make the beginnings of a few documents both ways."""
+        assert self._fast is not None
+        places = sorted({i * len(text) // CHECKED_DOCS for i in range(CHECKED_DOCS)})
+        texts = pc.utf8_slice_codeunits(text.take(pa.array(places)), 0, CHECKED_CHARS)
+        some = texts.to_pylist()
+        differing = differences(self.reference, some, self._fast.encode(texts))
+        if differing:
+            raise MismatchError(
+                f"{self._fast.name} and {self.reference.name} make other ids of"
+                f" {some[differing[0]][:60]!r}"
+            )
+
+    def _encode_exactly(self, text: pa.Array) -> Ragged:
+        parts: list[npt.NDArray[np.uint32]] = []
+        lengths: list[int] = []
+        for piece in _pieces(text):
+            documents = self.reference.encode(piece.to_pylist())
+            lengths += map(len, documents)
+            parts.append(np.fromiter(chain.from_iterable(documents), np.uint32))
+        offsets = np.zeros(len(text) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(np.concatenate(parts), offsets)
+
+    def _laid_out(
+        self, n: int, parts: list[tuple[npt.NDArray[np.int64], Ragged]], *, ends: bool
+    ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+        lengths = np.zeros(n, np.int64)
+        for rows, made in parts:
+            lengths[rows] = np.diff(made.offsets)
+        bos, eos = (-1 if i is None or not ends else i for i in (self.bos_id, self.eos_id))
+        ids, offsets = with_ends(lengths, self.dtype, (int(bos >= 0), int(eos >= 0)))
+        for rows, made in parts:
+            place(made.ids, made.offsets[:-1], made.offsets[1:], rows, bos, eos, ids, offsets)
+        return ids, offsets
+
+
+def load_engine(
+    config: Tokenizer, dtype: IdType = "auto", image_token: str | None = None
+) -> Engine:
+    """Load the tokenizer, once a process as long as its file stays the same.
+
+    Raises:
+        ConfigError: no such file or hub model, not a tokenizer, no such end token,
+            or ids that do not fit `dtype`.
+    """
+    try:
+        found = os.stat(config.path)
+        stamp = found.st_mtime_ns, found.st_size
+    except OSError:
+        stamp = None  # a hub id, or a path that loading will complain about
+    return _loaded(config, dtype, image_token, stamp)
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(config: Tokenizer, dtype: IdType, image_token: str | None, stamp: object) -> Engine:
+    return Engine(config, dtype, image_token)
+
+
+def _end_id(
+    reference: Reference,
+    config: Tokenizer,
+    wanted: bool | str,
+    common: tuple[str, ...],
+    key: str,
+) -> int | None:
+    if wanted is False:
+        return None
+    names = common if wanted is True else (wanted,)
+    for name in names:
+        found = reference.token_to_id(name)
+        if found is not None:
+            return found
+    raise ConfigError(
+        f"tokenizer.{key}: {config.path} has no token {' or '.join(names)};"
+        f' name its token (tokenizer.{key}: "<...>") or turn it off ({key}: false)'
+    )
+
+
+def _id_dtype(dtype: str, largest_id: int, path: str) -> np.dtype[np.generic]:
+    if dtype == "auto":
+        dtype = "uint16" if largest_id < UINT16_IDS else "int32"
+    if largest_id > np.iinfo(dtype).max:
+        raise ConfigError(
+            f"output.dtype: {path} has ids up to {largest_id}, which {dtype} cannot hold"
+            f"; use {'uint32' if largest_id > np.iinfo(np.int32).max else 'auto'}"
+        )
+    return np.dtype(dtype)
+
+
+def _pieces(text: pa.Array) -> Iterator[pa.Array]:
+    """Slices of about `ENCODE_BYTES`, one document at least."""
+    ends = text_buffers(text).offsets
+    start = 0
+    while start < len(text):
+        stop = int(np.searchsorted(ends, ends[start] + ENCODE_BYTES, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield text.slice(start, stop - start)
+        start = stop

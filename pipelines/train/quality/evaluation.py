@@ -1,0 +1,81 @@
+"""How well scores tell good documents from bad ones that they were not trained on."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from tokenmill.pipelines.filters.models.quality_model import kept_share
+
+F64 = npt.NDArray[np.float64]
+BINS = 10
+
+
+def evaluate(good: F64, bad: F64, alpha: float) -> dict[str, Any]:
+    """Figures of held-out documents' scores, as JSON.
+
+    good, bad: (n_good,), (n_bad,), both not empty.
+    auc: probability that a good document scores higher than a bad one, ties half.
+    brier: mean squared difference of score and truth (1 good, 0 bad), both sides counting alike.
+    kept: what share of a side stays, by the Pareto rule on average, and by thresholds.
+    calibration: by tenths of the score; of documents there the mean score, and which share is
+        good, were there as many good documents as bad ones. Calibrated, the two are equal.
+    """
+    return {
+        "auc": auc(good, bad),
+        "brier": float((np.mean((1 - good) ** 2) + np.mean(bad**2)) / 2),
+        "kept": {
+            "alpha": alpha,
+            "pareto": _of_sides(good, bad, lambda s: kept_share(s, alpha)),
+            **{
+                f"threshold_{t:g}": _of_sides(good, bad, lambda s, t=t: s >= t)
+                for t in (0.1, 0.5, 0.9)
+            },
+        },
+        "calibration": calibration(good, bad),
+    }
+
+
+def auc(good: F64, bad: F64) -> float:
+    """Area under the ROC curve, by ranks (Mann and Whitney 1947).
+
+    >>> auc(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
+    0.875
+    """
+    ranks = rankdata(np.concatenate((good, bad)))[: len(good)]
+    higher = ranks.sum() - len(good) * (len(good) + 1) / 2
+    return float(higher / (len(good) * len(bad)))
+
+
+def calibration(good: F64, bad: F64) -> list[dict[str, float]]:
+    """A row for each tenth of the score that has documents."""
+    rows = []
+    of_good, of_bad = _bins(good), _bins(bad)
+    for b in range(BINS):
+        g, w = good[of_good == b], bad[of_bad == b]
+        if not len(g) + len(w):
+            continue
+        share_good, share_bad = len(g) / len(good), len(w) / len(bad)
+        both = share_good + share_bad
+        mean = (g.sum() / len(good) + w.sum() / len(bad)) / both
+        rows.append(
+            {
+                "from": b / BINS,
+                "to": (b + 1) / BINS,
+                "good": len(g),
+                "bad": len(w),
+                "mean_score": float(mean),
+                "good_frac": share_good / both,
+            }
+        )
+    return rows
+
+
+def _bins(scores: F64) -> npt.NDArray[np.int64]:
+    bins: npt.NDArray[np.int64] = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    return bins
+
+
+def _of_sides(good: F64, bad: F64, stays: Any) -> dict[str, float]:
+    return {"good": float(np.mean(stays(good))), "bad": float(np.mean(stays(bad)))}

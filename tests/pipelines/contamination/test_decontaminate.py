@@ -1,0 +1,48 @@
+import pytest
+from pydantic import ValidationError
+
+from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import make_recipe
+
+BENCHMARK = {"name": "sums", "path": "sums.jsonl"}
+
+
+def test_the_defaults_are_what_gpt3_did():
+    step = Decontaminate(benchmarks=(BENCHMARK,))
+    assert (step.action, step.ngram, step.most_docs) == ("cut", "auto", 10)
+    assert (step.window_chars, step.least_chars, step.most_pieces) == (200, 200, 10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"action": "delete"}, "'cut', 'document', 'paragraph' or 'report'"),
+        ({"ngram": 0}, "greater than or equal to 1"),
+        ({"most_pieces": 16}, "less than or equal to 15"),
+        ({"window_chars": -1}, "greater than or equal to 0"),
+        ({"benchmarks": ()}, "at least 1 item"),
+        ({"benchmarks": (BENCHMARK, BENCHMARK)}, "benchmark 'sums' stands twice"),
+    ],
+)
+def test_settings_are_checked(settings, complaint):
+    with pytest.raises(ValidationError, match=complaint):
+        Decontaminate(**{"benchmarks": (BENCHMARK,), **settings})
+
+
+def test_a_folding_that_there_is_none_of_is_told_with_those_there_are():
+    step = {"decontaminate": {"benchmarks": [BENCHMARK], "folding": {"mark": False}}}
+    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    with pytest.raises(ConfigError, match="folding: unknown key 'mark'; did you mean 'marks'"):
+        make_recipe(recipe, where="recipe.yaml")
+
+
+def test_the_old_word_names_the_new_one():
+    step = {"decontaminate": {"benchmarks": [BENCHMARK], "action": "remove"}}
+    recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "t"}, "steps": [step]}
+    with pytest.raises(ConfigError) as e:
+        make_recipe(recipe, where="recipe.yaml")
+    assert str(e.value).startswith(
+        "recipe.yaml: steps.0: decontaminate: action: 'remove' is called 'document' now (drop it"
+        " whole); the default, 'cut', drops less"
+    )

@@ -1,0 +1,59 @@
+"""What a mistake in a recipe reads like: one line with the place, the value and the way out."""
+
+import pytest
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.prepare.recipe import make_recipe
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"images": {"tokens": {"patches": 14}}},
+            "images.tokens: unknown key 'patches'; did you mean 'patch'?",
+        ),
+        (
+            {"images": {"tokens": -1}},
+            "images.tokens: Input should be greater than or equal to 0, got -1",
+        ),
+        (
+            {"images": {"tokens": {"patch": 0}}},
+            "images.tokens.patch: Input should be greater than or equal to 1, got 0",
+        ),
+        (
+            {"inputs": [{"path": "a", "format": "markdwon"}]},
+            "inputs.0.format: Input should be 'jsonl', 'parquet', 'arrow', 'text', 'webdataset',"
+            " 'markdown' or 'warc', or 'dataset', got 'markdwon'",
+        ),
+        (
+            {"steps": [{"repeated_images": {"by": "url"}}]},
+            "steps.0: repeated_images: by: expected a list, as [A, B], got 'url'",
+        ),
+        (
+            {"steps": [{"images": {"min_size": 100}}]},
+            "steps.0: images: unknown key 'min_size'; did you mean 'min_side'?",
+        ),
+        (
+            {"images": None, "steps": ["images"]},
+            "step 'images' is about images, and the recipe has no section 'images'; add one,"
+            " 'images: {}' will do",
+        ),
+        (
+            {"output": {"seq_len": 8}},
+            "output: sequences of 8 tokens would part documents from their images; leave"
+            " output.seq_len out in a recipe with images",
+        ),
+        (
+            {"images": {"max_bytes": "4XB"}},
+            "images.max_bytes: '4XB' is not a quantity of bytes or bits; accepted: 256kB, 15TB,"
+            " 7.3TiB",
+        ),
+        ({"inputs": []}, "inputs: no input; write inputs: [{path: …}], or --set inputs=PATH"),
+    ],
+)
+def test_what_a_mistake_reads_like(settings, message):
+    recipe = {"inputs": ["a"], "tokenizer": {"path": "t.json"}, "images": {}, **settings}
+    with pytest.raises(ConfigError) as mistake:
+        make_recipe(recipe, where="r.yaml")
+    assert str(mistake.value) == f"r.yaml: {message}"

@@ -1,0 +1,270 @@
+"""Roots: what lies outside is refused, whatever it is called; no path of a recipe is forgotten."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+
+from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.core.config import Config, FilePath
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions, Slurm
+from tokenmill.pipelines.core.places import ADDRESSES, VARIABLE, roots_of, within_roots
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, load_recipe, make_recipe
+from tokenmill.pipelines.storage.inputs import expand
+
+# fields of text that name no file: columns, words, tokens, names, addresses
+NO_PATHS = {
+    "BadWords": {"words"},
+    "Benchmark": {"name", "fields"},
+    "DocumentScores": {"sha256", "least", "most"},
+    "DomainFile": {"sha256"},
+    "GopherQuality": {"stop_words"},
+    "Html": {"types"},
+    "ImageRules": {"url_parts", "formats"},
+    "ImageScores": {"sha256", "least", "most"},
+    "Images": {"token"},
+    "Input": {"source", "split", "text", "id", "url", "images"},
+    "InterleavedText": {"stop_words", "flagged_words", "common_words", "spam_words"},
+    "Language": {"keep"},
+    "LanguageFile": {"sha256"},
+    "ListFile": {"sha256"},
+    "LmFile": {"sha256"},
+    "Mix": {"shares"},
+    "ModelFile": {"sha256"},
+    "PiecesFile": {"sha256"},
+    "Pii": {"email_replacements", "ipv4_replacements", "ipv6_replacements", "phone_replacements"},
+    "Quality": {"label"},
+    "Recipe": {"name"},
+    "RunOptions": {"address"},  # see `allowed_address`
+    "SameUrl": {"drop_parameters"},
+    "Slurm": {"walltime", "queue", "account", "directives", "interface"},
+    "Tokenizer": {"eos", "bos"},
+    "UrlFilter": {"domains", "urls", "words", "soft_words", "subwords"},
+    "WordFile": {"sha256"},
+}
+PATHS = {"Tokenizer": {"path"}}  # or an id on the hub: checked where it is a file
+FILE_PATH = set(get_args(FilePath)[1:])
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A root with a corpus and a tokenizer in it."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "hello"}\n')
+    (folder / "t.json").write_text("{}")
+    (tmp_path / "secret.jsonl").write_text('{"text": "secret"}\n')
+    monkeypatch.setenv(VARIABLE, f"{folder}{os.pathsep}s3://corpora/2026")
+    return folder
+
+
+def recipe(data, **changes):
+    given = {"inputs": [str(data / "a.jsonl")], "tokenizer": {"path": str(data / "t.json")}}
+    return make_recipe({**given, **changes}, where="r")
+
+
+def test_what_lies_below_a_root_is_allowed(data):
+    assert recipe(data).inputs[0].path == str(data / "a.jsonl")
+    for path in (f"{data}", f"{data}/new/run", f"file://{data}/x", "s3://corpora/2026/a/*.jsonl"):
+        assert within_roots(path) == path
+    assert within_roots("hf://openai/gsm8k/main/test")
+    assert recipe(data, tokenizer={"path": "openai-community/gpt2"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "{data}/../secret.jsonl",
+        "{data}2/x",
+        "{data}*/x",
+        "{data}/../*.jsonl",
+        "file:///etc/passwd",
+        "file://{data}/..%2Fsecret.jsonl",
+        "s3://corpora/2026b/x",
+        "s3://corpora/2026/../2025/x",
+        "s3://corpora",
+        "s3://other/2026",
+        "https://a.org/x.jsonl",
+        "{data}/link/x",
+        "{data}/link[1]",
+    ],
+)
+def test_what_does_not_is_refused_with_its_name_and_the_roots(data, tmp_path, path):
+    (data / "link").symlink_to(tmp_path)
+    (data / "link[1]").symlink_to(tmp_path)
+    path = path.format(data=data)
+    with pytest.raises(ConfigError) as e:
+        within_roots(path)
+    leads = f", it leads to {tmp_path}" if "link" in path else ""
+    told = f"{path}: lies outside of {VARIABLE} ({data}:s3://corpora/2026){leads}"
+    assert str(e.value).startswith(told)
+
+
+def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
+    from tokenmill.pipelines.storage.inputs import open_input
+
+    (data / "b.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    names = [f.path for f in expand(str(data / "*.jsonl"))]
+    with pytest.raises(ConfigError, match=r"b\.jsonl: lies outside of"):
+        open_input(names[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"inputs": ["/etc"]}, "inputs.0.path"),
+        ({"tokenizer": {"path": "/etc/passwd"}}, "tokenizer.path"),
+        ({"against": ["/etc"]}, "against.0"),
+        (
+            {"steps": [{"decontaminate": {"benchmarks": [{"name": "b", "path": "/etc"}]}}]},
+            "steps.0: decontaminate: benchmarks.0.path",
+        ),
+        (
+            {"images": {}, "steps": [{"image_scores": {"file": "/etc/passwd", "most": {"a": 1}}}]},
+            "steps.0: image_scores",
+        ),
+        (
+            {"steps": [{"bad_words": {"words": {"file": "/etc/passwd"}}}]},
+            "steps.0: bad_words: words: a file of words",
+        ),
+        (
+            {"steps": [{"url_filter": {"domains": [{"file": "/etc/passwd"}]}}]},
+            "steps.0: url_filter: domains: a file of a list",
+        ),
+        ({"steps": [{"quality": {"model": "/etc/passwd"}}]}, "steps.0: quality: model"),
+        ({"steps": [{"perplexity": {"model": "/etc/passwd"}}]}, "steps.0: perplexity: model"),
+        ({"steps": [{"language": {"model": "/etc/passwd"}}]}, "steps.0: language: model"),
+    ],
+)
+def test_each_path_of_a_recipe_is_held_against_them(data, changes, place):
+    with pytest.raises(ConfigError) as e:
+        recipe(data, **changes)
+    assert str(e.value).startswith(f"r: {place}: /etc")
+    assert f"lies outside of {VARIABLE}" in str(e.value)
+
+
+def test_a_new_field_of_text_is_a_path_or_is_known_to_be_none():
+    for model in models():
+        for name, field in model.model_fields.items():
+            if is_text(field.annotation) and not is_file_path(field):
+                known = NO_PATHS.get(model.__name__, set()) | PATHS.get(model.__name__, set())
+                assert name in known, f"{model.__name__}.{name}: make it a FilePath, or list it"
+            assert Path not in kinds(field.annotation), f"{model.__name__}.{name}: use FilePath"
+
+
+def models() -> set[type[Config]]:
+    """Every model that a recipe, a check or a prediction is made of."""
+    found: set[type[Config]] = set()
+    waiting: list[type[Config]] = [Recipe, Check, Measuring, *STEPS.values()]
+    while waiting:
+        model = waiting.pop()
+        if model not in found:
+            found.add(model)
+            inner = [k for f in model.model_fields.values() for k in kinds(f.annotation)]
+            waiting += [k for k in inner if isinstance(k, type) and issubclass(k, Config)]
+    return found
+
+
+def kinds(annotation: Any) -> list[Any]:
+    inner = get_args(annotation)
+    return [k for part in inner for k in kinds(part)] if inner else [annotation]
+
+
+def is_text(annotation: Any) -> bool:
+    return bool({str, object, Any} & {k for k in kinds(annotation) if isinstance(k, type)})
+
+
+def is_file_path(field: Any) -> bool:
+    """Whether all its text is checked: it is a FilePath, alone or in a list."""
+    metadata = [*field.metadata, *(m for k in get_args(field.annotation) for m in get_args(k)[1:])]
+    return any(m in FILE_PATH for m in metadata if m.__hash__ is not None)
+
+
+def test_without_the_variable_any_path_will_do(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert within_roots("/etc/passwd") == "/etc/passwd"
+    assert RunOptions(runner="dask", address="tcp://10.0.0.1:8786").address
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("", "is empty: nothing may be read; name folders, or unset it"),
+        ("data", "'data' is no absolute folder and no s3://bucket/…"),
+        ("/data:s3://", "'s3:' is no absolute folder and no s3://bucket/…"),
+    ],
+)
+def test_roots_that_say_nothing_are_refused(value, told):
+    with pytest.raises(ConfigError, match=told):
+        roots_of(value)
+
+
+def test_a_root_may_be_a_link_and_may_end_with_a_slash(data, tmp_path, monkeypatch):
+    (tmp_path / "way").symlink_to(data)
+    monkeypatch.setenv(VARIABLE, f"{tmp_path}/way/")
+    assert within_roots(str(data / "a.jsonl"))
+    assert within_roots(str(tmp_path / "way" / "a.jsonl"))
+
+
+def test_with_roots_only_schedulers_that_are_named_may_be_connected_to(data, monkeypatch):
+    with pytest.raises(ConfigError, match=f"tcp://a:1: not among {ADDRESSES}"):
+        recipe(data, run={"runner": "dask", "address": "tcp://a:1"})
+    monkeypatch.setenv(ADDRESSES, "tcp://b:1, tcp://a:1")
+    assert recipe(data, run={"runner": "dask", "address": "tcp://a:1"})
+
+
+def test_lines_of_a_jobs_script_are_for_the_operator(data):
+    with pytest.raises(ConfigError, match="'--output=/etc/x': not from a recipe where"):
+        recipe(data, run={"slurm": {"directives": ["--output=/etc/x"]}})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"directives": ["--constraint=rome\nrm -rf /"]},
+        {"directives": ["rm -rf /"]},
+        {"queue": "main\nrm"},
+        {"account": "a; rm"},
+        {"interface": "lo; rm -rf ~"},
+        {"interface": "$(rm)"},
+    ],
+)
+def test_nothing_in_a_recipe_becomes_a_command_of_a_jobs_script(settings):
+    with pytest.raises(ValueError, match="no option of sbatch|should match pattern"):
+        Slurm(**settings)
+
+
+def test_a_recipe_cannot_run_code(tmp_path):
+    path, mark = tmp_path / "r.yaml", tmp_path / "mark"
+    for tag in ("object/apply:os.system", "object/new:os.system", "name:os.system", "module:os"):
+        path.write_text(f"name: !!python/{tag} ['touch {mark}']\n")
+        with pytest.raises(ConfigError, match="not YAML: could not determine a constructor"):
+            load_recipe(path)
+    assert not mark.exists()
+
+
+def test_an_arrow_file_cannot_run_code(tmp_path):
+    """A type that older libraries unpickled from a file's own metadata stays what it is stored as.
+
+    The metadata is what pickles to a call of os.system.
+    """
+    code = b"cos\nsystem\n(S'touch " + str(tmp_path / "mark").encode() + b"'\ntR."
+    field = pa.field(
+        "text",
+        pa.binary(),
+        metadata={
+            "ARROW:extension:name": "arrow.py_extension_type",
+            "ARROW:extension:metadata": code,
+        },
+    )
+    with pa.ipc.new_file(tmp_path / "x.arrow", pa.schema([field])) as writer:
+        writer.write_batch(pa.record_batch([pa.array([b"x"])], schema=pa.schema([field])))
+    with contextlib.suppress(Exception):  # to refuse it is as good
+        pa.ipc.open_file(tmp_path / "x.arrow").read_all()
+    assert not (tmp_path / "mark").exists()

@@ -1,0 +1,54 @@
+"""How a run is to be done, as a recipe says it."""
+
+import pytest
+import yaml
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions, Slurm
+from tokenmill.pipelines.prepare.recipe import make_recipe
+
+
+def options(text):
+    """The `run` section of a recipe, from YAML."""
+    data = {"inputs": ["a"], "tokenizer": {"path": "t.json"}, "run": yaml.safe_load(text)}
+    return make_recipe(data, where="r.yaml").run
+
+
+@pytest.mark.parametrize(
+    ("written", "walltime"),
+    [("'08:00:00'", "08:00:00"), ("10:00:00", "10:00:00"), ("1-00:00", "1-00:00"),
+     ("26:30:01", "26:30:01")],
+)  # fmt: skip
+def test_a_walltime_is_what_was_written_also_where_yaml_makes_seconds_of_it(written, walltime):
+    run = options(f"{{runner: slurm, slurm: {{walltime: {written}}}}}")
+    assert run.slurm.walltime == walltime
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("slurm: {walltime: 1h}", "'1h' is no time; write HH:MM:SS, as 04:00:00"),
+        ("slurm: {walltime: -5}", "-5 is no time; write HH:MM:SS, as 04:00:00"),
+        ("slurm: {minimum: 3, maximum: 2}", "minimum 3 jobs are more than maximum 2"),
+        ("slurm: {que: cpu}", "unknown key 'que'; did you mean 'queue'?"),
+        ("{runner: slurm, address: 'tcp://a:1'}", "address tcp://a:1 is of a Dask scheduler"),
+        ("runner: ray", "expected 'threads', 'dask' or 'slurm', got 'ray'"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(text, message):
+    with pytest.raises(ConfigError) as mistake:
+        options(text)
+    assert str(mistake.value).startswith("r.yaml: run")
+    assert message.split("expected ")[-1] in str(mistake.value)
+    assert "\n" not in str(mistake.value)
+
+
+def test_a_process_of_a_cluster_does_one_work_at_a_time():
+    assert RunOptions(workers=8).works_per_process == 8
+    assert RunOptions().works_per_process is None
+    assert RunOptions(runner="dask", workers=8).works_per_process == 1
+
+
+def test_a_job_has_a_worker_for_each_core_unless_told():
+    assert Slurm(cores=32).workers == 32
+    assert Slurm(cores=32, processes=4).workers == 4

@@ -1,0 +1,137 @@
+"""Spans found by files, in any number of groups and ranges, are those of one dictionary."""
+
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.pipelines.corpus.spans_corpora import corpora, find, job_of, left, taken
+from tests.reference import spans as reference
+from tokenmill.pipelines.core.schema import doc_ids
+from tokenmill.pipelines.corpus.spans import size
+from tokenmill.pipelines.corpus.spans.runs import read_found_runs
+
+STEPS = [
+    {"ngram": 3},
+    {"ngram": 2, "keep": "none"},
+    {"ngram": 4, "words": "whitespace"},
+    {"ngram": 3, "words": "whitespace", "keep": "none", "least_chars": 9},
+    {"ngram": 2, "action": "paragraph", "share": 0.5},
+    {"ngram": 3, "action": "both", "share": 0.3},
+    {"ngram": 3, "action": "both", "share": 0.0, "words": "whitespace"},
+    {"ngram": 2, "action": "document", "share": 0.4},
+]
+SIZES = [(1 << 29, 1 << 26, 1 << 17), (40, 30, 7), (1, 1, 1), (90, 1, 3)]
+
+
+def set_sizes(monkeypatch, group, of_range, chunk):
+    monkeypatch.setattr(size, "GROUP_BYTES", group)
+    monkeypatch.setattr(size, "RANGE_BYTES", of_range)
+    monkeypatch.setattr(size, "MOST_BITS", 3)
+    monkeypatch.setattr(size, "LEAST_ROWS", chunk)
+    monkeypatch.setattr(size, "MOST_ROWS", chunk)
+
+
+def all_texts(shards):
+    ids = [int(i) for shard, texts in enumerate(shards) for i in doc_ids(shard, 0, len(texts))]
+    return ids, [text for texts in shards for text in texts]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@settings(max_examples=12)
+@given(shards=corpora, sizes=st.sampled_from(SIZES), batch=st.integers(1, 3))
+def test_what_is_left_is_what_a_dictionary_leaves(step, shards, sizes, batch):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        set_sizes(patch, *sizes)
+        job = job_of(Path(folder), [{"repeated_spans": step}])
+        find(job, shards, batch=batch)
+        made = taken(job, shards, batch=batch)
+    ids, texts = all_texts(shards)
+    expected = dict(zip(ids, reference.left(texts, **step), strict=True))
+    assert left(made) == {doc_id: text for doc_id, text in expected.items() if text is not None}
+    gone = [row for one in made for row in one.result.removed.to_pylist()]
+    assert [row["doc_id"] for row in gone] == [i for i in ids if expected[i] is None]
+
+
+@settings(max_examples=12)
+@given(shards=corpora, sizes=st.sampled_from(SIZES), ngram=st.integers(2, 5))
+def test_runs_hold_each_ngram_that_stood_before_and_where(shards, sizes, ngram):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        set_sizes(patch, *sizes)
+        job = job_of(Path(folder), [{"repeated_spans": {"ngram": ngram}}])
+        find(job, shards)
+        rows = [
+            row
+            for shard in range(len(shards))
+            for batch in read_found_runs(job.span_runs(0, f"{shard:05d}"))
+            for row in batch.to_pylist()
+        ]
+    ids, texts = all_texts(shards)
+    found = {
+        (ids.index(r["doc_id"]), r["word"] + i): (ids.index(r["of_doc_id"]), r["of_word"] + i)
+        for r in rows
+        for i in range(r["ngrams"])
+    }
+    assert found == reference.going(texts, ngram=ngram)
+    assert len(found) == sum(row["ngrams"] for row in rows)
+
+
+@given(texts=st.lists(st.lists(st.sampled_from("abcd"), max_size=12).map(" ".join), max_size=4))
+@settings(max_examples=30)
+def test_ngrams_together_are_the_substrings_that_repeat(texts):
+    for ngram in (2, 3, 5):
+        goes = reference.going(texts, ngram=ngram, keep="none")
+        covered = {(doc, word + i) for doc, word in goes for i in range(ngram)}
+        assert covered == reference.covered(texts, ngram=ngram)
+
+
+def test_groups_ranges_and_memory_change_no_finding(tmp_path, monkeypatch):
+    phrases = ["one two three four", "two three four five six", "seven", "eight nine ten"]
+    texts = [" ".join(words) for words in product(phrases, repeat=4)]
+    shards = [texts[at : at + 40] for at in range(0, len(texts), 40)]
+    made = {}
+    for number, (sizes, budget) in enumerate(product(SIZES[:3], ["700KiB", "4GiB"])):
+        sizes = (*sizes[:2], min(sizes[2], 1000))
+        set_sizes(monkeypatch, *sizes)
+        monkeypatch.setattr("tokenmill.pipelines.corpus.spans.ngrams.AT_ONCE", 64)
+        job = job_of(tmp_path / str(number), [{"repeated_spans": {"ngram": 5}}], budget)
+        find(job, shards, batch=7)
+        files = sorted((job.out / "19-spans").iterdir())
+        made[number] = [file.read_bytes() for file in files]
+        assert len(files) == len(shards)
+    assert all(files == made[0] for files in made.values())
+
+
+STORY = "It was a dark and stormy night; the rain fell in torrents."
+
+
+@pytest.mark.parametrize(
+    ("step", "texts", "expected"),
+    [
+        (
+            {},
+            [STORY, f"He wrote: “{STORY.upper()}” Then he slept."],
+            [0, "He wrote: Then he slept."],
+        ),
+        ({}, [f"{STORY}\n\nOne.", f"Two.\n\n{STORY}\n\nThree."], [0, "Two.\n\nThree."]),
+        ({"keep": "none"}, [f"One. {STORY}", f"{STORY}\nTwo."], ["One.", "Two."]),
+        ({}, [f"{STORY} {STORY}"], [STORY]),
+        ({}, [STORY, f"- {STORY}\n"], [0, None]),
+        ({"least_chars": 5}, [STORY, f"{STORY} Four", f"{STORY} Fives"], [0, None, "Fives"]),
+        ({"action": "paragraph"}, [STORY, f"One\n{STORY}\nTwo", STORY], [0, "One\nTwo", None]),
+        ({"action": "paragraph"}, [f"{STORY}\n{STORY}", "It was\n"], [STORY, "It was\n"]),
+        ({"action": "both"}, [STORY, f"One\n{STORY}\nTwo"], [0, None]),
+        ({"action": "document"}, [STORY, f"One\n{STORY}", f"{STORY} x y"], [0, None, 2]),
+        ({"action": "document"}, [f"{STORY} {STORY}"], [0]),
+    ],
+    ids=str,
+)
+def test_a_few_documents_by_eye(tmp_path, step, texts, expected):
+    job = job_of(tmp_path, [{"repeated_spans": {"ngram": 8, **step}}])
+    find(job, [texts])
+    kept = left(taken(job, [texts]))
+    wanted = {i: texts[t] if isinstance(t, int) else t for i, t in enumerate(expected)}
+    assert kept == {i: text for i, text in wanted.items() if text is not None}

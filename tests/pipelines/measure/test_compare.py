@@ -1,0 +1,122 @@
+"""What was predicted beside what a run made of it."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.e2e.corpus import write_corpus
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.sizing.figure import Figure
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A recipe, where its estimate is, and the report of its run."""
+    folder = tmp_path_factory.mktemp("corpus")
+    recipe, out = load_recipe(write_corpus(folder)), folder / "estimate.json"
+    measure_corpus(Measuring(recipe=recipe, sample=0.5), out, one_by_one)
+    return recipe, out, prepare(recipe, folder / "run", one_by_one)
+
+
+def test_each_figure_stands_beside_what_the_run_made(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    rows = {row.name: row for row in compare(estimate, report)}
+    total = report["measurement"]["total"]
+    assert rows["tokens"].actual == total["tokens"]
+    assert rows["documents"].held
+    assert rows["unique fraction"].held
+    assert rows["unique fraction"].actual == pytest.approx(total["docs"] / 924)
+    names = ("documents in", "kept by near", "stored in 11-keys", "stored in dataset", "CPU hours")
+    assert set(names) <= set(rows)
+    assert rows["tokens"].to_json()["low"] < total["tokens"]
+
+
+def test_what_falls_outside_its_interval_is_flagged(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    actual = report["measurement"]["total"]["tokens"]
+    for figure, held in (
+        (Figure(value=actual), True),
+        (Figure(value=actual + 1), False),
+        (Figure(value=actual * 2, low=actual * 0.9, high=actual * 3), True),
+        (Figure(value=actual * 2, low=actual * 1.1, high=actual * 3), False),
+    ):
+        corpus = estimate.corpus.model_copy(update={"tokens": figure})
+        changed = estimate.model_copy(update={"corpus": corpus})
+        rows = {row.name: row for row in compare(changed, report)}
+        assert rows["tokens"].held is held
+
+
+def test_bytes_of_files_are_told_to_half_a_percent(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    actual = report["measurement"]["total"]["stored_bytes_per_token"]
+    for factor, held in ((1.004, True), (0.996, True), (1.006, False), (0.994, False)):
+        corpus = estimate.corpus.model_copy(
+            update={"stored_bytes_per_token": Figure(value=actual * factor)}
+        )
+        rows = compare(estimate.model_copy(update={"corpus": corpus}), report)
+        assert [r.held for r in rows if r.name == "stored bytes per token"] == [held]
+
+
+@pytest.mark.parametrize(
+    "output", [{"seq_len": 64}, {"shard_bytes": "1MB"}, {"validation_frac": 0.2}], ids=str
+)
+def test_what_was_counted_is_held_however_files_are_cut(run, tmp_path, output):
+    data = yaml.safe_load((run[1].parent / "recipe.yaml").read_text())
+    (tmp_path / "recipe.yaml").write_text(
+        yaml.safe_dump({**data, "steps": ["exact"], "shard_bytes": "4MB", "output": output})
+    )
+    recipe = load_recipe(tmp_path / "recipe.yaml")
+    measured = measure_corpus(Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one)
+    rows = compare(measured.estimate, prepare(recipe, tmp_path / "run", one_by_one))
+    assert [row.name for row in rows if not row.held and row.name != "CPU hours"] == []
+
+
+def test_wall_time_is_compared_where_the_run_had_as_many_cores_and_took_a_minute(run):
+    recipe, path, report = run
+    estimate = load_estimate(path, recipe)
+    assert estimate.cores == 1
+    for seconds, workers, wanted in (
+        (120.0, 1, [120 / 3600]),
+        (59.0, 1, []),
+        (120.0, 2, []),
+        (120.0, None, []),
+        (None, 1, []),
+    ):
+        rows = compare(estimate, {**report, "seconds": seconds}, workers=workers)
+        assert [row.actual for row in rows if row.name == "wall hours"] == wanted
+
+
+def test_the_first_estimate_that_was_made_for_a_recipe_is_found(run, tmp_path):
+    recipe, path, _ = run
+    places = [tmp_path / name for name in ("none", "other", "no", "here")]
+    for folder in places[1:]:
+        folder.mkdir()
+    data = json.loads(path.read_text())
+    (places[1] / "estimate.json").write_text(json.dumps({**data, "recipe": "another"}))
+    (places[2] / "estimate.json").write_text("[]")
+    (places[3] / "estimate.json").write_text(path.read_text())
+    found = find_estimate(recipe, places)
+    assert found == (places[3] / "estimate.json", load_estimate(path, recipe))
+    assert find_estimate(recipe, places[:3]) is None
+
+
+def test_an_estimate_of_another_recipe_is_refused(run, tmp_path):
+    recipe, path, _ = run
+    other = recipe.model_copy(update={"steps": ()})
+    with pytest.raises(ConfigError, match="made for another recipe or other inputs than 'stdlib'"):
+        load_estimate(path, other)
+    (tmp_path / "no.json").write_text("[]")
+    with pytest.raises(ConfigError, match="not an estimate; tokenmill measure writes one"):
+        load_estimate(tmp_path / "no.json", recipe)
+    with pytest.raises(ConfigError, match="cannot read the estimate"):
+        load_estimate(tmp_path / "none.json", recipe)

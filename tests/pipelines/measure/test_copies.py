@@ -1,0 +1,166 @@
+"""Copies of documents drawn are those that the corpus-wide steps of a run find."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.pipelines.corpus.test_duplicates import EXACT, NEAR, SIZES, STEPS, N, documents
+from tests.pipelines.keyed import find, found, job_of, rows_of, write_shards
+from tokenmill.pipelines.core.schema import doc_ids
+from tokenmill.pipelines.measure import clusters as closure
+from tokenmill.pipelines.measure.clusters import idents
+from tokenmill.pipelines.measure.copies import (
+    Probed,
+    count_copies,
+    draw_rows,
+    longest_rows,
+    read_copies,
+)
+from tokenmill.pipelines.measure.scan import ENDS
+from tokenmill.pipelines.storage.files import arrow_file
+
+KEYS = tuple(f"{shard:05d}" for shard in range(len(SIZES)))
+
+
+def texts(**how):
+    """Signatures, and digests that are equal only where signatures are, as those of real text."""
+    signed, digests = documents(N, **how)
+    digests[:, 0] = idents(np.ascontiguousarray(signed).view(np.uint64))
+    return signed, digests
+
+
+def text_bytes(rows):
+    return rows * 7 % 1_000
+
+
+def probed(folder, steps, probes) -> Probed:
+    """What is found of documents drawn, all of them if there are as many probes."""
+    ends = folder / "ends"
+    at = 0
+    for key, n in zip(KEYS, SIZES, strict=True):
+        with arrow_file(ends / key, ENDS) as writer:
+            for start in range(0, n, 1_000):
+                rows = at + np.arange(start, min(start + 1_000, n))
+                columns = [pa.array(text_bytes(rows))] * len(ENDS.names)
+                writer.write_batch(pa.record_batch(columns, schema=ENDS))
+        at += n
+    job = SimpleNamespace(
+        keys=lambda _pass, key: folder / "11-keys" / f"part-{key}.arrow",
+        ends=lambda key: ends / key,
+        probes=folder / "probes.arrow",
+        clusters=folder / "clusters.arrow",
+        dedup=steps,
+        finders=steps,
+        recipe=SimpleNamespace(images=None),
+        measuring=SimpleNamespace(probes=probes, seed=3),
+    )
+    return read_copies(job, count_copies(job, KEYS).facts)
+
+
+def kept_by_run(folder, steps):
+    """(n,) documents that a run keeps."""
+    job, kept = job_of(folder, steps), np.ones(N, np.bool_)
+    find(job, steps, SIZES)
+    for step in steps:
+        kept[list(found(job, step, SIZES))] = False
+    return kept
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_a_document_in_copies_is_left_as_often_as_a_run_leaves_it(tmp_path, steps):
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
+    kept = kept_by_run(tmp_path, steps)
+    last = list(probed(tmp_path, steps, N).steps.values())[-1]
+    assert last.whole.all()
+    assert (1 / last.copies).sum() == pytest.approx(kept.sum())
+    left_bytes = (last.first["text_bytes"] / last.copies).sum()
+    assert left_bytes == pytest.approx(text_bytes(np.flatnonzero(kept)).sum())
+
+
+def clusters_of_run(folder, steps):
+    """(n,) a number for each document's cluster."""
+    job, links = job_of(folder, steps), np.arange(N)
+    find(job, steps, SIZES)
+    ids = np.concatenate([doc_ids(shard, 0, n) for shard, n in enumerate(SIZES)])
+    row = {int(id_): r for r, id_ in enumerate(ids)}
+    for step in steps:
+        for gone, (of, _) in found(job, step, SIZES).items():
+            links[gone] = row[of]
+    while (links[links] != links).any():
+        links = links[links]
+    return links
+
+
+@pytest.mark.parametrize("steps", [*STEPS.values(), (EXACT,)], ids=[*STEPS, "exact"])
+def test_units_are_those_that_hold_a_document_of_the_cluster(tmp_path, steps):
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=4_000))
+    found = probed(tmp_path, steps, N)
+    shard = np.repeat(np.arange(len(SIZES)), SIZES)
+    cluster = clusters_of_run(tmp_path, steps)
+    pairs = np.unique(np.column_stack([cluster, shard]), axis=0)
+    expected = np.bincount(pairs[:, 0], minlength=N)[cluster]
+    assert {1, 2} <= set(expected.tolist())
+    assert (found.last.units == expected).all()
+    assert (found.clusters is None) == (steps != (EXACT,))
+    if found.clusters is not None:
+        sizes = np.bincount(cluster)
+        assert sorted(found.clusters.sizes.tolist()) == sorted(sizes[sizes > 0].tolist())
+        assert found.clusters.units.sum() == len(pairs)
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_few_probes_find_the_whole_clusters_that_all_find(tmp_path, steps):
+    write_shards(job_of(tmp_path, steps), steps, SIZES, *texts(families=9_000))
+    every, few = probed(tmp_path, steps, N), probed(tmp_path, steps, 40)
+    at = np.searchsorted(every.doc_id, few.doc_id)
+    assert (every.doc_id[at] == few.doc_id).all()
+    for name, of_few in few.steps.items():
+        assert of_few.whole.all()
+        assert (of_few.copies == every.steps[name].copies[at]).all()
+        assert (of_few.first["end_bytes"] == every.steps[name].first["end_bytes"][at]).all()
+        assert (of_few.alike <= of_few.copies).all()
+        assert (of_few.units == every.steps[name].units[at]).all()
+
+
+def test_a_million_equal_documents_are_one_node(tmp_path, monkeypatch):
+    """Clusters of equal documents are counted whole, however few nodes there is room for."""
+    monkeypatch.setattr(closure, "MOST_NODES", 1)
+    write_shards(job_of(tmp_path, (NEAR,)), (NEAR,), SIZES, *texts(families=N, same=20_000))
+    found = probed(tmp_path, (NEAR,), 10).steps["near"]
+    assert (found.copies >= 19_000).any()
+
+
+def test_clusters_that_outgrow_the_memory_are_said_not_to_be_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(closure, "MOST_NODES", 50)
+    write_shards(job_of(tmp_path, (NEAR,)), (NEAR,), SIZES, *texts(families=20))
+    found = probed(tmp_path, (NEAR,), 40).steps["near"]
+    assert not found.whole.all()
+    assert (found.copies[found.whole] >= 1).all()
+
+
+def test_rows_are_drawn_alike_without_replacement_beside_the_certain_ones():
+    hits, certain = np.zeros(50), np.array([0, 3, 4, 49])
+    for seed in range(2_000):
+        drawn = draw_rows(50, 10, certain=certain, seed=seed)
+        assert len(drawn) == 10
+        assert (np.diff(drawn) > 0).all()
+        hits[drawn] += 1
+    assert (hits[certain] == 2_000).all()
+    others = np.delete(hits, certain)
+    expected = 2_000 * 6 / 46
+    assert np.abs(others - expected).max() < 5 * np.sqrt(expected)
+    assert (draw_rows(7, 10, certain=certain[:0], seed=0) == np.arange(7)).all()
+
+
+def test_the_longest_documents_are_certain():
+    lengths = np.array([1, 500, 1, 1, 300, 1, 1, 1, 1, 1])
+    batches = [
+        pa.record_batch({"text_bytes": lengths[:5]}),
+        pa.record_batch({"text_bytes": lengths[5:]}),
+    ]
+    rows = rows_of([batches])
+    assert longest_rows(rows, 4).tolist() == [1, 4]
+    assert longest_rows(rows, 2).tolist() == [1]
+    assert longest_rows(rows, 10).tolist() == []

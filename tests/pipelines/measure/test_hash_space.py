@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reference import estimate as reference
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.unique import HashSample
+
+
+@given(st.integers(0, 8), st.sampled_from([0.1, 0.3, 0.5]))
+@settings(max_examples=30)
+def test_limits_are_the_numbers_of_keys_that_could_give_so_many(kept, share):
+    sample = HashSample(sizes=np.ones(kept, int), share=share, docs=1_000)
+    low, high = sample.distinct().limits()
+    fewest = reference.fewest_trials(kept, share, 0.025)
+    assert fewest - 1 <= low <= fewest or low == kept
+    most = reference.most_trials(kept, share, 0.025)
+    assert most <= high <= most + 1
+
+
+def test_giants_are_counted_and_not_scaled():
+    giants = np.array([5_000, 4_000])
+    sample = HashSample(sizes=np.ones(10, int), share=0.1, giants=giants, docs=10_000)
+    assert sample.distinct().value == 102
+    low, high = sample.distinct().limits()
+    assert 40 < low < 102 < high < 220
+    assert sample.unique_frac().value == pytest.approx(0.0102)
+
+
+def test_the_whole_hash_space_is_a_count():
+    sample = HashSample(sizes=np.array([1, 2, 3]), share=1.0, docs=6)
+    assert sample.unique_frac().limits() == pytest.approx((0.5, 0.5), rel=1e-12)
+    weighed = sample.unique_weight_frac(np.array([1.0, 1, 1]), np.zeros(0), 6.0)
+    assert weighed.limits() == (0.5, 0.5)
+
+
+def test_there_are_no_more_keys_than_documents_and_no_fewer_than_were_seen():
+    sample = HashSample(sizes=np.ones(9, int), share=0.1, docs=50)
+    distinct = sample.distinct()
+    assert distinct.value == 50
+    assert distinct.draws.min() >= 9
+    assert distinct.draws.max() <= 50
+
+
+def test_weights_of_unique_documents_stay_below_those_of_all():
+    rng = np.random.default_rng(0)
+    hits = 0
+    sizes, tokens = rng.zipf(2.2, 20_000).clip(max=5_000), rng.lognormal(6, 1.0, 20_000)
+    total = float((sizes * tokens).sum())
+    for _ in range(200):
+        kept = rng.random(20_000) < 0.02
+        sample = HashSample(sizes=sizes[kept], share=0.02, docs=int(sizes.sum()), n_draws=40)
+        low, high = sample.unique_weight_frac(tokens[kept], np.zeros(0), total).limits()
+        assert 0 <= low < high <= 1
+        hits += low <= tokens.sum() / total <= high
+    assert hits >= 0.93 * 200
+
+
+@pytest.mark.parametrize(
+    ("sizes", "share", "docs", "message"),
+    [
+        ([1], 0.0, 5, "share 0 of the hash space is not in (0, 1]"),
+        ([], 0.5, 0, "the corpus has no documents; nothing to estimate"),
+        (
+            [9],
+            0.5,
+            5,
+            "9 documents have sampled keys, the corpus has 5; a giant was left among the sampled"
+            " keys, or documents were not all counted",
+        ),
+    ],
+)
+def test_samples_that_cannot_be_are_refused(sizes, share, docs, message):
+    with pytest.raises(ConfigError) as e:
+        HashSample(sizes=np.array(sizes, int), share=share, docs=docs)
+    assert str(e.value) == message
+
+
+def test_unique_keys_that_weigh_more_than_all_documents_are_refused():
+    sample = HashSample(sizes=np.array([1]), share=0.5, docs=5)
+    with pytest.raises(ConfigError, match="unique keys weigh 14 of 5"):
+        sample.unique_weight_frac(np.array([7.0]), np.zeros(0), 5.0)

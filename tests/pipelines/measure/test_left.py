@@ -1,0 +1,91 @@
+"""What duplicates leave of inputs that were read whole."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from tests.e2e.corpus import corpus, prose, write_corpus
+from tokenmill.pipelines.measure import clusters as key_sample
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+
+GOPHER = {"gopher_quality": {"min_words": 60}}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("recipe"))
+
+
+def recipe_of(base, folder, steps, documents):
+    (folder / "docs.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
+    data = {**yaml.safe_load(base.read_text()), "steps": steps}
+    data["inputs"] = [{"path": str(folder / "docs.jsonl")}]
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(data))
+    return load_recipe(folder / "recipe.yaml")
+
+
+@pytest.mark.parametrize("steps", [["exact"], [GOPHER, "exact"], ["exact", GOPHER]], ids=str)
+def test_equal_documents_of_all_inputs_are_counted_however_few_were_probed(base, tmp_path, steps):
+    recipe = recipe_of(base, tmp_path, steps, [{"text": text} for text in corpus()])
+    measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
+    total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    made = measured.estimate.corpus
+    for name in ("docs", "text_bytes"):
+        assert getattr(made, name).value == pytest.approx(total[name]), name
+        assert getattr(made, name).limits() == (None, None), name
+    assert measured.estimate.unique_frac.limits() == (None, None)
+
+
+def test_a_share_of_the_clusters_does_not_pass_for_all(base, tmp_path, monkeypatch):
+    def sampled(rows, units):
+        return key_sample.sample_keys(rows, units, most=40)
+
+    monkeypatch.setattr("tokenmill.pipelines.measure.copies.sample_keys", sampled)
+    recipe = recipe_of(base, tmp_path, ["exact"], [{"text": text} for text in corpus()])
+    measured = measure_corpus(Measuring(recipe=recipe, probes=50), tmp_path / "e.json", one_by_one)
+    low, high = measured.estimate.unique_frac.limits()
+    assert low < len(set(corpus())) / len(corpus()) < high
+
+
+def test_one_id_that_is_longer_than_all_that_were_probed_does_no_harm(base, tmp_path):
+    documents = [{"id": f"{i}", "text": f"document {i}"} for i in range(300)]
+    documents[7]["id"] = "long " * 3_000
+    recipe = recipe_of(base, tmp_path, ["exact"], documents)
+    measured = measure_corpus(Measuring(recipe=recipe, probes=3), tmp_path / "e.json", one_by_one)
+    report = prepare(recipe, tmp_path / "run", one_by_one)
+    stored = measured.estimate.corpus.stored_bytes["dataset"]
+    assert stored.value == pytest.approx(report["stored_bytes"]["dataset"], rel=0.1)
+
+
+@pytest.mark.parametrize("steps", [["exact"], ["near"]], ids=str)
+def test_of_one_part_documents_tell_how_far_off_tokens_may_be(base, tmp_path, steps):
+    """As a Parquet file of one row group is, however large."""
+    recipe_of(base, tmp_path, steps, [])
+    data = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
+    pq.write_table(pa.table({"text": prose()}), tmp_path / "docs.parquet")
+    data["inputs"] = [{"path": str(tmp_path / "docs.parquet")}]
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(data))
+    recipe = load_recipe(tmp_path / "recipe.yaml")
+    held = []
+    total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    for seed in range(4):
+        measuring = Measuring(recipe=recipe, probes=60, seed=seed)
+        tokens = measure_corpus(measuring, tmp_path / "e.json", one_by_one).estimate.corpus.tokens
+        low, high = tokens.limits()
+        held.append(low < total["tokens"] < high)
+        assert 0.5 * total["tokens"] < low < high < 2 * total["tokens"]
+    assert sum(held) >= 3
+
+
+def test_text_that_normalizing_lengthens_is_no_mistake(base, tmp_path):
+    documents = [{"text": f"\u0958\u0959\u095a {i}"} for i in range(20)]
+    recipe = recipe_of(base, tmp_path, ["exact", "normalize"], documents)
+    measured = measure_corpus(Measuring(recipe=recipe), tmp_path / "e.json", one_by_one)
+    assert measured.estimate.corpus.docs.value == 20

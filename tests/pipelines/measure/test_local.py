@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import estimate as reference
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.weights import LocalSample
+
+CLUSTERS = st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 1000)), min_size=2, max_size=6)
+
+
+def sample(strata, strata_bytes, cluster_bytes, *, read_bytes=None, **more):
+    """Documents of 10 bytes; 4 bytes a token, unless the sums say otherwise."""
+    size = np.array(cluster_bytes, float)
+    read = size if read_bytes is None else np.array(read_bytes, float)
+    sums = {"docs": read / 10, "bytes": read, "tokens": read / 4} | more.pop("sums", {})
+    return LocalSample(
+        strata=np.array(strata),
+        strata_bytes=np.array(strata_bytes, float),
+        cluster_bytes=size,
+        read_bytes=read,
+        docs=np.ceil(read / 10).astype(int),
+        sums={name: np.array(values, float) for name, values in sums.items()},
+        **more,
+    )
+
+
+@given(st.lists(CLUSTERS, min_size=1, max_size=3), st.integers(1, 5000), st.booleans())
+def test_totals_and_their_errors_are_the_reference_s(strata, unread, pps):
+    label = [h for h, clusters in enumerate(strata) for _ in clusters]
+    size = [b for clusters in strata for b, _ in clusters]
+    made = [y for clusters in strata for _, y in clusters]
+    whole = [sum(b for b, _ in clusters) + unread for clusters in strata]
+    got = sample(label, whole, size, sums={"made": made}, pps=pps)
+    total, variance = reference.total_and_variance(label, whole, size, made, pps)
+    assert got.total("made").value == pytest.approx(float(total))
+    assert got.error("made") ** 2 == pytest.approx(float(variance), rel=1e-6, abs=1e-6)
+    low, high = got.total("made").limits()
+    assert 0 <= low <= got.total("made").value <= high
+
+
+def test_bytes_are_known_and_so_is_what_goes_with_them():
+    got = sample([0, 0, 1, 1], [1_000, 5_000], [100, 200, 300, 50])
+    assert got.total("bytes").limits() == pytest.approx((6_000, 6_000))
+    assert got.total("tokens").limits() == pytest.approx((1_500, 1_500))
+    assert got.ratio("bytes", "tokens").value == 4
+
+
+def test_a_cluster_read_in_part_counts_for_the_whole_of_it():
+    got = sample([0, 0], [400], [100, 300], read_bytes=[10, 300], sums={"made": [1, 60]})
+    assert got.total("made").value == pytest.approx(10 + 60)
+    assert got.error("made") > 0  # though all clusters were read, and none would err if wholly
+    assert sample([0, 0], [400], [100, 300], sums={"made": [1, 60]}).error("made") == 0
+
+
+def test_documents_are_scaled_by_documents_where_they_are_known():
+    got = {"read_bytes": [10, 300], "sums": {"made": [1, 60]}}
+    by_docs = sample([0, 0], [400], [100, 300], cluster_docs=np.array([20, 30]), **got)
+    assert by_docs.total("made").value == pytest.approx(400 * (20 + 60) / (200 + 300))
+
+
+def test_clusters_drawn_by_bytes_count_alike():
+    some = sample([0, 0], [800], [100, 300], sums={"made": [10, 60]}, pps=True)
+    assert some.total("made").value == pytest.approx(800 * (0.1 + 0.2) / 2)
+
+
+def test_bytes_of_a_large_cluster_drawn_again_and_again_are_not_those_of_all():
+    got = sample(
+        [0] * 5, [400], [300, 300, 300, 100, 300], sums={"made": [3, 3, 3, 9, 3]}, pps=True
+    )
+    assert got.error("made") > 0
+    low, high = got.total("made").limits()
+    assert low < 400 * (4 * 0.01 + 0.09) / 5 < high
+
+
+def test_quantities_of_one_sample_are_drawn_together():
+    rng = np.random.default_rng(0)
+    size = rng.integers(100, 1000, 40)
+    tokens = size / rng.uniform(3, 5, 40)
+    got = sample([0] * 40, [10**6], size, sums={"tokens": tokens, "stored": 2.1 * tokens})
+    stored, made = got.total("stored"), got.total("tokens")
+    assert (stored / made).limits() == pytest.approx((2.1, 2.1))
+    assert np.ptp(made.limits()) / made.value > 0.02
+
+
+def test_fewer_clusters_and_unequal_ones_make_wider_intervals():
+    def width(tokens):
+        got = sample([0] * len(tokens), [10**6], [400] * len(tokens), sums={"tokens": tokens})
+        low, high = got.total("tokens").limits()
+        return high / low
+
+    assert width([90, 110]) > width([90, 110] * 5) > width([90, 110] * 50) > 1
+    assert width([100] * 19 + [120]) > width([90, 110] * 10) ** 0.5
+
+
+def test_a_stratum_of_one_cluster_is_compared_with_the_others():
+    strata, whole, size = [0, 1, 2, 2, 2], [1_000, 1_000, 3_000], [100] * 5
+    alike = sample(strata, whole, size, sums={"made": [10, 10, 10, 10, 10]})
+    apart = sample(strata, whole, size, sums={"made": [10, 20, 10, 10, 10]})
+    assert alike.error("made") == 0
+    assert apart.total("made").value == 100 + 200 + 300
+    assert apart.error("made") >= 0.8 * 100
+    low, high = apart.total("made").limits()
+    assert low < 600 < high
+
+
+def test_a_source_that_is_one_file_and_was_read_whole_has_no_error():
+    got = sample([0, 1, 1], [100, 1_000], [100, 50, 50], sums={"made": [70, 5, 5]})
+    assert got.total("made").limits() == (170, 170)
+
+
+@pytest.mark.parametrize(("kept", "low", "high"), [(0, 0, 0.0362), (10, 0.9638, 1)])
+def test_what_no_document_did_is_bounded_by_how_many_were_asked(kept, low, high):
+    got = sample([0] * 10, [10**6], [100] * 10, sums={"kept": [kept] * 10})
+    assert got.fraction("kept", "docs").limits() == pytest.approx((low, high), abs=1e-4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2, max_size=12))
+def test_fractions_stay_inside_0_and_1(clusters):
+    kept = [k for k, _ in clusters]
+    strata = [int(second) for _, second in clusters]
+    whole = (
+        [5_000, 5_000] if 1 in strata and 0 in strata else [5_000 * (s in strata) for s in (0, 1)]
+    )
+    got = sample(strata, whole, [100] * len(kept), sums={"kept": kept}).fraction("kept", "docs")
+    low, high = got.limits()
+    assert 0 <= low <= got.value <= high <= 1
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    ("strata", "whole", "size", "read", "message"),
+    [
+        ([0], [200], [100], None, "1 cluster was read of several, which says nothing of how they"),
+        ([0, 0], [200, 100], [9, 9], None, "nothing was read of stratum 1; read one cluster of"),
+        ([0, 0], [200], [9, 9], [9, 0], "a cluster was read of which 0 bytes were looked at"),
+    ],
+)
+def test_samples_that_say_nothing_are_refused(strata, whole, size, read, message):
+    with pytest.raises(ConfigError, match=message):
+        sample(strata, whole, size, read_bytes=read)
+
+
+def test_one_document_that_is_all_there_is_will_do():
+    got = sample([0], [10], [10])
+    assert got.total("tokens").limits() == (2.5, 2.5)
+    assert got.fraction("docs", "docs").limits() == (1, 1)
+
+
+def test_a_ratio_to_nothing_is_refused():
+    got = sample([0, 0], [200], [9, 9], sums={"tokens": [0, 0]})
+    with pytest.raises(ConfigError, match="bytes per tokens: the documents read have no tokens"):
+        got.ratio("bytes", "tokens")

@@ -1,0 +1,209 @@
+"""What is predicted of a run, and what the run then makes."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.e2e.corpus import prose, write_corpus
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.job import Measuring, scratch_of
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.sizing.corpus import Estimate, load_corpus
+from tokenmill.sizing.figure import Figure
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.requirements import requirement_sheet
+
+GOPHER = {"gopher_quality": {"min_words": 60}}
+ROUGH = {"12-edges", "removed"}  # small, and told no closer than within some times as much
+STEPS = {
+    "nothing": [],
+    "one pass": ["normalize", GOPHER],
+    "near alone": ["near"],
+    "a filter before": [GOPHER, "exact", "near"],
+    "a filter behind": ["exact", "near", GOPHER],
+}
+
+
+@pytest.fixture(scope="module")
+def recipe_path(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def recipe_of(recipe_path, folder, **settings):
+    path = folder / "changed.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(recipe_path.read_text()), **settings}))
+    return load_recipe(path)
+
+
+def measured(recipe, folder, **how):
+    return measure_corpus(Measuring(recipe=recipe, **how), folder / "estimate.json", one_by_one)
+
+
+def figures(estimate) -> Iterator[tuple[str, Figure]]:
+    corpus = estimate.corpus
+    for name in ("docs", "tokens", "text_bytes", "text_bytes_per_token"):
+        yield name, getattr(corpus, name)
+    yield from corpus.stored_bytes.items()
+
+
+def actual_of(report):
+    total = report["measurement"]["total"]
+    stored = {"inputs": report["inputs"]["bytes"], **report["stored_bytes"]}
+    return {**total, **stored}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_all_of_the_bytes_tell_what_the_run_makes(recipe_path, tmp_path, steps):
+    recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})
+    estimate = measured(recipe, tmp_path, sample=1.0).estimate
+    actual = actual_of(prepare(recipe, tmp_path / "run", one_by_one))
+    for name in ("docs", "text_bytes"):
+        assert getattr(estimate.corpus, name).value == pytest.approx(actual[name]), name
+    for name, figure in figures(estimate):
+        if name in ROUGH:
+            low, high = (figure.value if end is None else end for end in figure.limits())
+            assert low <= actual[name] <= high, name
+            assert figure.value == pytest.approx(actual[name], rel=0.7), name
+        else:
+            assert figure.value == pytest.approx(actual[name], rel=0.05), name
+    *_, peak = estimate.disk_bytes.values()
+    written = sum(size for name, size in actual.items() if name in estimate.disk_bytes)
+    assert peak.value == pytest.approx(written, rel=0.05)
+    for name, figure in estimate.kept_frac.items():
+        assert 0 < figure.value <= 1, name
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_a_sample_is_near_what_the_run_makes_and_its_intervals_are_not_absurd(
+    recipe_path, tmp_path, steps
+):
+    recipe = recipe_of(recipe_path, tmp_path, steps=steps, run={"keep_intermediates": True})
+    estimate = measured(recipe, tmp_path, sample=0.5, probes=300).estimate
+    actual = actual_of(prepare(recipe, tmp_path / "run", one_by_one))
+    for name, figure in figures(estimate):
+        low, high = figure.limits()
+        wide = actual[name] * 0.5
+        assert low is None or low - wide <= actual[name] <= high + wide, name
+    for name, figure in [*estimate.kept_frac.items(), ("unique", estimate.unique_frac)]:
+        low, high = figure.limits() if figure else (None, None)
+        assert low is None or 0 <= low <= figure.value <= high <= 1, name
+
+
+def test_the_same_seed_gives_the_same_estimate_but_for_time(recipe_path, tmp_path):
+    recipe = recipe_of(recipe_path, tmp_path)
+    one, same, other = (
+        measured(recipe, tmp_path, sample=0.4, probes=200, seed=seed).estimate.corpus
+        for seed in (0, 0, 1)
+    )
+    assert one == same
+    assert one.tokens != other.tokens
+
+
+def test_an_estimate_is_a_corpus_to_size(recipe_path, tmp_path):
+    estimate = measured(recipe_of(recipe_path, tmp_path), tmp_path, sample=0.4, probes=200).estimate
+    data = json.loads((tmp_path / "estimate.json").read_text())
+    assert Estimate.model_validate(data) == estimate
+    corpus = load_corpus(tmp_path / "estimate.json")
+    assert corpus == estimate.corpus
+    assert len(corpus.tokens.draws) == 400
+    sheet = requirement_sheet(Plan(), {"corpus": corpus})
+    assert any(row.interval != (None, None) for row in sheet)
+    assert "documents probed" in corpus.source
+
+
+def test_scratch_goes_and_a_stopped_estimate_continues(recipe_path, tmp_path):
+    recipe = recipe_of(recipe_path, tmp_path)
+    phases = []
+
+    def stopped(job, phase):
+        if phase.name == "probe":
+            raise KeyboardInterrupt
+        return one_by_one(job, phase)
+
+    def counted(job, phase):
+        outcomes = one_by_one(job, phase)
+        phases.append((phase.name, sum(o.fresh for o in outcomes)))
+        return outcomes
+
+    out = tmp_path / "estimate.json"
+    with pytest.raises(KeyboardInterrupt):
+        measure_corpus(Measuring(recipe=recipe), out, stopped)
+    assert scratch_of(out).is_dir()
+    assert not out.exists()
+    measure_corpus(Measuring(recipe=recipe), out, counted)
+    assert phases == [("scan", 0), ("probe", 1)]
+    assert not scratch_of(out).exists()
+
+
+def corpus_of(folder, recipe_path, texts, **settings):
+    lines = [json.dumps({"text": text}) + "\n" for text in texts]
+    (folder / "docs.jsonl").write_text("".join(lines))
+    inputs = [{"path": str(folder / "docs.jsonl")}]
+    return recipe_of(recipe_path, folder, inputs=inputs, **settings)
+
+
+def test_one_document_is_predicted_as_it_is(recipe_path, tmp_path):
+    recipe = corpus_of(tmp_path, recipe_path, ["one document of a few words that stands alone"])
+    estimate = measured(recipe, tmp_path).estimate
+    assert (estimate.docs_in.value, estimate.corpus.docs.value) == (1, 1)
+    assert estimate.unique_frac == Figure(value=1.0)
+    assert estimate.corpus.text_bytes_per_token.limits() == (None, None)
+
+
+@pytest.mark.parametrize("text", ["", "a"])
+def test_documents_of_next_to_no_text_do_no_harm(recipe_path, tmp_path, text):
+    recipe = corpus_of(tmp_path, recipe_path, [text, "word " * 9, text])
+    estimate = measured(recipe, tmp_path).estimate
+    assert estimate.corpus.docs.value == pytest.approx(2)
+
+
+def test_mistakes_are_one_line(recipe_path, tmp_path):
+    with pytest.raises(ConfigError, match="the inputs hold no document; nothing to predict"):
+        measured(corpus_of(tmp_path, recipe_path, []), tmp_path)
+    with pytest.raises(ConfigError, match="the 3 documents that read leaves have no text"):
+        measured(corpus_of(tmp_path, recipe_path, [""] * 3), tmp_path)
+    short = corpus_of(tmp_path, recipe_path, ["too short"] * 5, steps=[GOPHER])
+    with pytest.raises(ConfigError) as e:
+        measured(short, tmp_path)
+    assert str(e.value) == (
+        "gopher_quality leaves none of 5 documents (most often: too_few_words); nothing to predict"
+    )
+    behind = corpus_of(tmp_path, recipe_path, ["too short"] * 5, steps=["exact", GOPHER])
+    with pytest.raises(ConfigError, match="gopher_quality leaves none of 5 documents"):
+        measured(behind, tmp_path)
+    twice = recipe_of(recipe_path, tmp_path, steps=["exact", GOPHER, "near"])
+    with pytest.raises(ConfigError, match="step 'near' stands behind a corpus-wide step"):
+        measured(twice, tmp_path)
+    with pytest.raises(ConfigError, match="is a folder; name the file"):
+        measure_corpus(Measuring(recipe=recipe_of(recipe_path, tmp_path)), tmp_path, one_by_one)
+
+
+@pytest.mark.parametrize("steps", [["exact"], ["near"]], ids=["exact", "near"])
+def test_copies_do_not_decide_the_bytes_of_a_token(recipe_path, tmp_path, steps):
+    """Of digits a token is a byte, of prose some three: what is left is prose."""
+    digits = " ".join(str(number) for number in range(400))
+    recipe = corpus_of(tmp_path, recipe_path, [*prose()[:60], *[digits] * 200], steps=steps)
+    estimate = measured(recipe, tmp_path, sample=1.0).estimate
+    total = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    assert estimate.corpus.tokens.value == pytest.approx(total["tokens"], rel=1e-3)
+
+
+def test_a_source_without_survivors_does_no_harm(recipe_path, tmp_path):
+    corpus_of(tmp_path, recipe_path, ["too short"] * 50)
+    prose = yaml.safe_load(recipe_path.read_text())["inputs"][0]
+    inputs = [
+        {"path": str(tmp_path / "docs.jsonl"), "source": "short"},
+        {**prose, "source": "long"},
+    ]
+    recipe = recipe_of(recipe_path, tmp_path, inputs=inputs, steps=[GOPHER, "exact", "near"])
+    estimate = measured(recipe, tmp_path, sample=0.3, probes=100).estimate
+    actual = prepare(recipe, tmp_path / "run", one_by_one)["measurement"]["total"]
+    low, high = estimate.corpus.tokens.limits()
+    assert low < actual["tokens"] < high
+    assert np.isfinite(estimate.corpus.tokens.draws).all()

@@ -1,0 +1,70 @@
+"""Parts are drawn by a seed, of every stratum one at least, and within the budget."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.measure.sample import bytes_of, draw, draw_sample
+from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.read.plan import plan_inputs
+
+
+@given(
+    sizes=st.lists(st.integers(1, 1_000), min_size=1, max_size=60),
+    n_strata=st.integers(1, 5),
+    share=st.floats(0.01, 1.0),
+    seed=st.integers(0, 9),
+)
+def test_each_stratum_has_a_part_and_all_parts_are_drawn_of_a_budget_of_all(
+    sizes, n_strata, share, seed
+):
+    part_bytes = np.array(sizes, np.float64)
+    strata = np.sort(np.arange(len(sizes)) % n_strata)
+    total = part_bytes.sum()
+    drawn = draw(part_bytes, strata, budget_bytes=share * total, seed=seed)
+    assert set(strata[drawn]) == set(strata)
+    assert (drawn == draw(part_bytes, strata, budget_bytes=share * total, seed=seed)).all()
+    assert draw(part_bytes, strata, budget_bytes=total, seed=seed).all()
+
+
+def test_parts_of_a_stratum_are_drawn_alike_and_within_the_budget():
+    strata, part_bytes = np.repeat([0, 1], [60, 40]), np.full(100, 5.0)
+    hits = np.zeros(100)
+    for seed in range(1_000):
+        drawn = draw(part_bytes, strata, budget_bytes=100.0, seed=seed)
+        assert part_bytes[drawn].sum() <= 100
+        hits += drawn
+    assert hits[:60].min() > 120
+    assert hits[:60].max() < 260
+
+
+def test_a_lone_part_of_several_gets_another():
+    assert draw(np.ones(9), np.zeros(9, np.int64), budget_bytes=1e-3, seed=0).sum() == 2
+
+
+def test_a_budget_is_a_share_or_bytes():
+    assert bytes_of("--budget", 0.25, 400.0) == 100.0
+    assert bytes_of("--budget", 1.0, 400.0) == 400.0
+    assert bytes_of("--budget", 300.0, 400.0) == 300.0
+    with pytest.raises(ConfigError, match="--budget 0: write bytes, or a share of them"):
+        bytes_of("--budget", 0.0, 400.0)
+
+
+def test_a_corpus_is_cut_into_parts_and_a_fifth_of_them_drawn(tmp_path):
+    line = json.dumps({"text": "words " * 500}) + "\n"
+    (tmp_path / "large.jsonl").write_text(line * 4_000)
+    (tmp_path / "small.jsonl").write_text(line)
+    recipe = make_recipe(
+        {"inputs": [{"path": str(tmp_path)}], "tokenizer": {"path": "tokenizer.json"}}, where="test"
+    )
+    plan = plan_inputs(recipe.inputs, recipe.shard_bytes)
+    sample = draw_sample(recipe, plan, sample=0.2, seed=0)
+    assert 80 <= len(sample.plan.shards) <= 201
+    assert sample.strata.max() == 1
+    assert 0.15 < sample.drawn_frac <= 0.2
+    assert len(draw_sample(recipe, plan, sample=0.2, seed=0).plan.shards) == len(sample.plan.shards)
+    assert (draw_sample(recipe, plan, sample=0.2, seed=1).drawn != sample.drawn).any()

@@ -1,0 +1,45 @@
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tokenmill.pipelines.measure.drawn import exact
+from tokenmill.pipelines.measure.predict import Seconds
+from tokenmill.pipelines.measure.scan import START, write_s_per_byte
+from tokenmill.pipelines.runs.receipt import Receipt
+
+
+def told(write=2e-9, **seconds):
+    facts = {"seconds": seconds, "write_s_per_byte": write}
+    return Receipt(step="scan", key="0", inputs="", facts=facts)
+
+
+def test_seconds_of_the_parts_are_those_of_the_run():
+    seconds = Seconds([told(read=1.0), told(read=2.0, keys=5.0)], seed=0)
+    assert seconds.of("read", 100.0).value == pytest.approx(0.03)
+    low, high = seconds.of("read", 100.0).limits()
+    assert 0.012 < low < 0.018
+    assert 0.05 < high < 0.075
+    assert seconds.of("read", 0).value == 0
+    assert seconds.writing(exact(1e9)).value == pytest.approx(2)
+
+
+def test_no_seconds_of_a_sample_are_none():
+    sample = SimpleNamespace(sums={"seconds": exact(0).draws})
+    assert Seconds([told()], seed=0).sampled(sample).value == 0
+
+
+def test_what_was_compiled_is_not_sure_to_be_compiled_again():
+    start = Seconds([told(**{START: 4.0})], seed=0).start()
+    assert start.value == 4
+    low, high = start.limits()
+    assert low < 0.5
+    assert 4 <= high < 8
+
+
+def test_writing_is_timed_once_and_leaves_no_file(tmp_path):
+    began = time.thread_time()
+    first = write_s_per_byte(tmp_path, 1)
+    assert 0 < first < (time.thread_time() - began) / 1e6
+    assert write_s_per_byte(tmp_path, 1 << 30) == first
+    assert not list(tmp_path.iterdir())

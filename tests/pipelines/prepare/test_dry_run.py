@@ -1,0 +1,69 @@
+"""The disk that a run will need, told before it begins."""
+
+import pytest
+
+from tests.pipelines.read.images.shards import sample_tar
+from tokenmill.pipelines.prepare.dry_run import dry_run
+from tokenmill.pipelines.prepare.recipe import make_recipe
+
+
+@pytest.mark.parametrize(
+    ("images", "steps", "places"),
+    [
+        ({}, [], {"images between passes", "dataset"}),
+        ({"webdataset": True}, [], {"images between passes", "dataset", "webdataset"}),
+        ({"store": "reference"}, ["exact"], set()),
+        ({"store": "reference", "webdataset": True}, [], {"webdataset"}),
+        (
+            {"store": "reference", "webdataset": True},
+            ["exact"],
+            {"images between passes", "webdataset"},
+        ),
+    ],
+)
+def test_images_are_written_as_often_as_the_recipe_wants(
+    tokenizer_path, tmp_path, images, steps, places
+):
+    tar = sample_tar(tmp_path / "a.tar", 5)
+    (tmp_path / "b.txt").write_text("words " * 100)
+    settings = {
+        "inputs": [{"path": str(tar)}, {"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+        "steps": steps,
+        "images": images,
+    }
+    planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    size = tar.stat().st_size
+    need = planned["disk_needed_bytes"]
+    assert planned["text_bytes"] == 600
+    assert planned["illustrated_bytes"] == size
+    assert planned["without_images"] == [str(tmp_path / "b.txt")]
+    assert {name for name, n_bytes in need.items() if n_bytes >= size} == places
+    assert planned["disk_needed_total_bytes"] == sum(need.values()) < size * (len(places) + 1)
+
+
+def test_text_is_counted_as_it_was(tokenizer_path, tmp_path):
+    (tmp_path / "b.txt").write_text("words " * 100)
+    settings = {
+        "inputs": [{"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+    }
+    planned = dry_run(make_recipe(settings, where="test"), tmp_path / "run")
+    assert not {"illustrated_bytes", "without_images"} & set(planned)
+    assert planned["disk_needed_bytes"] == {
+        "intermediates": 0,
+        "token shards": 400,
+        "dataset": 400,
+    }
+
+
+@pytest.mark.parametrize(("settings", "n_units"), [({}, 12), ({"unit": "line"}, 30)])
+def test_paragraphs_that_are_counted_take_disk(tokenizer_path, tmp_path, settings, n_units):
+    (tmp_path / "b.txt").write_text("words " * 200)
+    recipe = {
+        "inputs": [{"path": str(tmp_path / "b.txt")}],
+        "tokenizer": {"path": str(tokenizer_path)},
+        "steps": [{"repeated_paragraphs": settings}],
+    }
+    planned = dry_run(make_recipe(recipe, where="test"), tmp_path / "run")
+    assert planned["disk_needed_bytes"]["intermediates"] == 1200 + n_units * 64

@@ -1,0 +1,124 @@
+"""Folders of Markdown with images."""
+
+import base64
+import os
+
+import pytest
+
+from tests.pipelines.read.images.shards import jpeg, png
+from tests.pipelines.read.pictured import read_pictured
+from tokenmill.pipelines.core.schema import PLACEHOLDER as P
+from tokenmill.pipelines.read.options import Images, Limits
+
+
+def write(folder, files):
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return folder
+
+
+def test_documents_of_a_folder_with_their_images(tmp_path):
+    folder = write(
+        tmp_path / "docs",
+        {
+            "guide/a.md": "# A\n\n![cat](../img/my%20cat.png?raw=true#x) and ![b](b.jpg)\n",
+            "guide/b.jpg": jpeg(),
+            "img/my cat.png": png(),
+            "b.markdown": f"no image {P}\n",
+            "c.txt": "text",
+            "other.png": png(),
+        },
+    )
+    got = read_pictured(folder, format="markdown")
+    assert got.ids == ["b.markdown", "guide/a.md"]
+    assert got.texts == ["no image \ufffd\n", f"# A\n\ncat and b\n\n{P}\n\n{P}"]
+    assert got.blobs == [[], [png(), jpeg()]]
+    assert [i["path"] for i in got.images[1]] == ["img/my cat.png", "guide/b.jpg"]
+    assert got.plan.skipped == (str(folder / "c.txt"),)  # images are there to be referred to
+
+
+def test_without_its_format_markdown_is_text(tmp_path):
+    folder = write(tmp_path / "docs", {"a.md": "![a](a.png)", "a.png": png()})
+    assert read_pictured(folder).texts == ["![a](a.png)"]
+
+
+def test_what_cannot_be_read_is_named(tmp_path):
+    write(tmp_path, {"outside.png": png(), "docs/large.png": png(900, 900, mode="L") + b"x" * 5000})
+    folder = tmp_path / "docs"
+    (folder / "link.png").symlink_to(tmp_path / "outside.png")
+    os.mkfifo(folder / "fifo.png")
+    references = [
+        ("../outside.png", "outside_input"),
+        ("/etc/hostname", "outside_input"),
+        ("file:///etc/hostname", "outside_input"),
+        ("link.png", "outside_input"),
+        ("x/../../docs/../outside.png", "outside_input"),
+        ("none.png", "not_found"),
+        ("fifo.png", "not_found"),
+        ("a%00b.png", "not_found"),
+        ("large.png/x", "not_found"),
+        ("n" * 300, "not_found"),
+        ("large.png", "too_large"),
+        ("http://[bad", None),
+        ("https://a.org/x.png", None),
+    ]
+    text = "".join(f"![{i}]({r})\n\n" for i, (r, _) in enumerate(references))
+    write(folder, {"a.md": text})
+    got = read_pictured(folder, format="markdown", options=Images(max_bytes=4000))
+    assert got.image_causes == [cause for _, cause in references if cause]
+    assert [i["url"] for i in got.images[0]] == ["http://%5Bbad", "https://a.org/x.png"]
+    assert got.texts[0].count(P) == 2
+    for row, number in zip(got.failed_images, range(len(references)), strict=False):
+        assert row["number"] == number
+        assert row["detail"].startswith(f"{folder / 'a.md'} line {2 * number + 1}: ")
+
+
+def test_data_urls_are_read(tmp_path):
+    data = base64.b64encode(png()).decode()
+    text = f"![a](data:image/png;base64,{data}) ![b](data:image/png;base64,A)"
+    got = read_pictured(write(tmp_path / "docs", {"a.md": text}), format="markdown")
+    assert got.blobs == [[png()]]
+    assert got.image_causes == ["invalid_data_url"]
+    assert len(got.failed_images[0]["detail"]) < 500
+
+
+def test_documents_that_are_no_text_fail_alone(tmp_path):
+    files = {"a.md": b"\xff![a](b.png)", "b.md": "x" * 50, "c.md": "fine"}
+    folder = write(tmp_path / "docs", files)
+    got = read_pictured(folder, format="markdown", limits=Limits(max_document_bytes=49))
+    assert (got.texts, got.causes) == (["fine"], ["invalid_utf8", "too_large"])
+
+
+def test_tiny_files_share_shards_and_nothing_changes(tmp_path):
+    files = {f"{i}.md": f"![a]({i}.png)" for i in range(9)}
+    files |= {f"{i}.png": png(colour=(i, 0, 0)) for i in range(9)}
+    folder = write(tmp_path / "docs", files)
+    for shard_bytes, shards in ((1 << 28, 1), (30, 5)):
+        got = read_pictured(folder, format="markdown", shard_bytes=shard_bytes)
+        assert len(got.plan.shards) == shards
+        assert got.blobs == [[png(colour=(i, 0, 0))] for i in range(9)]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # what Pillow says of damaged ones
+def test_every_real_image_is_kept_or_named(tmp_path, shared_data):
+    subset = shared_data / "images" / "decoder_subset"
+    files = sorted(p for p in subset.rglob("*") if p.is_file() and p.suffix != ".tsv")
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "images").mkdir()
+    lines = []
+    for i, path in enumerate(files):
+        name = f"images/{i}{path.suffix}"
+        (folder / name).write_bytes(path.read_bytes())
+        lines.append(f"A paragraph about image {i}.\n\n![image {i}]({name})\n")
+    for i in range(0, len(lines), 20):
+        (folder / f"{i:03}.md").write_text("\n".join(lines[i : i + 20]))
+    got = read_pictured(folder, format="markdown")
+    assert len(got.documents) == -(-len(files) // 20)
+    there = {i["path"] for images in got.images for i in images}
+    named = {f["path"] for f in got.failed_images}
+    assert not there & named
+    assert len(there | named) == len(files)
+    assert len(there) > 100

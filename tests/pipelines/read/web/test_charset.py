@@ -1,0 +1,80 @@
+"""Charsets: what is told is believed where it can be, and no page is lost for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokenmill.pipelines.read.web.charset import decode_page
+
+RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
+FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3
+JAPANESE = "これは日本語のページです。文字コードを調べるための文章です。" * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "charset", "declared"),
+    [
+        (RUSSIAN, "utf-8", None),
+        (RUSSIAN, "utf-8", "utf-8"),
+        (RUSSIAN, "windows-1251", "windows-1251"),
+        (RUSSIAN, "windows-1251", None),
+        (RUSSIAN, "koi8-r", None),
+        (RUSSIAN, "windows-1251", "utf-8"),  # a lie
+        (RUSSIAN, "utf-8", "nonsense"),
+        (RUSSIAN, "utf-8", "utf-16"),
+        (FRENCH, "iso-8859-1", "iso-8859-1"),
+        (FRENCH, "windows-1252", None),
+        (JAPANESE, "shift_jis", "utf-8"),
+        (JAPANESE, "euc-jp", None),
+    ],
+)
+def test_a_page_is_read_as_it_was_written(text, charset, declared):
+    assert decode_page(text.encode(charset), declared).text == text
+
+
+@pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_goes_before_what_the_server_says(charset):
+    assert decode_page(RUSSIAN.encode(charset), "windows-1251").text == RUSSIAN
+
+
+@pytest.mark.parametrize(
+    "tag", ["<meta charset='koi8-r'>", "<META content='text/html; charset=koi8-r'>"]
+)
+def test_a_meta_tag_counts_where_the_server_says_nothing_or_is_wrong(tag):
+    page = tag + RUSSIAN
+    assert decode_page(page.encode("koi8-r"), None).text == page
+    assert decode_page(page.encode("koi8-r"), "utf-8").text == page
+    assert decode_page(page.encode("utf-8"), "utf-8").text == page
+
+
+def test_iso_8859_1_is_windows_1252_on_the_web():
+    assert decode_page(b"it\x92s \x93so\x94", "iso-8859-1").text == "it\u2019s \u201cso\u201d"
+
+
+def test_a_page_that_was_cut_inside_of_a_character_keeps_its_charset():
+    found = decode_page(RUSSIAN.encode()[:-3], "utf-8")
+    assert (found.charset, found.unread) == ("utf-8", 1)
+    assert found.text == RUSSIAN[:-3] + "\ufffd"
+
+
+def test_a_few_bytes_that_do_not_fit_are_no_reason_to_think_of_another():
+    data = (FRENCH * 9).encode()
+    found = decode_page(data[:400] + b"\xff\xfe" + data[400:], "utf-8")
+    assert (found.charset, found.unread) == ("utf-8", 2)
+
+
+@given(
+    st.binary(max_size=300), st.sampled_from((None, "utf-8", "shift_jis", "utf-16", "x-none", ""))
+)
+def test_any_bytes_have_a_text(data, declared):
+    found = decode_page(data, declared)
+    found.text.encode()  # no lone surrogates
+    assert found.unread == found.text.count("\ufffd") or found.unread <= len(found.text)
+
+
+@given(st.text())
+def test_utf_8_that_is_declared_comes_out_as_it_went_in(text):
+    data = text.encode()
+    assume = not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
+    if assume and text.count("\ufffd") <= len(text) / 100:
+        assert decode_page(data, "utf-8").text == text

@@ -1,0 +1,149 @@
+"""Text of pages: what is taken, bombs that end by their bounds, and a process that may die."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tokenmill.pipelines.read.options import Html
+from tokenmill.pipelines.read.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
+from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
+from tokenmill.pipelines.read.web.outline import MOST_OPTIONS
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "html.jsonl"
+CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+MB = 1_000_000
+BOMBS = {
+    "nested": ("<div>" * 100_000 + "x", "too_deep"),
+    "nested formatting": ("".join(f"<b id={i}>" for i in range(20_000)), "too_deep"),
+    "formatting that is opened anew": (
+        "<p>" + "".join(f"<b id={i}>" for i in range(500)) + "<p>x" * 20_000,
+        "too_many_nodes",
+    ),
+    "one tag": ("<br>" * (50 * MB // 4), "too_many_tags"),
+    "attributes": (
+        "<div " + " ".join(f"a{i}=1" for i in range(100_000)) + ">",
+        "too_many_attributes",
+    ),
+    "options": ("<select>" + "<option>a" * 100_000, "too_many_options"),
+    "svg": ("<svg>" + "<g>" * 100_000, "too_deep"),
+}
+HARMLESS = {
+    "attribute": ('<p title="' + "b" * 8 * MB + '">x</p>', "x"),
+    "tag": ("<p " + "a" * 8 * MB + ">x</p>", "x"),
+    "comment": ("<!--" + "-" * 8 * MB + "--><p>x</p>", "x"),
+    "script": ("<script>" + "var x=1;" * MB + "</script><p>x</p>", "x"),
+    "zero bytes": ("<p>x" + "\0" * 8 * MB, "x"),
+    "entities of a document type": (
+        '<!DOCTYPE html [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><p>x&b;</p>',
+        "]>\n\nx&b;",
+    ),
+    "options": ("<select>" + "<option>a" * (MOST_OPTIONS - 1), ""),
+    "deep": ("<div>" * 511 + "<p>x", "x"),
+}
+
+
+@pytest.fixture(scope="module")
+def everything():
+    with Extractor(Html(main_content=False)) as extractor:
+        yield extractor
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_golden_pages(case):
+    options = Html(**case.get("options", {}))
+    with Extractor(options) as extractor:
+        assert extractor(case["page"]) == case["text"]
+
+
+@pytest.mark.parametrize(("favor", "kept"), [(None, True), ("precision", False), ("recall", True)])
+def test_trafilatura_can_be_asked_for_what_is_certain_alone(favor, kept):
+    body = "The harbour was built in 1810 and is still in use today by fishing boats. " * 3
+    links = "<div><a href=/a>Link one is here</a> <a href=/b>Link two is there</a> and a word</div>"
+    page = f"<html><body><main><p>{body}</p><p>{body[::-1]}</p>{links}</main></body></html>"
+    with Extractor(Html(extractor="trafilatura", favor=favor)) as extractor:
+        text = extractor(page)
+    assert body.strip() in text
+    assert ("Link one" in text) == kept
+
+
+@pytest.mark.parametrize("given", [{}, {"extractor": "trafilatura", "main_content": False}])
+def test_what_cannot_favor_says_so(given):
+    with pytest.raises(ValueError, match="favor: recall is of extractor: trafilatura"):
+        Html(favor="recall", **given)
+    assert "favor" not in Html(**given).model_dump()
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_by_name(everything, name):
+    page, cause = BOMBS[name]
+    with pytest.raises(ExtractionError) as e:
+        everything(page)
+    assert e.value.cause == cause
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_large_but_simple_has_its_text(everything, name):
+    page, text = HARMLESS[name]
+    assert everything(page) == text
+
+
+def test_entities_are_read_once(everything):
+    assert everything("<p>" + "&amp;lt;" * MB) == "&lt;" * MB
+
+
+def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
+    with Extractor(Html()) as extractor:
+        assert extractor("<p>one") == "one"
+        process = extractor._process
+        process.kill()
+        process.wait()
+        with pytest.raises(ExtractionError) as e:
+            extractor("<p>two")
+        assert (e.value.cause, str(e.value)) == (
+            "extractor_stopped",
+            "the extractor ended with code -9",
+        )
+        assert extractor("<p>three") == "three"
+
+
+def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
+    slow = "import tokenmill.pipelines.read.web.child as c\n"
+    slow += "c.CPU_SECONDS = 0.2; c.extractor = lambda **_: loop\n"
+    slow += "def loop(page):\n    while True: pass\n"
+    slow += "c.main({})"
+    started = Extractor._start
+
+    def start(self):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, "-c", slow], **pipes)
+
+    monkeypatch.setattr(Extractor, "_start", start)
+    with Extractor(Html()) as extractor:
+        with pytest.raises(ExtractionError) as e:
+            extractor("<p>one")
+        assert e.value.cause == "extractor_stopped"
+        assert str(e.value) == "the extractor took more than 120 s of CPU time"
+        monkeypatch.setattr(Extractor, "_start", started)
+        assert extractor("<p>two") == "two"
+
+
+def test_what_an_extractor_raises_is_told():
+    def fail(page):
+        raise ValueError(page)
+
+    assert answer("x", fail) == (REFUSED, "ValueError: x")
+    assert answer("x", str.upper) == (TEXT, "X")
+
+
+def test_pages_are_answered_one_by_one(tmp_path):
+    pages, texts = tmp_path / "pages", tmp_path / "texts"
+    pages.write_bytes(b"".join(SIZE.pack(len(p)) + p for p in (b"a", b"", "é".encode())))
+    with pages.open("rb") as i, texts.open("wb") as o:
+        serve(i, o, str.upper)
+    upper = "É".encode()
+    assert texts.read_bytes() == (
+        ANSWER.pack(TEXT, 1) + b"A" + ANSWER.pack(TEXT, 0) + ANSWER.pack(TEXT, 2) + upper
+    )

@@ -1,0 +1,111 @@
+"""The plain bytes of packed files, and where their members begin, from any of these on."""
+
+import random
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pipelines.read.web.archives import PACK
+from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.web.cut import packing_of
+from tokenmill.pipelines.read.web.members import DICTIONARY, read_members
+
+MEMBERS = st.lists(
+    st.one_of(
+        st.binary(min_size=1, max_size=50), st.sampled_from((bytes(3_000_000), b"ab" * 50_000))
+    ),
+    max_size=6,
+)
+
+
+def members(path, packing, start=0, limits=None):
+    found = []
+    for begin, data in read_members(str(path), packing, start=start, limits=limits or Limits()):
+        if begin is not None:
+            found.append([begin, b""])
+        found[-1][1] += data
+    return [tuple(f) for f in found]
+
+
+@given(MEMBERS, st.sampled_from([p for p in PACK if p]), st.data())
+def test_members_come_out_as_they_went_in(tmp_path_factory, plain, packing, data):
+    path = tmp_path_factory.mktemp("members") / "file"
+    packed = [PACK[packing](p) for p in plain]
+    path.write_bytes(b"".join(packed))
+    begins = [sum(map(len, packed[:i])) for i in range(len(packed))]
+    expected = list(zip(begins, plain, strict=True))
+    assert members(path, packing) == expected
+    if expected:
+        i = data.draw(st.integers(0, len(expected) - 1))
+        assert members(path, packing, begins[i]) == expected[i:]
+
+
+def test_a_plain_file_is_one_member(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(range(256)) * 40_000)
+    assert members(path, None) == [(0, path.read_bytes())]
+    assert members(path, None, 100) == [(100, path.read_bytes()[100:])]
+
+
+def test_padding_between_gzip_members_is_passed_over(tmp_path):
+    path = tmp_path / "file"
+    one, two = PACK["gzip"](b"one"), PACK["gzip"](b"two")
+    path.write_bytes(one + bytes(20_000) + two + bytes(9))
+    assert members(path, "gzip") == [(0, b"one"), (len(one) + 20_000, b"two")]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_frames_may_need_the_dictionary_that_the_file_begins_with(tmp_path, packed):
+    texts = [b"WARC/1.0\r\nWARC-Type: response\r\nnumber %d\r\n" % i * 3 for i in range(2000)]
+    trained = zstandard.train_dictionary(4000, texts)
+    pack = zstandard.ZstdCompressor(dict_data=trained).compress
+    data = PACK["zstd"](trained.as_bytes()) if packed else trained.as_bytes()
+    head = DICTIONARY + len(data).to_bytes(4, "little") + data
+    one, two = pack(texts[0]), pack(texts[1])
+    path = tmp_path / "file"
+    path.write_bytes(head + one + two)
+    assert packing_of(str(path)) == "zstd"
+    assert [data for _, data in members(path, "zstd")] == texts[:2]
+    assert members(path, "zstd", len(head) + len(one)) == [(len(head) + len(one), texts[1])]
+    path.write_bytes(head[:-9])
+    with pytest.raises(DamagedError) as e:
+        members(path, "zstd")
+    assert str(e.value) == f"its dictionary claims {len(data)} bytes"
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd", "lz4"])
+def test_damage_is_named(tmp_path, packing):
+    noise = random.Random(1).randbytes(300_000)
+    data = PACK[packing](noise)
+    path = tmp_path / "file"
+    path.write_bytes(data[:-5])
+    with pytest.raises(DamagedError) as e:
+        members(path, packing)
+    assert e.value.cause == f"truncated_{packing}"
+    assert str(e.value) == f"the file ends inside of a {packing} member, at byte {len(data) - 5}"
+    path.write_bytes(data + b"no member at all")
+    with pytest.raises(DamagedError) as e:
+        members(path, packing)
+    assert e.value.cause == f"damaged_{packing}"
+    assert str(e.value).endswith(f"in packed byte {len(data) + 16} or before")
+
+
+def test_a_window_may_be_too_large(tmp_path):
+    path = tmp_path / "file"
+    parameters = zstandard.ZstdCompressionParameters(window_log=24)
+    packer = zstandard.ZstdCompressor(compression_params=parameters)
+    path.write_bytes(packer.compress(bytes(1 << 24)))
+    with pytest.raises(DamagedError) as e:
+        members(path, "zstd", limits=Limits(max_window_bytes="1MiB"))
+    assert e.value.cause == "window_too_large"
+
+
+def test_memory_does_not_follow_what_a_member_claims(tmp_path):
+    path = tmp_path / "file"
+    for packing in ("gzip", "zstd", "lz4"):
+        path.write_bytes(PACK[packing](bytes(100_000_000)))
+        largest = max(len(p.data) for p in read_members(str(path), packing, limits=Limits()))
+        assert largest <= 64 * 1024**2

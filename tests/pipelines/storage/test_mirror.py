@@ -1,0 +1,354 @@
+"""A run directory on an object store: the same bytes as here, few requests, and nothing is lost."""
+
+import errno
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.s3 import SECRET
+from tests.e2e.corpus import write_corpus
+from tests.pipelines.read.images.shards import sample_tar
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.places import place
+from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.prepare.inspect import open_run, removals
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
+from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
+from tokenmill.pipelines.runs.receipt import valid_receipt
+from tokenmill.pipelines.runs.work import Done, Job, Work, attempt, one_by_one
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage import retry as outages
+from tokenmill.pipelines.storage.mirror import fetched, viewed
+from tokenmill.pipelines.tokens.dataset import first_rows
+
+BUCKET = "runs"
+TIMES = {"report.json", "report.md", "report.html", "manifest.json"}  # hold seconds and places
+ONE_IN_TEN = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 0.03}
+
+
+@pytest.fixture(autouse=True)
+def s3(reached_s3, monkeypatch, tmp_path):
+    reached_s3.client().create_bucket(Bucket=BUCKET)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    outages._gone.clear()
+    yield reached_s3
+    assert not list((tmp_path / "t").glob("*")), "scratch goes with the run"
+
+
+@pytest.fixture
+def out(request):
+    return f"s3://{BUCKET}/{request.node.name.partition('[')[0]}"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, one_s3):
+    folder = tmp_path_factory.mktemp("corpus")
+    recipe = write_corpus(folder, shard_bytes="300kB", output={"shard_bytes": "200kB"})
+    one_s3.upload(folder / "docs.jsonl", BUCKET, "in/")
+    return recipe
+
+
+@pytest.fixture(scope="module")
+def here(corpus):
+    """A run in a folder of this machine."""
+    prepare(load_recipe(corpus), corpus.parent / "run", one_by_one)
+    return corpus.parent / "run"
+
+
+def contents(folder):
+    """Bytes of all that a run makes; of receipts what is not time."""
+    made = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name.startswith("receipts/"):
+            data = {**json.loads(path.read_text()), "seconds": 0}
+            made[name] = json.dumps(data).encode()
+        elif name not in {*TIMES, ".lock"}:
+            made[name] = path.read_bytes()
+    return made
+
+
+def there(s3, out, tmp_path):
+    prefix = out.removeprefix(f"s3://{BUCKET}/")
+    return contents(s3.download(BUCKET, f"{prefix}/", tmp_path / "downloaded"))
+
+
+def names(s3, out):
+    prefix = out.removeprefix(f"s3://{BUCKET}/") + "/"
+    return {key.removeprefix(prefix) for key in s3.keys(BUCKET, prefix)}
+
+
+def test_a_run_there_is_the_run_here(s3, corpus, here, out, tmp_path):
+    recipe = load_recipe(corpus, {"inputs": [{"path": f"s3://{BUCKET}/in/docs.jsonl"}]})
+    report = prepare(recipe, out, one_by_one)
+    made = there(s3, out, tmp_path)
+    ours = contents(here)
+    data = {n: b for n, b in ours.items() if not n.startswith("receipts/")}
+    assert {n: b for n, b in made.items() if not n.startswith("receipts/")} == data
+    assert made.keys() == ours.keys()
+    assert names(s3, out) == {*ours, *TIMES}, "no lock, no intermediates, no strays"
+    assert not [name for name in made if name[:2].isdigit()]
+    assert report["dataset"]["path"] == f"{out}/dataset"
+    assert s3.open_uploads(BUCKET) == []
+
+
+def test_requests_follow_from_works_and_files(s3, corpus, out):
+    recipe = load_recipe(corpus)
+    prepare(recipe, out, one_by_one)
+    first = dict(s3.proxy.requests)
+    manifest = json.loads(
+        s3.client().get_object(Bucket=BUCKET, Key=f"{out[10:]}/manifest.json")["Body"].read()
+    )
+    works, files = len(manifest["receipts"]), sum(len(r["files"]) for r in manifest["receipts"])
+    # is it empty? what is there; what is there at the end
+    assert first["LIST"] == 3
+    assert first["LIST_MULTIPART"] == 2
+    # lock, manifest twice, three reports
+    assert first["PUT"] == works + files + 6
+    # manifest: before, after the lock, at the end; not of receipts that are not there
+    assert first["GET"] <= 4
+    assert first.get("HEAD", 0) == 0
+    assert first["POST"] == 1
+    s3.proxy.forget()
+    prepare(recipe, out, one_by_one)
+    again = dict(s3.proxy.requests)
+    assert again == {"GET": 4, "PUT": 1, "LIST": 1, "LIST_MULTIPART": 2, "DELETE": 1}
+
+
+def test_what_was_done_before_a_kill_is_not_done_again(s3, corpus, here, out, tmp_path):
+    recipe, done = load_recipe(corpus), []
+
+    def dies(job, phase):
+        for work in phase.works:
+            if len(done) == 9:
+                raise KeyboardInterrupt
+            done.append(attempt(job, work))
+        return done[-len(phase.works) :]
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare(recipe, out, dies)
+    s3.client().put_object(Bucket=BUCKET, Key=f"{out[10:]}/removed/part-9.0.parquet", Body=b"stray")
+    fresh = []
+
+    def counts(job, phase):
+        made = one_by_one(job, phase)
+        fresh.extend(outcome for outcome in made if outcome.fresh)
+        return made
+
+    s3.proxy.forget()
+    prepare(recipe, out, counts)
+    assert s3.proxy.requests["LIST"] == 2
+    made = there(s3, out, tmp_path)
+    assert made.keys() == contents(here).keys()
+    n_works = sum(name.startswith("receipts/") for name in made)
+    assert len(fresh) == n_works - 9
+    assert {n: b for n, b in made.items() if "receipts/" not in n} == {
+        n: b for n, b in contents(here).items() if "receipts/" not in n
+    }
+
+
+def test_with_one_request_in_ten_failing_nothing_is_lost_or_altered(
+    s3, corpus, here, out, tmp_path
+):
+    recipe = load_recipe(corpus, {"inputs": [{"path": f"s3://{BUCKET}/in/docs.jsonl"}]})
+    s3.proxy.rates = ONE_IN_TEN
+    prepare(recipe, out, one_by_one)
+    assert s3.proxy.faults.total() > 5
+    s3.proxy.forget()
+    made, ours = there(s3, out, tmp_path), contents(here)
+    assert made.keys() == ours.keys()
+    assert all(made[n] == ours[n] for n in ours if not n.startswith("receipts/"))
+    assert s3.open_uploads(BUCKET) == []
+
+
+def test_what_has_gone_from_the_scratch_is_fetched_again(s3, corpus, here, out, tmp_path):
+    gone = []
+
+    def forgets(job, phase):
+        outcomes = []
+        for work in phase.works:
+            gone.extend(path for path in job.out.rglob("*") if path.is_file())
+            for path in gone:
+                path.unlink(missing_ok=True)
+            outcomes.append(attempt(job, work))
+        return outcomes
+
+    prepare(load_recipe(corpus), out, forgets)
+    assert len(gone) > 20
+    assert s3.proxy.requests["GET"] > 20
+    made, ours = there(s3, out, tmp_path), contents(here)
+    assert all(made[n] == ours[n] for n in ours if not n.startswith("receipts/"))
+
+
+def test_images_and_tars_go_there_too(s3, out, corpus, tmp_path):
+    (tmp_path / "in").mkdir()
+    tar = sample_tar(tmp_path / "in" / "a.tar", 6)
+    settings = {
+        "name": "pictures",
+        "inputs": [str(tar)],
+        "images": {"webdataset": True},
+        "steps": [{"repeated_images": {"by": ["md5"], "more_than": 10}}],
+        "tokenizer": {"path": str(corpus.parent / "tokenizer.json")},
+    }
+    recipe = make_recipe(settings, where="test")
+    prepare(recipe, tmp_path / "run", one_by_one)
+    prepare(recipe, out, one_by_one)
+    made, ours = there(s3, out, tmp_path), contents(tmp_path / "run")
+    assert made.keys() == ours.keys()
+    assert {"webdataset", "thumbnails", "dataset"} <= {n.partition("/")[0] for n in made}
+    assert all(made[n] == ours[n] for n in ours if not n.startswith("receipts/"))
+
+
+def test_another_recipe_is_refused_by_the_address(corpus, out):
+    prepare(load_recipe(corpus), out, one_by_one)
+    with pytest.raises(ConfigError) as e:
+        prepare(load_recipe(corpus, {"output.seq_len": 64}), out, one_by_one)
+    assert str(e.value).startswith(f"{out}: made by another run: ")
+
+
+def test_a_prefix_of_other_files_is_refused_and_left_alone(s3, corpus, out):
+    s3.client().put_object(Bucket=BUCKET, Key=f"{out[10:]}/photos/a.jpg", Body=b"a")
+    with pytest.raises(ConfigError) as e:
+        prepare(load_recipe(corpus), out, one_by_one)
+    assert str(e.value) == (
+        f"{out}: not a run directory, but holds photos; choose an empty or new one"
+    )
+    assert names(s3, out) == {"photos/a.jpg"}
+
+
+def test_two_runs_at_a_time_are_refused(corpus, out):
+    with held(out), pytest.raises(ConfigError, match="another run is at work in it"):
+        prepare(load_recipe(corpus), out, one_by_one)
+
+
+def test_an_output_inside_an_input_is_refused():
+    for given in ("s3://b/in", "s3://b/in/**/*.jsonl", "s3://b/**"):
+        with pytest.raises(ConfigError, match="lies inside the input"):
+            check_apart([Input(path=given)], "s3://b/in/run")
+    for given in ("s3://b/in", "s3://b/in/*.jsonl", "/data"):
+        check_apart([Input(path=given)], "s3://b/in-2/run")
+    check_apart([Input(path="s3://b/in/*.jsonl")], "s3://b/in/run")
+    check_apart([Input(path="s3://b/in")], Path("/data/run"))
+
+
+def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
+    prepare(load_recipe(corpus), out, one_by_one)
+    with viewed(out) as folder:
+        assert open_run(folder)["status"] == "complete"
+        assert removals(folder, limit=50) == removals(here, limit=50)
+        ours = dict(first_rows(here, 20))
+        assert dict(first_rows(folder, 20)) == ours
+        assert ours["train"].num_rows == 20
+    with fetched(out, "report.json") as one, fetched(f"{out}/report.json", "x") as other:
+        assert one.read_bytes() == other.read_bytes()
+    with pytest.raises(ConfigError) as e, fetched(f"{out}/none", "report.json"):
+        pass
+    assert str(e.value) == f"{out}/none: has no report.json; name a run that has finished"
+    with pytest.raises(ConfigError) as e, viewed(f"{out}/none") as folder:
+        open_run(folder)
+    assert str(e.value).startswith(f"{out}/none: no run here")
+
+
+def writes(job, name, text):
+    path = job.out / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return Done(files=[path], stats=[("read", StageStats())])
+
+
+def reads(job, name):
+    return Done(facts={"text": mirror.present(job.out / name).read_text()})
+
+
+def fails(job):
+    raise ConfigError(f"{job.out / 'x'}: wrong")
+
+
+def test_a_worker_elsewhere_needs_the_address_alone(s3, out):
+    """As in another process: what the driver knows is forgotten in between."""
+    one = Work(step="a", key="1", inputs="i", call=writes, args=("10-x/a", "text"))
+    two = Work(step="b", key="1", inputs="i", call=reads, args=("10-x/a",))
+    with held(out) as folder:
+        mirror.write_text(folder / "manifest.json", '{"identity": {}}')
+        job = Job(out=folder, identity="i", remote=mirror.remote_of(folder))
+        driver = mirror.mirrors.pop(folder)
+        for work in (one, two):
+            (outcome,) = do_bundle(job, [work], versions())
+            assert outcome.fresh, outcome.error
+            (folder / "10-x" / "a").unlink(missing_ok=True)
+        assert outcome.receipt.facts == {"text": "text"}
+        s3.proxy.forget()
+        (again,) = do_bundle(job, [one], versions())
+        assert not again.fresh
+        assert dict(s3.proxy.requests) == {"GET": 1, "HEAD": 1}, "its receipt, and its file's size"
+        with pytest.raises(ConfigError, match=f"^{out}/x: wrong$"):
+            do_bundle(job, [Work(step="c", key="1", inputs="i", call=fails)])
+        mirror.mirrors[folder] = driver
+        assert valid_receipt(folder, "a", "1", "other") is None
+
+
+def test_a_worker_that_sees_no_run_says_so(tmp_path, out):
+    job = Job(out=tmp_path / "x" / "y", identity="i", remote=f"{out}/none")
+    with pytest.raises(ConfigError, match=f"^worker on .*: {out}/none: no run there"):
+        check_process(job, versions())
+    mirror.mirrors.pop(job.out, None)
+
+
+def test_a_file_that_a_killed_attempt_left_here_is_not_taken(s3, out, tmp_path):
+    with held(out) as folder:
+        mirror.write_text(folder / "manifest.json", '{"identity": {}}')
+        old = folder.parent / "0123456789abcdef" / "10-x"
+        old.mkdir(parents=True)
+        (old / "a").write_text("of another attempt")
+    with held(out) as folder:
+        assert [p.name for p in folder.parent.iterdir()] == [folder.name]
+        assert read_manifest(folder) == {"identity": {}}
+        with pytest.raises(FileNotFoundError):
+            mirror.present(folder / "10-x" / "a")
+
+
+def test_a_lost_lock_stops_the_run(out):
+    with held(out) as folder:
+        mirror.mirrors[folder].lock.lost.set()
+        with pytest.raises(ConfigError, match=f"^{out}: another run took over"):
+            mirror.write_text(folder / "x", "y")
+
+
+def test_credentials_stand_in_nothing_that_is_written(s3, corpus, out, tmp_path):
+    prepare(load_recipe(corpus), out, one_by_one)
+    written = [p for p in s3.download(BUCKET, f"{out[10:]}/", tmp_path / "d").rglob("*")]
+    texts = {path: path.read_bytes() for path in written if path.is_file()}
+    assert len(texts) > 20
+    for secret in (SECRET, os.environ["AWS_ACCESS_KEY_ID"]):
+        assert not [path for path, data in texts.items() if secret.encode() in data]
+
+
+def test_without_boto3_the_way_to_it_is_told(out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    for name in ("tokenmill.pipelines.storage.s3", "tokenmill.pipelines.storage.s3"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(ConfigError) as e, held(out):
+        pass
+    assert str(e.value) == (
+        "a run directory on s3:// needs boto3, which is not installed; pip install 'tokenmill[s3]'"
+    )
+
+
+def test_a_full_scratch_is_told_as_one(out, tmp_path):
+    with pytest.raises(ConfigError) as e, held(out):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert str(e.value) == (
+        f"{tmp_path / 't'}: cannot hold files on their way to {out} (No space left on device);"
+        " free space or name another folder as run.scratch, finished shards are kept"
+    )
+
+
+def test_a_place_here_is_a_path():
+    assert place("a/run") == Path("a/run")

@@ -1,0 +1,109 @@
+"""One run at a time below a prefix, whatever happens to the others and to the answers."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.storage import lock as object_store_lock
+from tokenmill.pipelines.storage.lock import Lock, held_lock
+from tokenmill.pipelines.storage.s3 import ObjectStore
+
+BUCKET = "locks"
+
+
+@pytest.fixture(autouse=True)
+def s3(reached_s3):
+    reached_s3.client().create_bucket(Bucket=BUCKET)
+    return reached_s3
+
+
+@pytest.fixture
+def store(request):
+    return ObjectStore(f"s3://{BUCKET}/{request.node.name.partition('[')[0]}/run")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(object_store_lock, "RENEW_S", 0.1)
+    monkeypatch.setattr(object_store_lock, "EXPIRES_S", 2)
+
+
+def test_a_lock_keeps_others_out_and_lets_them_in_again(store):
+    with held_lock(store):
+        with pytest.raises(ConfigError) as e, held_lock(store):
+            pass
+        assert "another run is at work in it, on " in str(e.value)
+        assert "if it was killed, the same command continues in " in str(e.value)
+        assert str(e.value).endswith(" s")
+    with held_lock(store):
+        assert store.get(".lock") is not None
+    assert store.get(".lock") is None
+
+
+def test_a_lock_is_renewed(store, quick):
+    with held_lock(store) as lock:
+        time.sleep(3.2)
+        assert store.get(".lock").age_s <= 1
+        assert not lock.lost.is_set()
+        with pytest.raises(ConfigError, match="another run is at work"), held_lock(store):
+            pass
+
+
+def test_a_lock_that_is_not_renewed_expires_by_the_clock_of_the_store(store, quick):
+    store.put(".lock", b'{"owner": "another", "host": "elsewhere"}')
+    with pytest.raises(ConfigError, match="on elsewhere; wait .* continues in [12] s"):
+        Lock(store).take()
+    time.sleep(2.2)
+    with held_lock(store):
+        pass
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{"])
+def test_a_lock_that_says_nothing_holds_too(store, data):
+    store.put(".lock", data)
+    with pytest.raises(ConfigError, match="at work in it, on another machine"):
+        Lock(store).take()
+    store.forget(".lock")
+
+
+def test_a_lock_of_a_process_here_that_is_dead_is_taken_at_once(store):
+    code = "from tokenmill.pipelines.storage.lock import Lock;"
+    code += "from tokenmill.pipelines.storage.s3 import *;"
+    subprocess.run(
+        [sys.executable, "-c", f"{code} Lock(ObjectStore({store.address!r})).take(); os._exit(9)"],
+        check=False,
+    )
+    assert store.get(".lock") is not None
+    with held_lock(store):
+        pass
+
+
+def test_a_lock_that_was_taken_away_is_lost(store, quick):
+    with held_lock(store) as lock:
+        store.put(".lock", b'{"owner": "another"}')
+        assert lock.lost.wait(5)
+    assert store.get(".lock").data == b'{"owner": "another"}', "it is not ours to delete"
+    store.forget(".lock")
+
+
+def test_a_lock_is_ours_though_the_answer_was_lost(s3, store, quick):
+    s3.proxy.rates, s3.proxy.only = {"truncate": 0.5}, frozenset({"PUT"})
+    for _ in range(8):
+        with held_lock(store) as lock:
+            time.sleep(0.3)
+            assert not lock.lost.is_set()
+    assert s3.proxy.faults["truncate"] > 3
+
+
+def test_a_store_that_is_gone_is_not_waited_for_and_knows_its_process_again(s3, store):
+    with held_lock(store):
+        s3.proxy.rates = {"slow_down": 1.0}
+        start = time.monotonic()
+    assert time.monotonic() - start < 3
+    s3.proxy.forget()
+    assert store.get(".lock") is not None
+    with held_lock(store):
+        pass
