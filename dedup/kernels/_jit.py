@@ -4,16 +4,20 @@
 2. A kernel never raises and never allocates: its caller validates and sizes.
 3. Numba widens integers to 64 bits where NumPy wraps: cast wherever wrapping
    is meant, `np.uint32(a * h + b)`.
-4. A kernel, its helpers and its constants live in one file: Numba's disk cache
-   does not notice an edit in another module.
+4. What kernels share is imported as `from tokenmill.… import name`, of kernel files or of modules
+   of constants: `_digest` follows these lines, so that an edit there compiles anew.
 5. No `prange`: kernels release the GIL and run under threads.
 
 Numba is imported when the first kernel is called: settings are read without it, and it takes as
 long as all the rest of them.
 """
 
+import re
+import sys
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache, update_wrapper
+from hashlib import sha256
+from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -38,7 +42,7 @@ def kernel(f: F) -> F:
 
 
 def inlined(f: F) -> F:
-    """Compile a helper that kernels of the same file call; LLVM inlines small ones."""
+    """Compile a helper that kernels call; LLVM inlines small ones."""
     return _Late(f, _helper)  # type: ignore[return-value]
 
 
@@ -74,17 +78,32 @@ def _cached(f: Callable[..., Any]) -> Any:
     """A dispatcher with a cache on disk.
 
     Where neither the install nor the home directory is writable Numba refuses to
-    cache ("no locator available"); the kernel then compiles in each process.
+    cache ("no locator available"); the kernel then compiles in each process. So it
+    does with a Numba whose cache cannot be told of edits in other files.
     """
     import numba  # takes 0.2 s
 
     try:
-        return numba.njit(cache=True, nogil=True)(f)
-    except RuntimeError:
-        return numba.njit(nogil=True)(f)
+        dispatcher: Any = numba.njit(cache=True, nogil=True)(f)
+        index = dispatcher._cache._cache_file
+        index._source_stamp = index._source_stamp, _digest(f.__module__)
+    except (RuntimeError, AttributeError):
+        dispatcher = numba.njit(nogil=True)(f)
+    return dispatcher
 
 
 def _helper(f: Callable[..., Any]) -> Any:
     import numba
 
     return numba.njit(nogil=True, inline="never")(f)
+
+
+@cache
+def _digest(module: str) -> bytes:
+    """Digest of a module's file and, through its imports, of all that it takes from tokenmill.
+
+    Numba asks the kernel's own file alone whether it was edited.
+    """
+    source = Path(str(sys.modules[module].__file__)).read_bytes()
+    imported = re.findall(rb"^from (tokenmill\.[\w.]+) import", source, re.MULTILINE)
+    return sha256(source + b"".join(_digest(name.decode()) for name in imported)).digest()
