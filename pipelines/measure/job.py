@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.core.step import Step
@@ -32,7 +33,7 @@ MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another
 DEFAULT_PROBES = 10_000
 
 
-class Measuring(Step):
+class Measuring(Config):
     """How a run is predicted.
 
     probes: documents drawn, of which all duplicates are counted.
