@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import (
     SerializerFunctionWrapHandler,
@@ -21,8 +21,7 @@ from pydantic import (
 )
 
 from tokenmill.pipelines.core.config import Config, FilePath
-from tokenmill.pipelines.runs.receipt import digest_of
-from tokenmill.pipelines.storage.inputs import InputFile
+from tokenmill.pipelines.core.digest import digest_of
 
 ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
 Captions = Literal["join", "first", "longest"]
@@ -105,6 +104,20 @@ def named_by(path: str) -> str:
     named = [p for p in parts if not any(c in p for c in "*?[")]
     last = named[-1] if named else "input"
     return last.split(".")[0] or last
+
+
+class InputFile(NamedTuple):
+    """A file of the inventory; another size or version means the input has changed.
+
+    path: absolute, or s3://…
+    name: the path below the folder or the fixed part of the pattern it was found by.
+    version: time of the last change, nanoseconds since 1970.
+    """
+
+    path: str
+    name: str
+    bytes: int
+    version: int
 
 
 @dataclass(frozen=True, kw_only=True)

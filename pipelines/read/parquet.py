@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits
 from tokenmill.pipelines.read.stream import DamagedError
 from tokenmill.pipelines.read.table import TABLE_ERRORS, broken_off, one_line, table_documents
-from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, translated
+from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
 
 
 def cut_parquet(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:

@@ -20,6 +20,7 @@ from tokenmill.pipelines.core.shard import (
     EarlierRun,
     FailedInput,
     Input,
+    InputFile,
     Plan,
     ShardFormat,
     SourceShard,
@@ -33,7 +34,7 @@ from tokenmill.pipelines.read.names import belongs_beside, compression_of, fits,
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import InputFile, expand
+from tokenmill.pipelines.storage.inputs import expand
 from tokenmill.pipelines.storage.retry import patiently
 
 ILLUSTRATED: frozenset[ShardFormat | None] = frozenset({"webdataset", "markdown"})  # have images
