@@ -129,7 +129,14 @@ def candidate_pairs(
 
     members, ends = buckets(keys)
     pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
-    kernels.bucket_pairs(members, ends, max_bucket, max_bucket // 2, PREVIOUS_ROWS, pairs)
+    kernels.bucket_pairs(
+        members.astype(np.uint32, copy=False),
+        ends,
+        max_bucket,
+        max_bucket // 2,
+        PREVIOUS_ROWS,
+        pairs,
+    )
     pairs.sort()
     out = np.empty((len(pairs), 2), ids.dtype)
     np.take(ids, pairs >> np.uint64(32), out=out[:, 0])

@@ -107,7 +107,8 @@ from tokenmill.pipelines.runs.work import (
     do_phase,
     drive,
 )
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import atomic_path, write_json
+from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes

@@ -27,7 +27,7 @@ from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.dedup.ngram_index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
 from tokenmill.pipelines.runs.report import failed_in_short, failure_blocks, failure_figures
-from tokenmill.pipelines.storage.files import write_json, write_text
+from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.markdown import markdown

@@ -1,10 +1,10 @@
 """Steps that keep one of all documents with the same key: text, URL, set of images.
 
-    keys ── spill, by range ── equal keys, a range a work ── pairs ── verdicts, a group a work
+keys ── spill, by range ── equal keys, a range a work ── pairs ── verdicts, a group a work
 
-    exact         the same text
-    same_url      the same URL, letter by letter or normalized
-    same_images   the same set of images
+exact         the same text
+same_url      the same URL, letter by letter or normalized
+same_images   the same set of images
 """
 
 from collections.abc import Iterator, Sequence
@@ -354,8 +354,7 @@ def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     assert isinstance(step, EqualStep)
     of_group = corpus.group(group)[1]
     paths = [
-        corpus.path(FORESTS, step=name, level=0, number=number)
-        for number in range(corpus.n_ranges)
+        corpus.path(FORESTS, step=name, level=0, number=number) for number in range(corpus.n_ranges)
     ]
     found = [trees_between(path, of_group.start, of_group.stop) for path in paths]
     pairs = np.concatenate(found)
@@ -377,4 +376,3 @@ def told_of_clusters(name: str, receipts: Sequence[Receipt]) -> Told:
     """The section "duplicates" of the report, from the receipts of a step's works."""
     facts = [receipt.facts for receipt in receipts if receipt.step.rpartition("-")[0] == name]
     return {"duplicates": {name: merged_facts(facts)}} if facts else {}
-

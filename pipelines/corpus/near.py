@@ -275,7 +275,11 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
             touched.mark(pairs)
     at_once, least = corpus.at_once(counts[level]), LEAST_BYTES + corpus.n * 3 // 8
     corpus.memory_left(
-        NearDedup.name, touched.n, TOUCHED_BYTES, least=least, at_once=at_once,
+        NearDedup.name,
+        touched.n,
+        TOUCHED_BYTES,
+        least=least,
+        at_once=at_once,
         of="documents in pairs",
     )
     forest = Forest(touched)

@@ -64,9 +64,7 @@ class Shards(NamedTuple):
         return int(self.starts[self.n_earlier])
 
 
-def write_rows(
-    run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[int, ...]
-) -> Done:
+def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[int, ...]) -> Done:
     """Set down the shards of a pass, and how many documents each has.
 
     Facts: those of `Size`.

@@ -1,7 +1,7 @@
 """Keys of documents by range: the shuffle of the key sidecars.
 
-    key sidecars of a group of shards ── spill_keys ── a file: a chunk for each column of keys
-    the same range of one column of all these files ── spilled ── parts ── equal keys together
+key sidecars of a group of shards ── spill_keys ── a file: a chunk for each column of keys
+the same range of one column of all these files ── spilled ── parts ── equal keys together
 """
 
 from collections.abc import Iterable

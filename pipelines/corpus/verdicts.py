@@ -130,8 +130,8 @@ def read_verdicts(path: Path) -> Iterator[pa.RecordBatch]:
     yield from open_arrow(path)[0]
 
 
-def _last_before(part: Pass, name: str) -> VerdictStep | None:
-    """The last step with verdicts before that of a name, or before all behind them."""
+def last_with_verdicts(part: Pass, name: str = "") -> VerdictStep | None:
+    """The last of the steps behind a pass with verdicts, or of those before that of a name."""
     found = None
     for step in part.after:
         if step.name == name:
@@ -148,7 +148,7 @@ def alive_before(corpus: Corpus, name: str, group: int) -> Bools:
     """
     shards, rows = corpus.group(group)
     alive = np.ones(len(rows), np.bool_)
-    step = _last_before(corpus.part, name)
+    step = last_with_verdicts(corpus.part, name)
     if step is None:
         return alive
     for number in shards:
@@ -171,7 +171,7 @@ def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.
 
     None if there is no such step.
     """
-    step = _last_before(corpus.part, name)
+    step = last_with_verdicts(corpus.part, name)
     if step is None:
         return None
     return _ids(corpus, step, key)

@@ -39,7 +39,7 @@ from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.manifest import check_apart, held
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase, drive
-from tokenmill.pipelines.storage.files import write_json
+from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.sizing.corpus import Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_quantity

@@ -26,7 +26,7 @@ from tokenmill.pipelines.runs.folder import INDEX, PrepareJob
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
 from tokenmill.pipelines.runs.work import Execute, Finished, do, drive
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import sweep_partials
+from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go

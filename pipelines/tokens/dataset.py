@@ -24,7 +24,8 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import arrow_stream, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.mix.buckets import Mixed

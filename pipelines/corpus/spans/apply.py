@@ -14,29 +14,14 @@ from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.span_cut import cut_words, without_units, word_places
 from tokenmill.dedup.spans import Units, lines, whole_documents
 from tokenmill.pipelines.core.rules import Rule, ratio
-from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.stage import StageResult, with_texts
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
+from tokenmill.pipelines.corpus.spans.step import SPAN, RepeatedSpans
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32
-
-SPAN = pa.schema(
-    [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),  # of the document
-        # bytes of the text as it came to the step, the end not included
-        pa.field("start", pa.int64(), nullable=False),
-        pa.field("end", pa.int64(), nullable=False),
-        # n-grams in it that stand elsewhere
-        pa.field("ngrams", pa.uint32(), nullable=False),
-        # the document where the first of them stands first
-        pa.field("of_doc_id", pa.uint64(), nullable=False),
-    ],
-    metadata={"tokenmill.schema": f"removed_span/{SCHEMA_VERSION}"},
-)
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -1,19 +1,52 @@
-"""The step that takes out what stands twice inside documents: its settings.
+"""The step that takes out what stands twice inside documents.
 
-pass before:  documents, as always
-corpus-wide:  n-grams that repeat ──► runs of them, by shard        (pipelines.spans.*)
-pass behind:  documents, runs ──cut──► documents, receipts          (pipelines.corpus.spans.apply)
+text of a group ── minimizers ── which stand twice ── n-grams of these ── which are equal
+── runs of them, by shard ── applier
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.spans import Ngrams
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.corpus.step import (
+    Applied,
+    Applier,
+    Chain,
+    CorpusStep,
+    Rows,
+    SideTable,
+    Size,
+)
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
+from tokenmill.pipelines.runs.work import Phases
+from tokenmill.pipelines.storage.sidecar import open_arrow
+
+if TYPE_CHECKING:
+    from tokenmill.dedup.spans import Ngrams
+
+SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
+FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")
+REMOVED_SPANS = Folder("removed-spans", "part-{key}.{pass_index}.parquet", of_pass=False)
+
+SPAN = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),  # of the document
+        # bytes of the text as it came to the step, the end not included
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        # n-grams in it that stand elsewhere
+        pa.field("ngrams", pa.uint32(), nullable=False),
+        # the document where the first of them stands first
+        pa.field("of_doc_id", pa.uint64(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"removed_span/{SCHEMA_VERSION}"},
+)
 
 
-class RepeatedSpans(Step):
+class RepeatedSpans(CorpusStep):
     r"""Take out stretches of words that stood in the corpus before.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat
@@ -41,6 +74,8 @@ class RepeatedSpans(Step):
     """
 
     name: ClassVar[str] = "repeated_spans"
+    folders = (SPANS, FOUND_SPANS)
+    side_tables = (SideTable(REMOVED_SPANS, SPAN),)
 
     ngram: Annotated[int, Field(ge=2, le=256)] = 50
     words: Literal["unicode", "whitespace"] = "unicode"
@@ -71,5 +106,41 @@ class RepeatedSpans(Step):
     def without_cutting(self) -> str:
         return "action: document"
 
-    def ngrams(self) -> Ngrams:
+    def ngrams(self) -> "Ngrams":
+        from tokenmill.dedup.spans import Ngrams  # compiles; settings must not
+
         return Ngrams(ngram=self.ngram, words=self.words)
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        from tokenmill.pipelines.corpus.spans.minimizers import find_known, spill_minimizers
+        from tokenmill.pipelines.corpus.spans.ngrams import find_equal_ngrams, spill_ngrams
+        from tokenmill.pipelines.corpus.spans.runs import find_runs
+        from tokenmill.pipelines.corpus.spans.size import sized
+
+        of_text, groups = sized([receipt.stats[-1][1].bytes_out for receipt in chain.receipts])
+        by_group = {f"group-{group.number:05d}": (group, of_text) for group in groups}
+        by_range = {f"range-{n:05d}": (n, of_text) for n in range(of_text.ranges)}
+        for name, step, call, works in (
+            ("span minimizers", "spans-minimizers", spill_minimizers, by_group),
+            ("spans known", "spans-known", find_known, by_range),
+            ("span n-grams", "spans-ngrams", spill_ngrams, by_group),
+            ("spans equal", "spans-equal", find_equal_ngrams, by_range),
+            ("repeated spans", self.name, find_runs, by_group),
+        ):
+            yield from chain.phase(name, step, call, works)
+
+    def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
+        from tokenmill.pipelines.corpus.spans.apply import without_spans
+
+        found = iter(open_arrow(run.path(FOUND_SPANS, pass_index, key=key))[0])
+
+        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
+            taken = without_spans(self, documents, next(found))
+            return Applied(taken.result, tables={REMOVED_SPANS.name: taken.spans})
+
+        return apply
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        from tokenmill.pipelines.corpus.spans.size import scratch_bytes
+
+        return scratch_bytes(text_bytes, self.ngrams())

@@ -28,7 +28,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY
 from tokenmill.pipelines.filters.models.model import DECIMALS
 from tokenmill.pipelines.filters.models.text import normalize
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.train.lm.fit import Fitted
 
 LIBRARY, PIECES = "kenlm", "sentencepiece"  # modules
