@@ -15,7 +15,7 @@ from tokenmill.pipelines.core.shard import InputFile, Plan
 from tokenmill.pipelines.corpus.passes import decontamination
 from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.manifest import open_run
 from tokenmill.pipelines.storage import mirror
 

@@ -49,7 +49,7 @@ from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.images.blobs import Blobs, Spool, spool_file
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.storage.mirror import exists

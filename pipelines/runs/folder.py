@@ -18,7 +18,7 @@ What corpus-wide steps write besides, each step declares itself (`corpus.step.Co
 and `side_tables`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class RunFolder(Job):
     against: the runs that stand before it, oldest first.
     """
 
-    options: RunOptions = RunOptions()
+    options: RunOptions = field(default_factory=RunOptions)
     against: tuple[EarlierRun, ...] = ()
 
     @property

@@ -26,7 +26,7 @@ from tokenmill.pipelines.prepare.recipe import Output
 from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated

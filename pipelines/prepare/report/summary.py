@@ -22,7 +22,7 @@ from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.read.images.facts import decode_cost
 from tokenmill.pipelines.runs.finished import failures, inventory
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror

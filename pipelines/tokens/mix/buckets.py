@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.storage.inputs import is_outage
 from tokenmill.pipelines.storage.mirror import present
 from tokenmill.pipelines.storage.sidecar import open_batch

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokenmill.pipelines.core.digest import digest_of
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.sidecar import open_batch

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, OF_COPY, Mixed
