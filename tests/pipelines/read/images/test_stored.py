@@ -25,7 +25,8 @@ from tokenmill.pipelines.read.images.stored import (
     with_bytes,
 )
 from tokenmill.pipelines.read.options import Images, Patches
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 SHARD = SourceShard(
     key="00000-of-00001",
