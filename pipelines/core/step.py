@@ -1,8 +1,9 @@
 """What every step of a recipe is: settings with a name, and what the rest of a recipe must know."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.plugins import Registry
 
 
 class Step(Config):
@@ -36,3 +37,17 @@ class Step(Config):
     def versions(self) -> dict[str, str]:
         """Of libraries that decide its verdicts."""
         return {}
+
+
+STEPS: Registry[type[Step]] = Registry("step", own=("tokenmill.pipelines.prepare.recipe",))
+AnyStep = TypeVar("AnyStep", bound=type[Step])
+
+
+def register(step: AnyStep) -> AnyStep:
+    """Let recipes name a step; also a decorator of its class.
+
+    Raises:
+        ConfigError: another step has its name.
+    """
+    STEPS.register(step.name, step)
+    return step

@@ -30,7 +30,7 @@ from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import STEPS, Step, register
 from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
@@ -42,13 +42,17 @@ from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import StrictLoader
 
-STEPS: dict[str, type[Step]] = {
-    **STAGES,
-    **{
-        step.name: step
-        for step in (ExactDedup, NearDedup, *SAME, *REPEATS, RepeatedSpans, Decontaminate)
-    },
-}
+OWN_STEPS: tuple[type[Step], ...] = (
+    *STAGES.values(),
+    ExactDedup,
+    NearDedup,
+    *SAME,
+    *REPEATS,
+    RepeatedSpans,
+    Decontaminate,
+)
+for own_step in OWN_STEPS:
+    register(own_step)
 
 
 def _step(value: Any) -> Step:
