@@ -25,8 +25,8 @@ from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
 from tokenmill.pipelines.corpus.passes import Pass, duplicate_finders, passes
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
 from tokenmill.pipelines.prepare.identity import run_identity
-from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.manifest import open_run
 
 MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate

@@ -23,36 +23,19 @@ from pydantic import (
     model_validator,
 )
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.core.step import STEPS, Step, register
-from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.runs.options import overridden
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import StrictLoader
-
-OWN_STEPS: tuple[type[Step], ...] = (
-    *STAGES.values(),
-    ExactDedup,
-    NearDedup,
-    *SAME,
-    *REPEATS,
-    RepeatedSpans,
-    Decontaminate,
-)
-for own_step in OWN_STEPS:
-    register(own_step)
 
 
 def _step(value: Any) -> Step:

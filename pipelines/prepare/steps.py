@@ -1,11 +1,12 @@
-"""The steps a recipe can name: the registry.
+"""The steps of our own, in the order in which they are shown; a step of others is made known alike.
 
-A step of one's own is made known by one call, `register`, in a module that `core.plugins` names:
-everything else asks the step.
+Everything else asks a step for what it needs, and knows none by its class.
 """
 
+from collections.abc import Iterator
+
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import STEPS, Step, register
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameImages, SameUrl
@@ -15,39 +16,30 @@ from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.stages import STAGES
 
-CORPUS_STEPS: dict[str, type[CorpusStep]] = {
-    step.name: step
-    for step in (
-        ExactDedup,
-        NearDedup,
-        SameUrl,
-        SameImages,
-        RepeatedImages,
-        NearImages,
-        RepeatedParagraphs,
-        RepeatedSpans,
-        Decontaminate,
-    )
-}
-STEPS: dict[str, type[Step]] = {**STAGES, **CORPUS_STEPS}
+OWN_STEPS: tuple[type[Step], ...] = (
+    *STAGES.values(),
+    ExactDedup,
+    NearDedup,
+    SameUrl,
+    SameImages,
+    RepeatedImages,
+    NearImages,
+    RepeatedParagraphs,
+    RepeatedSpans,
+    Decontaminate,
+)
+for own_step in OWN_STEPS:
+    register(own_step)
 
 
-def register(step: type[Step]) -> None:
-    """Make a step known to recipes, by its name.
-
-    Raises:
-        ValueError: another step has the name.
-    """
-    known = STEPS.get(step.name)
-    if known is not None and known is not step:
-        raise ValueError(f"step {step.name!r} is known already, as {known.__module__}; rename one")
-    STEPS[step.name] = step
-    if issubclass(step, CorpusStep):
-        CORPUS_STEPS[step.name] = step
+def corpus_steps() -> Iterator[type[CorpusStep]]:
+    """All that need something of all documents, those of plug-ins too."""
+    for step in STEPS.values():
+        if issubclass(step, CorpusStep):
+            yield step
 
 
 def side_folders() -> tuple[str, ...]:
     """Folders of the side tables that any step writes: they stay when a run has finished."""
-    return tuple(
-        dict.fromkeys(t.folder.name for step in CORPUS_STEPS.values() for t in step.side_tables)
-    )
+    tables = (table for step in corpus_steps() for table in step.side_tables)
+    return tuple(dict.fromkeys(table.folder.name for table in tables))

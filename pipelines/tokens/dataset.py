@@ -18,10 +18,10 @@ from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json

@@ -22,10 +22,10 @@ from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated

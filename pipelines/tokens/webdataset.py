@@ -25,9 +25,9 @@ import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.webdataset import FACTS
-from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.images import count_places
 from tokenmill.pipelines.tokens.shards import sides, splits

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.plan import WHOLE
 from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.read.plan import WHOLE
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 
