@@ -155,6 +155,10 @@ class Decontaminate(Matching, CorpusStep):
 
         return apply
 
+    @property
+    def what_tells_instead(self) -> str:
+        return "tokenmill contamination says how many hold benchmark items"
+
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         return {"contamination": json.loads(mirror.read_text(run.path(CONTAMINATION, pass_index)))}
 

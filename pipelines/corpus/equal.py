@@ -119,7 +119,7 @@ class ExactDedup(EqualStep):
     """
 
     name: ClassVar[str] = "exact"
-    keeps_texts_whole: ClassVar[bool] = True
+    compares_texts: ClassVar[bool] = True
 
     digest: Literal["md5", "xxh3"] = "md5"
 

@@ -80,7 +80,7 @@ class NearDedup(KeyedStep, VerdictStep):
     """
 
     name: ClassVar[str] = "near"
-    keeps_texts_whole: ClassVar[bool] = True
+    compares_texts: ClassVar[bool] = True
     folders = (SPILL, EDGES, FORESTS)
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
@@ -124,6 +124,10 @@ class NearDedup(KeyedStep, VerdictStep):
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:
         return tuple(Shuffled(band_column(band)) for band in range(self.lsh().bands))
+
+    @property
+    def joined_columns(self) -> int:
+        return self.lsh().bands
 
     def key_parameters(self) -> dict[str, Any]:
         lsh = self.lsh()

@@ -223,7 +223,7 @@ class CorpusStep(Step):
         verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
     cuts: it changes documents, so that a step behind it must see what is left of them.
     looks_at_images: at their bytes.
-    keeps_texts_whole: texts of documents that are the same to it are the same.
+    compares_texts: documents that are the same to it have the same text, or nearly.
     folders: what it writes of scratch in the run directory, behind each pass that it follows.
     side_tables: what it writes that stays.
     """
@@ -233,7 +233,7 @@ class CorpusStep(Step):
     removes_whole: ClassVar[bool] = False
     cuts: ClassVar[bool] = True
     looks_at_images: ClassVar[bool] = False
-    keeps_texts_whole: ClassVar[bool] = False
+    compares_texts: ClassVar[bool] = False
     folders: ClassVar[tuple[Folder, ...]] = ()
     side_tables: ClassVar[tuple[SideTable, ...]] = ()
 
@@ -314,13 +314,14 @@ class CorpusStep(Step):
         """About how many bytes its folders hold at once, on the safe side, for the dry run."""
         return 0.0
 
-    def scratch(self, amounts: Any) -> Mapping[str, Any] | None:
-        """Bytes by folder, for `measure` (`measure.scratch`); None if they are not predicted."""
+    def probe(self, probing: Probing) -> Any:
+        """What `measure` predicts of it; None, and `measure` says that it does not."""
         return None
 
-    def probe(self, probing: Probing) -> Any:
-        """What `measure` predicts of it; None, and it says that it does not."""
-        return None
+    @property
+    def what_tells_instead(self) -> str:
+        """Of a step that is not predicted, what else says something of it; "" if nothing does."""
+        return ""
 
     @property
     def image_rule(self) -> ImageRule | None:

@@ -4,8 +4,8 @@
 
 A unit row, of 64 bits, is the place of a unit among those of all shards. A bucket is a range of
 them that is counted by itself; so the whole corpus is one, unless a step says otherwise. Units are
-gathered in groups of about GROUP_ROWS, of whole shards within a bucket: what is done shard by shard is done a
-group a work. All follows from the documents alone.
+gathered in groups of about GROUP_ROWS, of whole shards within a bucket: what is done shard by shard
+is done a group a work. All follows from the documents alone.
 """
 
 import json
