@@ -178,8 +178,8 @@ class Estimate(BaseModel):
     disk_bytes: of the run directory once a folder is full, all before it included: scratch is
         deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
-    not_predicted: steps of which nothing is told: documents are taken to leave them as they came, so
-        that figures behind them are at most what they say, and begin at next to nothing.
+    not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
+        so that figures behind them reach down to next to nothing.
     cpu_hours, wall_hours: of the run with `cores`.
     """
 

@@ -94,7 +94,8 @@ def unite_marked(left: I64, right: I64, first: int, bits: U64, before: U32, pare
     """Join the trees of each edge between marked rows under the lower of their roots.
 
     left, right: (n_edges,) rows, which count from `first`.  bits: as of `mark`.
-    before: (n_words,) bits set in the words before each.  parents: (n_marked,) places of rows among those marked, each its own at first.
+    before: (n_words,) bits set in the words before each.
+    parents: (n_marked,) places of rows among those marked, each its own at first.
     """
     for e in range(left.shape[0]):
         x = root(parents, place(bits, before, left[e] - first))

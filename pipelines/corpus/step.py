@@ -22,6 +22,7 @@ from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.core.stage import StageResult
 from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
@@ -192,7 +193,7 @@ class ImageRule(NamedTuple):
     image goes.
     """
 
-    by: tuple[str, ...]
+    by: tuple[ImageKey, ...]
     more_than: int
     keep: Literal["none", "first"]
     no_images_left: bool

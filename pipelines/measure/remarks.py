@@ -91,7 +91,8 @@ def remarks(
         instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""
         yield (
             f"{step.name} is not predicted: documents are taken to leave it as they came, so that"
-            f" figures behind it reach down to next to nothing, and its folders are left out{instead}"
+            f" figures behind it reach down to next to nothing, and its folders are"
+            f" left out{instead}"
         )
     if job.recipe.output.shuffle:
         yield (
