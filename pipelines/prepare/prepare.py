@@ -12,7 +12,12 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import decontamination
-from tokenmill.pipelines.prepare.against import check_other, earlier_runs, index_wanting
+from tokenmill.pipelines.prepare.against import (
+    check_other,
+    earlier_runs,
+    index_in_manifest,
+    index_wanting,
+)
 from tokenmill.pipelines.prepare.identity import open_job
 from tokenmill.pipelines.prepare.phases import index_work, phases
 from tokenmill.pipelines.prepare.recipe import Recipe
@@ -69,7 +74,7 @@ def prepare(
         report = summarize(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
         _publish_report(job, report)
-        write_manifest(job.out, manifest(job, report, finished))
+        write_manifest(job.out, manifest(job, report, finished) | index_in_manifest(finished))
         if not finished.failures:
             clean(job)
     return report
@@ -144,7 +149,7 @@ def finished_report(job: PrepareJob) -> dict[str, Any] | None:
         ConfigError: it should have an index, which cannot be made any more.
     """
     stay = set(KEPT) - {INDEX}
-    report = read_report(job.out, lambda name: name.partition("/")[0] in stay)
+    report = read_report(job.out, lambda top: top in stay)
     if report is None or index_wanting(job):
         return None
     if not all(mirror.size(job.out / name) is not None for name in REPORTS):
