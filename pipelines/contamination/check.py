@@ -93,6 +93,7 @@ from tokenmill.pipelines.runs.manifest import (
     open_run,
     read_manifest,
     refuse_runs,
+    write_manifest,
 )
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
@@ -412,7 +413,7 @@ def check_contamination(
         report = _report(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
         write_report(job.out, report)
-        write_json(job.manifest, manifest(job, report, finished))
+        write_manifest(job.out, manifest(job, report, finished))
         if not finished.failures:
             clean(job)
     return report
@@ -481,7 +482,7 @@ def finished_report(job: ContaminationJob) -> dict[str, Any] | None:
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
     """
-    report = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
+    report = read_report(job.out, lambda top: top not in SCRATCH)
     if report is None:
         return None
     if not all((job.out / name).is_file() for name in (PAGE, DOCUMENT, DATA)):
