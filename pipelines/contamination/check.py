@@ -75,6 +75,7 @@ from tokenmill.pipelines.contamination.rows import (
 )
 from tokenmill.pipelines.contamination.summary import MOST_EXAMPLES, summarize
 from tokenmill.pipelines.core.config import Bytes, Config, explain
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
@@ -93,7 +94,7 @@ from tokenmill.pipelines.runs.manifest import (
     read_manifest,
     refuse_runs,
 )
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
     Done,
     Execute,

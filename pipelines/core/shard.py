@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import (
     SerializerFunctionWrapHandler,
@@ -22,9 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tokenmill.pipelines.core.config import Config, FilePath
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.plugins import Registry
-from tokenmill.pipelines.runs.receipt import digest_of
-from tokenmill.pipelines.storage.inputs import InputFile
 
 # The readers of formats, by name: each a `read.readers.Reader`, our own and those of plug-ins.
 FORMATS: Registry[Any] = Registry("format", own=("tokenmill.pipelines.read.readers",))
@@ -121,6 +120,20 @@ def named_by(path: str) -> str:
     named = [p for p in parts if not any(c in p for c in "*?[")]
     last = named[-1] if named else "input"
     return last.split(".")[0] or last
+
+
+class InputFile(NamedTuple):
+    """A file of the inventory; another size or version means the input has changed.
+
+    path: absolute, or s3://…
+    name: the path below the folder or the fixed part of the pattern it was found by.
+    version: time of the last change, nanoseconds since 1970.
+    """
+
+    path: str
+    name: str
+    bytes: int
+    version: int
 
 
 @dataclass(frozen=True, kw_only=True)

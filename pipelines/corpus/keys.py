@@ -17,7 +17,7 @@ from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.keys import image_set_keys, url_keys
 from tokenmill.pipelines.corpus.counted.steps import SAME, SameImages, SameUrl
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.filters.images.edit import counts_of
+from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.storage.sidecar import with_parameters
 
 DATE = "same_url_date"

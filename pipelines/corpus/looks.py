@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.corpus.counted.keys import Keys
+from tokenmill.pipelines.filters.images.keys import Keys
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
 

@@ -6,10 +6,10 @@ import numpy.typing as npt
 from tokenmill.dedup.images import BYTES_PER_HASH, first_near
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.finding import RUN, Runs, run_of, write_shard
-from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import NearImages
 from tokenmill.pipelines.corpus.counted.units import gone_before, unit_name, unit_rows
 from tokenmill.pipelines.corpus.shuffle import Corpus
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file

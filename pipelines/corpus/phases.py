@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.ignored import find_ignored
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.count import count_units, write_repeated
 from tokenmill.pipelines.corpus.counted.spilled import spill_units
@@ -31,7 +32,7 @@ from tokenmill.pipelines.corpus.spill import spill_keys
 from tokenmill.pipelines.corpus.spill_rows import Size, write_rows
 from tokenmill.pipelines.corpus.steps import NearDedup
 from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 
 Args: TypeAlias = tuple[Any, ...]

@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import SAME, RepeatedImages
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob

@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.stats import binom
 
-from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
-from tokenmill.pipelines.filters.images.edit import BREAK
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import equal_keys
 from tokenmill.pipelines.measure.image_rows import IMAGES, KEYS
 from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
 

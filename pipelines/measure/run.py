@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure.copies import count_copies, read_copies
@@ -36,7 +37,7 @@ from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.manifest import check_apart, held
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase, drive
 from tokenmill.pipelines.storage.files import write_json
 from tokenmill.sizing.corpus import Estimate, UniqueGrowth

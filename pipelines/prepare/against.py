@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import shard_and_row
@@ -41,7 +42,7 @@ from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.runs.folder import INDEX, PrepareJob, index_file
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_file

@@ -11,14 +11,13 @@ from tokenmill.dedup import ngram_index
 from tokenmill.dedup.fold_tables import FOLD_VERSION
 from tokenmill.pipelines.contamination.items.files import files_of
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.shard import InputFile, Plan
 from tokenmill.pipelines.corpus.passes import decontamination
 from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.manifest import open_run
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.inputs import InputFile
 
 # Raise it when the same recipe and input make other output bytes.
 # 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.

@@ -41,6 +41,7 @@ from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_numb
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import find, present
 from tokenmill.pipelines.tokens.tokenize import Engine
@@ -384,26 +385,6 @@ class Pair(NamedTuple):
     held_by: str | None = None
 
 
-def open_run(out: Path) -> dict[str, Any]:
-    """The manifest of a run directory.
-
-    Raises:
-        ConfigError: there is none, or not one that prepare made.
-    """
-    found = read_manifest(out)
-    if found is None:
-        raise ConfigError(
-            f"{out}: no run here (no manifest.json); name a directory that prepare made"
-        )
-    if "check" in found["identity"]:
-        raise ConfigError(
-            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
-        )
-    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
-        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
-    return found
-
-
 def removals(
     out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
 ) -> pa.Table:
@@ -468,7 +449,7 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     Raises:
         ConfigError: an id is not of this run, or its input has changed or is gone.
     """
-    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
     links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
     whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
     found = {d: whole[d] for d in doc_ids if d in whole}
@@ -499,14 +480,14 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
     document: of `documents`, whole.
     """
     doc_id = document["doc_id"]
-    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
     text = as_decontaminated(recipe, document)
     links = [p for p in pieces(out, [doc_id]) if p["parent_doc_id"] == doc_id]
     return text, cut_out(text, links, overlaps_of(out, [doc_id]))
 
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
-    manifest = open_run(out)
+    manifest = prepared_run(out)
     plan = plan_inputs(
         recipe.inputs,
         recipe.shard_bytes,
@@ -579,7 +560,7 @@ def beside(out: Path, doc_id: int) -> Pair:
         of_earlier = part_number(out, chain[-1]) < 0  # where it was kept
         step = None if of_earlier else _receipt(out, chain[-1])
     last = chain[-1]
-    earlier = holder(open_run(out), last)
+    earlier = holder(prepared_run(out), last)
     texts = documents(out, [doc_id] if earlier else [doc_id, last])
     if doc_id not in texts:
         told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import Pass, decontamination, passes
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.shard import run_pass
 from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of, valid_receipt
+from tokenmill.pipelines.runs.receipt import Receipt, valid_receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.tokens.dataset import (
     Layout,

@@ -199,13 +199,14 @@ def drop_duplicates(
     """Drop the documents for which `duplicates` (same rows) names another; say which it was."""
     gone = np.asarray(duplicates["duplicate_of"].is_valid())
     reason = f"{name}_duplicate" if name in ("exact", "near") else name
-    result = keep_where(name, documents, np.where(gone, 1, KEEP).astype(np.uint8), (reason,))
-    matched = duplicates.filter(pa.array(gone))
-    columns = {f.name: result.removed[f.name] for f in REMOVED}
-    columns["duplicate_of"] = matched["duplicate_of"]
-    columns["similarity"] = matched["similarity"]
-    removed = pa.record_batch(list(columns.values()), schema=REMOVED)
-    return result._replace(removed=removed)
+    return keep_where(
+        name,
+        documents,
+        np.where(gone, 1, KEEP).astype(np.uint8),
+        (reason,),
+        duplicate_of=duplicates["duplicate_of"],
+        similarity=duplicates["similarity"],
+    )
 
 
 def _cutting(

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
 from tokenmill.pipelines.read.table import one_line, table_batches
-from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, resolve, translated
+from tokenmill.pipelines.storage.inputs import is_outage, open_input, resolve, translated
 
 MAGIC = b"ARROW1"
 CONTINUATION = 0xFFFFFFFF

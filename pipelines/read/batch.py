@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
     CRAWLED,
     DOCUMENT,
@@ -22,8 +22,8 @@ from tokenmill.pipelines.core.schema import (
     REMOVED,
     doc_ids,
 )
-from tokenmill.pipelines.filters.images.edit import read_images
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
 
 STAGE = "read"
 
@@ -204,3 +204,17 @@ def damages(batch: ReadBatch) -> list[str]:
         for row in (batch.failed.to_pylist() if batch.damage else ())
         if row["reason"] in FILE_CAUSES
     ]
+
+
+def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:
+    """The account of reading: images that could not be read count as failed, by cause."""
+    causes = Counter([] if failed is None else failed["reason"].to_pylist())
+    lost = 0 if failed is None else pc.sum(failed["bytes"]).as_py() or 0
+    n, n_bytes = n_images(documents), image_bytes(documents)
+    return ImageStats(
+        images_in=n + causes.total(),
+        images_out=n,
+        failed=dict(sorted(causes.items())),
+        bytes_in=n_bytes + lost,
+        bytes_out=n_bytes,
+    )

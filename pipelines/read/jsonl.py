@@ -25,7 +25,7 @@ import orjson
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
 from tokenmill.pipelines.read.columns import BYTES, PATH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
@@ -47,7 +47,6 @@ from tokenmill.pipelines.read.images.documents import (
 from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import BLOCK_BYTES, DamagedError, expansion_ratio, read_blocks
-from tokenmill.pipelines.storage.inputs import InputFile
 
 
 class LineGroup(NamedTuple):

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
 from tokenmill.pipelines.read.images.documents import BATCH_IMAGE_BYTES
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
 from tokenmill.pipelines.read.table import image_columns, one_line, table_batches
-from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, translated
+from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
 
 PIECE_BYTES = 1024**2  # of a column with images, read at a time
 

@@ -21,6 +21,7 @@ from tokenmill.pipelines.core.shard import (
     EarlierRun,
     FailedInput,
     Input,
+    InputFile,
     Plan,
     SourceShard,
     numbered,
@@ -32,7 +33,7 @@ from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import InputFile, expand
+from tokenmill.pipelines.storage.inputs import expand
 from tokenmill.pipelines.storage.retry import patiently
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from tokenmill.pipelines.core.shard import FORMATS, Input, SourceShard
+from tokenmill.pipelines.core.shard import FORMATS, Input, InputFile, SourceShard
 from tokenmill.pipelines.read.arrow import cut_arrow, read_arrow
 from tokenmill.pipelines.read.batch import ReadBatch, without_crawl, without_images
 from tokenmill.pipelines.read.columns import Piece
@@ -23,7 +23,6 @@ from tokenmill.pipelines.read.names import COMPRESSIONS
 from tokenmill.pipelines.read.options import Html, Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows, read_parquet
 from tokenmill.pipelines.read.text import read_texts
-from tokenmill.pipelines.storage.inputs import InputFile
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ libraries are those of the process that began the run, since other ones may make
 import pickle
 import platform
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +17,6 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.plugins import plugin_versions
-from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.work import Job, Outcome, Work, attempt
 from tokenmill.pipelines.storage.mirror import join_run
 
@@ -57,11 +57,16 @@ def _library_versions() -> Mapping[str, str]:
 
 
 def do_bundle(
-    job: Job, works: Sequence[Work], wanted: Mapping[str, str] | None = None
+    job: Job,
+    works: Sequence[Work],
+    wanted: Mapping[str, str] | None = None,
+    *,
+    within: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> list[Outcome]:
     """Do works in turn; how each ended can be sent to another process.
 
     wanted: versions that this process must have, as `versions` tells them.
+    within: opened with the run's identity around the works: what they may leave for each other.
 
     Raises:
         ConfigError: this process cannot work on the run, or no other could go on either.
@@ -69,7 +74,7 @@ def do_bundle(
     if wanted is not None:
         check_process(job, wanted)
         pa.set_cpu_count(1)  # there is a process for each core
-    with parking(job.identity):
+    with within(job.identity):
         return [_portable(attempt(job, work)) for work in works]
 
 

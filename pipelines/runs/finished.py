@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -63,3 +64,23 @@ def read_report(out: Path, stays: Callable[[str], bool]) -> dict[str, Any] | Non
                 return None
     report: dict[str, Any] = found["report"]
     return report
+
+
+def prepared_run(out: Path) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        ConfigError: there is none, or not one that prepare made.
+    """
+    found = read_manifest(out)
+    if found is None:
+        raise ConfigError(
+            f"{out}: no run here (no manifest.json); name a directory that prepare made"
+        )
+    if "check" in found["identity"]:
+        raise ConfigError(
+            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
+        )
+    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
+        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
+    return found

@@ -22,10 +22,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.runs.receipt import digest_of
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.cache import CACHE_BYTES
 from tokenmill.pipelines.storage.files import PARTIAL, json_text, sweep_partials

@@ -6,7 +6,7 @@ or whose `inputs` differ from what the work would read now, is not valid.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,12 +128,3 @@ def file_entry(out: Path, path: Path) -> tuple[str, int, str]:
             hasher.update(block)
             size += len(block)
     return path.relative_to(out).as_posix(), size, hasher.hexdigest()
-
-
-def digest_of(parts: Iterable[str]) -> str:
-    """Hex digest of strings in order."""
-    hasher = xxhash.xxh3_128()
-    for part in parts:
-        hasher.update(part.encode())
-        hasher.update(b"\0")
-    return hasher.hexdigest()

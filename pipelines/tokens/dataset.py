@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
@@ -21,7 +22,6 @@ from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import digest_of
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_stream, parquet_file, write_json
@@ -187,7 +187,7 @@ def write_state(
         }
         info = {
             "citation": "",
-            "description": describe(recipe.engine(), recipe.images),
+            "description": describe(recipe.engine().image_id, recipe.images),
             "features": features_of(schema, recipe.images).to_dict(),
             "homepage": "",
             "license": "",

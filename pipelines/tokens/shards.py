@@ -21,15 +21,15 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import read_images
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
-from tokenmill.pipelines.prepare.recipe import Output
+from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.options import Output
 
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 

@@ -18,13 +18,8 @@ from tokenmill.pipelines.core.stage import StageResult, with_texts
 from tokenmill.pipelines.corpus.counted.paragraph_keys import split_units
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 from tokenmill.pipelines.corpus.counted.steps import NearImages, RepeatedImages, Repeats
-from tokenmill.pipelines.filters.images.edit import (
-    counts_of,
-    drop_images,
-    edited_where,
-    owners_of,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 
 NO_IMAGES, NO_TEXT = "no_images_left", "no_text_left"  # reasons
 NUMBER_BITS = 32

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from tokenmill.dedup.ccnet import ccnet_form
 from tokenmill.dedup.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.corpus.counted.keys import Keys, has_key, host_keys
+from tokenmill.pipelines.corpus.counted.keys import host_keys
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.filters.images.keys import Keys, has_key
 
 # odd multipliers with well-spread bits: 2**64 / golden ratio, the second of SplitMix64
 SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)

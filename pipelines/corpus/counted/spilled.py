@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.table import Span, Units, counted_step, read_units, rows_of
 from tokenmill.pipelines.corpus.counted.units import KEY, unit_name
 from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spill import AT_ONCE, Keyed, by_range
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file

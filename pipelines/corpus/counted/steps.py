@@ -21,8 +21,8 @@ from tokenmill.dedup.images import MOST_DISTANCE
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.core.urls import LIBRARY, TRACKING
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.filters.images.keys import ImageKey
 
-ImageKey = Literal["url", "md5"]
 MostTimes = Annotated[int, Field(ge=1)]
 
 

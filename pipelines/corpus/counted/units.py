@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from tokenmill.dedup.partition import MAX_ROWS
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.counted.keys import Keys, image_keys
 from tokenmill.pipelines.corpus.counted.paragraph_keys import keyed_paragraphs
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 from tokenmill.pipelines.corpus.counted.steps import RepeatedImages, Repeats
 from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.looks import looks
 from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.filters.images.edit import counts_of
+from tokenmill.pipelines.filters.images.keys import Keys, image_keys
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.sidecar import (
     Rows,

@@ -17,7 +17,8 @@ from tokenmill.pipelines.core.rules import Rule, ratio
 from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
 from tokenmill.pipelines.core.stage import StageResult, with_texts
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.filters.images.edit import counts_of, edited_where
+from tokenmill.pipelines.filters.images.edit import edited_where
+from tokenmill.pipelines.read.images.nodes import counts_of
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32

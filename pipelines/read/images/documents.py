@@ -39,10 +39,10 @@ from pyarrow import fs
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 from tokenmill.pipelines.core.shard import Captions
-from tokenmill.pipelines.filters.images.edit import BREAK, without_places
 from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
+from tokenmill.pipelines.read.images.nodes import BREAK, without_places
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
 

@@ -28,7 +28,6 @@ from markdown_it.token import Token
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import BREAK
 from tokenmill.pipelines.read.batch import Failure, ReadBatch
 from tokenmill.pipelines.read.images.documents import (
     Folder,
@@ -40,6 +39,7 @@ from tokenmill.pipelines.read.images.documents import (
     is_url,
     own_text,
 )
+from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.text import read_text

@@ -18,11 +18,10 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.readers import reader_named
-from tokenmill.pipelines.tokens.tokenize import Engine
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
@@ -62,8 +61,11 @@ def features_of(schema: pa.Schema, images: Images | None) -> datasets.Features:
     return features
 
 
-def describe(engine: Engine, images: Images | None) -> str:
-    """What one has to know of the dataset to train on it; nothing where it is text."""
+def describe(image_id: int | None, images: Images | None) -> str:
+    """What one has to know of the dataset to train on it; nothing where it is text.
+
+    image_id: the token that stands for images, as the engine has it.
+    """
     if images is None:
         return ""
     rule = images.tokens
@@ -72,7 +74,7 @@ def describe(engine: Engine, images: Images | None) -> str:
     else:
         times = f"for each as often as {rule.model_dump()} tells of its size"
     return (
-        f"In input_ids {engine.image_id} ({images.token}) stands for images, in the order of the"
+        f"In input_ids {image_id} ({images.token}) stands for images, in the order of the"
         f" column images: {times}."
     )
 

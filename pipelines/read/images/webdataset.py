@@ -34,7 +34,7 @@ import orjson
 import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
@@ -57,7 +57,7 @@ from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
 from tokenmill.pipelines.read.stream import DamagedError, read_blocks
 from tokenmill.pipelines.read.table import strings
-from tokenmill.pipelines.storage.inputs import InputFile, files_among
+from tokenmill.pipelines.storage.inputs import files_among
 
 COLUMNS = ("key", "url", STATUS, ERROR)
 TARS = (".tar.gz", ".tgz", ".tar")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.sidecar import open_batch
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed

@@ -9,7 +9,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.tokens.mix.options import MOST_COPIES, Mix
+from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,13 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.jsonl import LostLine, read_lines
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.readers import Reader, register
 from tokenmill.pipelines.read.stream import read_blocks
-from tokenmill.pipelines.storage.inputs import InputFile
 
 MARK = b"%%"
 BEFORE = len(MARK) + 1  # a mark that begins so many bytes before a place ends there

@@ -16,10 +16,11 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.prepare.inspect import open_run, removals
+from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
 from tokenmill.pipelines.runs.receipt import valid_receipt
 from tokenmill.pipelines.runs.work import Done, Job, Work, attempt, one_by_one
@@ -241,7 +242,7 @@ def test_an_output_inside_an_input_is_refused():
 def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
     prepare(load_recipe(corpus), out, one_by_one)
     with viewed(out) as folder:
-        assert open_run(folder)["status"] == "complete"
+        assert prepared_run(folder)["status"] == "complete"
         assert removals(folder, limit=50) == removals(here, limit=50)
         ours = dict(first_rows(here, 20))
         assert dict(first_rows(folder, 20)) == ours
@@ -252,7 +253,7 @@ def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
         pass
     assert str(e.value) == f"{out}/none: has no report.json; name a run that has finished"
     with pytest.raises(ConfigError) as e, viewed(f"{out}/none") as folder:
-        open_run(folder)
+        prepared_run(folder)
     assert str(e.value).startswith(f"{out}/none: no run here")
 
 
