@@ -84,7 +84,7 @@ from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
 from tokenmill.pipelines.runs.manifest import (
@@ -232,7 +232,9 @@ def pages_of(plan: Plan) -> Html | None:
     Raises:
         ConfigError: a library that they need is not installed.
     """
-    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    archive = next(
+        (s.paths[0] for s in plan.shards if reader_named(s.format).section == "html"), None
+    )
     if archive is None:
         return None
     try:

@@ -28,6 +28,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.webdataset import FACTS
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.images import count_places
 from tokenmill.pipelines.tokens.shards import sides, splits
@@ -47,7 +48,7 @@ class TarShards:
         self.paths = list(self._paths.values())
         self._output = job.recipe.output
         # documents that are files of their own have its name as their id
-        self._file = "" if shard.format in ("text", "markdown") else shard.names[0]
+        self._file = "" if reader_named(shard.format).whole else shard.names[0]
         self._source = shard.source
         self._seen: Counter[str] = Counter()
         self._files = {

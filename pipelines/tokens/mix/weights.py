@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.prepare.job import PrepareJob
-from tokenmill.pipelines.read.plan import WHOLE
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
 
@@ -88,4 +88,4 @@ def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str
 
 def _salt(shard: SourceShard) -> str:
     """The file, where ids may be of that file alone; files read whole have their name as id."""
-    return "" if shard.format in WHOLE else PurePosixPath(shard.names[0]).as_posix()
+    return "" if reader_named(shard.format).whole else PurePosixPath(shard.names[0]).as_posix()
