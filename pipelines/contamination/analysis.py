@@ -11,8 +11,7 @@ of those that are not ignored for what they are (shared by many items, without a
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ from tokenmill.pipelines.contamination.examples import (
 )
 from tokenmill.pipelines.contamination.found import hits_of, parts_of
 from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.core.data import Data
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
@@ -53,8 +53,7 @@ WORST = pa.schema(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkCounts:
+class BenchmarkCounts(Data):
     """Items of one benchmark.
 
     ngram: words in its n-grams.
@@ -81,8 +80,13 @@ class BenchmarkCounts:
     only_ignored: int
     docs: int
     pairs: int
-    uncounted: int = 0
-    foldings: Mapping[str, int] = field(default_factory=dict)
+    uncounted: int
+    foldings: dict[str, int]
+
+    @property
+    def found_items(self) -> int:
+        """Items of which anything that counts stands in the corpus."""
+        return self.dirty + self.found_whole
 
 
 @dataclass(kw_only=True)
@@ -118,7 +122,7 @@ class Analysis:
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        which = self._benchmarks(np.arange(len(texts.lengths)))
+        which = texts.benchmarks_of(np.arange(len(texts.lengths)))
         self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
@@ -156,7 +160,7 @@ class Analysis:
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
-        of_benchmarks = np.unique(rows * n + self._benchmarks(items)) % n
+        of_benchmarks = np.unique(rows * n + self._texts.benchmarks_of(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
         shares = pairs.ngrams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
@@ -234,10 +238,6 @@ class Analysis:
             )
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
-
-    def _benchmarks(self, items: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The number of each item's benchmark."""
-        return np.searchsorted(self._texts.starts, items, "right") - 1
 
     def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""

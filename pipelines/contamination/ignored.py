@@ -47,7 +47,7 @@ def find_ignored(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> D
             analysis.add(found)
     paths = job.ignored(pass_index), job.contamination(pass_index)
     write_ignored(paths[0], ignored | of_short_items(index))
-    write_json(paths[1], summarize(index, analysis, counts))
+    write_json(paths[1], summarize(index, analysis, counts).to_json())
     return Done(files=paths)
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.pipelines.contamination.as_json import check_contamination
 from tests.pipelines.contamination.corpus import (
     EDITED,
     PLANTED,
@@ -17,7 +18,7 @@ from tests.pipelines.contamination.corpus import (
     write_check,
 )
 from tests.pipelines.read.web.archives import archive, html, http, page, response, words
-from tokenmill.pipelines.contamination.check import Check, check_contamination
+from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import attempt, one_by_one
