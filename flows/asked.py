@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tokenmill.flows.pools.choose import check_pool
 from tokenmill.pipelines.contamination import check as contamination
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
-from tokenmill.pipelines.contamination.summary import Report
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots

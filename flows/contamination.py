@@ -21,7 +21,7 @@ from tokenmill.flows.troubles import ended_as, exit_code
 from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
-from tokenmill.pipelines.contamination.summary import BenchmarkSummary, Report
+from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
 from tokenmill.pipelines.core.options import RunOptions
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it

@@ -14,14 +14,14 @@ from rich.text import Text
 from tokenmill.flows.show import console, printable, table
 from tokenmill.flows.troubles import bounded, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT
-from tokenmill.pipelines.contamination.report_found import columns_of, found_in_short, warnings
-from tokenmill.pipelines.contamination.summary import (
+from tokenmill.pipelines.contamination.model import (
     AnyExample,
     BenchmarkSummary,
     EditedExample,
     IgnoredPassage,
     Report,
 )
+from tokenmill.pipelines.contamination.report_found import columns_of, found_in_short, warnings
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_bytes
 
@@ -51,7 +51,7 @@ def show_report(report: Report, out: Path) -> None:
             show.print(further)
     _ignored(show, report)
     for kind, most in MOST_SHOWN.items():
-        for example in one_a_benchmark(getattr(report, kind))[:most]:
+        for example in one_a_benchmark(getattr(report, kind) or ())[:most]:
             show.print()
             show.print(_example(example))
     show.print()

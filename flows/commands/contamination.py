@@ -23,7 +23,7 @@ from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.items.known import read_known
 from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
-from tokenmill.pipelines.contamination.summary import Report
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -73,7 +73,7 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
             **matching,
             **shown,
         )
-        return Report.from_json(data)
+        return Report.model_validate(data)
 
 
 def several_files(job: ContaminationJob) -> list[str]:

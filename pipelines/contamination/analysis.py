@@ -31,7 +31,7 @@ from tokenmill.pipelines.contamination.examples import (
 )
 from tokenmill.pipelines.contamination.found import hits_of, parts_of
 from tokenmill.pipelines.contamination.index import ItemTexts
-from tokenmill.pipelines.core.data import Data
+from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
@@ -51,42 +51,6 @@ WORST = pa.schema(
         pa.field("text_bytes", pa.int64(), nullable=False),
     ]
 )
-
-
-class BenchmarkCounts(Data):
-    """Items of one benchmark.
-
-    ngram: words in its n-grams.
-    clean, dirty, untestable: all items, each in one of these.
-    found_whole: of the untestable, those that stand in a document as a whole.
-    too_short: of the untestable, those that are not looked for at all.
-    widespread: of the clean, those that stand in too many documents to be dirty.
-    only_ignored: of the other clean ones, those of which documents have n-grams, all ignored.
-    uncounted: of the clean, those that could not be dirty: no n-gram of theirs counts, wherever
-        it stands, as many items share it or it has no letter.
-    docs: those that have an item, dirty or found whole.
-    pairs: of such a document and an item that it has.
-    foldings: of the dirty and the found whole, those that no document has but in disguise, by
-        the folding that sees through it; an item that needs two counts for both.
-    """
-
-    ngram: int
-    clean: int
-    dirty: int
-    untestable: int
-    found_whole: int
-    too_short: int
-    widespread: int
-    only_ignored: int
-    docs: int
-    pairs: int
-    uncounted: int
-    foldings: dict[str, int]
-
-    @property
-    def found_items(self) -> int:
-        """Items of which anything that counts stands in the corpus."""
-        return self.dirty + self.found_whole
 
 
 @dataclass(kw_only=True)

@@ -61,6 +61,7 @@ from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.files import files_of
 from tokenmill.pipelines.contamination.items.inside import inside
 from tokenmill.pipelines.contamination.items.rows import data_files
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
     ITEM,
@@ -71,7 +72,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.summary import Report, summarize, with_copies
+from tokenmill.pipelines.contamination.summary import summarize, with_copies
 from tokenmill.pipelines.core.config import Bytes, Config, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -456,7 +457,7 @@ def finished_report(job: ContaminationJob) -> Report | None:
     found = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
     if found is None:
         return None
-    report = Report.from_json(found)
+    report = Report.model_validate(found)
     if not all((job.out / name).is_file() for name in (PAGE, DOCUMENT, DATA)):
         write_report(job.out, report)
     clean(job)
@@ -479,7 +480,7 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
     summary = json.loads(job.summary.read_text(encoding="utf-8"))
     for benchmark, files in zip(summary["benchmarks"], job.benchmark_files, strict=True):
         benchmark["files"] = files
-    return Report.from_json(
+    return Report.model_validate(
         {
             **summary,
             "identity": job.identity,

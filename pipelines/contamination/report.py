@@ -7,6 +7,7 @@ Report ─┬─ contamination.json
 
 from pathlib import Path
 
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.contamination.report_found import (
     found_in_short,
     found_sections,
@@ -14,7 +15,6 @@ from tokenmill.pipelines.contamination.report_found import (
     warnings,
 )
 from tokenmill.pipelines.contamination.report_method import method_section
-from tokenmill.pipelines.contamination.summary import Report
 from tokenmill.pipelines.runs.report import failed_in_short, failure_blocks, failure_figures
 from tokenmill.pipelines.storage.files import write_json, write_text
 from tokenmill.sizing.document import charts

@@ -6,7 +6,7 @@ The report may be of a search or of preparing a corpus; all text in it is untrus
 from collections.abc import Iterable, Mapping, Sequence
 
 from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.pipelines.contamination.summary import (
+from tokenmill.pipelines.contamination.model import (
     AnyExample,
     BenchmarkSummary,
     EditedExample,
@@ -190,7 +190,8 @@ def _edited(summary: Summary) -> list[str | Comparisons]:
         " all the same. Marked: the stretch of the document that has most of the item's word"
         " pairs, and the words of the item that it has."
     )
-    return _comparisons(note, summary.edited, {b.name: b.edited for b in summary.benchmarks})
+    n_items = {b.name: b.edited or 0 for b in summary.benchmarks}
+    return _comparisons(note, summary.edited or (), n_items)
 
 
 def _comparisons(
@@ -241,7 +242,7 @@ def _item(shown: ItemText) -> Passage:
     return Passage("item", (*before, *pieces, Piece(shown.text[at:]), *behind))
 
 
-def _left_out(chars: int) -> tuple[Piece, ...]:
+def _left_out(chars: int | None) -> tuple[Piece, ...]:
     return (Piece(f" […{count(chars, 'character')}…] "),) if chars else ()
 
 
@@ -269,7 +270,7 @@ def _worst(summary: Summary) -> list[str | Table]:
     ]
     edited = [
         (row.id, str(row.doc_id), row.source, str(row.items), percent(row.containment))
-        for row in summary.worst_edited[:MOST_ROWS]
+        for row in (summary.worst_edited or ())[:MOST_ROWS]
     ]
     columns = ("`id", "`doc_id", "source", ">items", ">bytes of them", ">share of text", ">text")
     of_edited = ("`id", "`doc_id", "source", ">edited items", ">word pairs of the best copy")

@@ -2,7 +2,7 @@
 
 from tokenmill.dedup.ngram_index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
-from tokenmill.pipelines.contamination.summary import Settings
+from tokenmill.pipelines.contamination.model import Settings
 from tokenmill.sizing.document.section import Section, table
 
 SOURCE = "Brown et al. 2020, arXiv:2005.14165, appendix C"

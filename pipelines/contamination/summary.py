@@ -1,13 +1,10 @@
-"""What a search for benchmark items found, as data that every report of it is drawn from.
+"""What a search for benchmark items found, put into words and numbers.
 
-    BenchmarkIndex, Analysis, GramCounts --summarize---> Summary
-    Summary, CopyAnalysis ---------------with_copies---> Summary, edited copies too
-    Summary, what was read, what failed ---------------> Report, which is contamination.json
-
-Names, ids and texts in it are untrusted text.
+BenchmarkIndex, Analysis, GramCounts ─ summarize ─► Summary ─┐
+CopyAnalysis ─────────┴ with_copies ─► Summary
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +12,22 @@ import pyarrow as pa
 
 from tokenmill.dedup.fold import fold, names_of
 from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
-from tokenmill.pipelines.contamination.analysis import Analysis, BenchmarkCounts
+from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.examples import best_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.model import (
+    BenchmarkSummary,
+    EditedExample,
+    IgnoredPassage,
+    ItemText,
+    NgramExample,
+    Settings,
+    SourceSummary,
+    Summary,
+    WorstDocument,
+    WorstEdited,
+)
 from tokenmill.pipelines.contamination.passages import (
     ItemPassage,
     Match,
@@ -26,8 +35,6 @@ from tokenmill.pipelines.contamination.passages import (
     differences,
     item_passages,
 )
-from tokenmill.pipelines.core.data import Data
-from tokenmill.pipelines.runs.finished import DamagedShard, FailedInput, FailedShard, Inventory
 
 CONTAMINATION_VERSION = "1"
 MOST_EXAMPLES = 20  # of a benchmark
@@ -35,217 +42,6 @@ MOST_IGNORED = 100
 MOST_CHARS = 2000  # of a match, and of an item
 MOST_COPY_CHARS = 4000  # of an edited copy, and of its item
 LEAD_CHARS = 300  # of an item in front of its first match, if that begins far behind
-
-
-class Settings(Data, extra="allow"):
-    """How items were looked for.
-
-    copies: the thresholds of `Copies`; None where edited copies were not looked for.
-    action: of the step decontaminate, whose other settings stand here too; None in a search.
-    """
-
-    ngram: int | Literal["auto"]
-    folding: dict[str, bool]
-    most_docs: int | None
-    copies: dict[str, float] | None = None
-    action: str | None = None
-
-
-class BenchmarkSummary(BenchmarkCounts):
-    """A benchmark, and how many of its items are in the corpus.
-
-    fields: those looked for.
-    md5: of their texts.
-    dirty_frac: share of the items that can be tested; None if none can.
-    edited: items without an n-gram in the corpus that counts, of which a document has a copy.
-    edited_docs: documents with such copies.
-    files: names of those that the items were read from, if there are any.
-    """
-
-    name: str
-    path: str
-    fields: tuple[str, ...]
-    md5: str
-    items: int
-    dirty_frac: float | None
-    edited: int = 0
-    edited_docs: int = 0
-    files: tuple[str, ...] = ()
-
-
-class ItemText(Data):
-    """The text of an item, or a part of it.
-
-    spans: characters of `text` from and to that stand in the document.
-    chars_before, chars_behind: left out of the item's text.
-    """
-
-    text: str
-    spans: tuple[tuple[int, int], ...]
-    chars_before: int = 0
-    chars_behind: int = 0
-
-
-class Example(Data):
-    """An item beside the document that has most of it.
-
-    documents: that have any of it.
-    start_byte, end_byte: UTF-8 bytes of the document's text.
-    foldings: that it took to see the match.
-    before, match, after: text of the document.
-    """
-
-    benchmark: str
-    item: str
-    documents: int
-    doc_id: int
-    id: str
-    source: str
-    start_byte: int
-    end_byte: int
-    foldings: tuple[str, ...]
-    before: str
-    match: str
-    after: str
-    item_text: ItemText
-
-
-class NgramExample(Example):
-    """An item of which a document has n-grams; the match is the longest stretch of them.
-
-    ngrams, found_frac: n-grams of the item that the document has, and their share of all that
-        count.
-    spans: stretches of the document that have them.
-    as_written: the match is the item's text to the letter.
-    differences: as of `passages.differences`.
-    """
-
-    ngrams: int
-    found_frac: float
-    spans: int
-    as_written: bool
-    differences: tuple[str, ...]
-
-
-class EditedExample(Example):
-    """An item of which a document has an edited copy.
-
-    containment: share of the item's word pairs that the copy has.
-    """
-
-    containment: float
-
-
-AnyExample: TypeAlias = NgramExample | EditedExample
-
-
-class WorstDocument(Data):
-    """A document with many items; the columns of `analysis.WORST`."""
-
-    doc_id: int
-    id: str
-    source: str
-    items: int
-    overlap_bytes: int
-    text_bytes: int
-
-
-class WorstEdited(Data):
-    """A document with copies of many edited items; the columns of `copies.WORST_EDITED`."""
-
-    doc_id: int
-    id: str
-    source: str
-    items: int
-    containment: float
-
-
-class SourceSummary(Data):
-    """Documents of a source that have items, and their pairs with items.
-
-    edited_docs: documents with copies of edited items.
-    """
-
-    source: str
-    docs: int = 0
-    pairs: int = 0
-    edited_docs: int = 0
-
-
-class IgnoredPassage(Data):
-    """N-grams in a row that make no item dirty; the columns of `dedup.gram_counts.PASSAGE`."""
-
-    passage: str
-    ngrams: int
-    documents: int
-    items: int
-    reason: str
-
-
-class Summary(Data):
-    """What was looked for, how, and what was found.
-
-    widespread: examples of items in too many documents to be dirty.
-    ignored, n_ignored: n-grams of the corpus that make no item dirty, as passages, those of most
-        documents first; and how many there are, by the first reason that holds.
-    n_edited, edited, worst_edited: of edited copies, where they were looked for.
-    """
-
-    contamination: str
-    settings: Settings
-    benchmarks: tuple[BenchmarkSummary, ...]
-    examples: tuple[NgramExample, ...]
-    widespread: tuple[NgramExample, ...]
-    worst: tuple[WorstDocument, ...]
-    sources: tuple[SourceSummary, ...]
-    ignored: tuple[IgnoredPassage, ...]
-    n_ignored: dict[str, int]
-    n_edited: int = 0
-    edited: tuple[EditedExample, ...] = ()
-    worst_edited: tuple[WorstEdited, ...] = ()
-
-    def total(self, name: str) -> int:
-        """A count of items, of all benchmarks."""
-        return sum(getattr(benchmark, name) for benchmark in self.benchmarks)
-
-    @property
-    def found_docs(self) -> int:
-        """Documents that have an item of any benchmark."""
-        return sum(source.docs for source in self.sources)
-
-    @property
-    def edited_docs(self) -> int:
-        """Documents that have an edited copy of an item; they may have other items too."""
-        return sum(source.edited_docs for source in self.sources)
-
-
-class Documents(Data):
-    """What was read of the corpus.  failed: documents by cause."""
-
-    read: int
-    text_bytes: int
-    failed: dict[str, int]
-
-
-class Report(Summary):
-    """The report of a search; its JSON schema is contamination.schema.json beside this file.
-
-    identity: digest of all that decides what is found.
-    files: names of the run's files by what they hold.
-    """
-
-    identity: str
-    inputs: Inventory
-    documents: Documents
-    failed_inputs: tuple[FailedInput, ...]
-    failed_shards: tuple[FailedShard, ...]
-    damaged_shards: tuple[DamagedShard, ...]
-    files: dict[str, str]
-    seconds: float
-
-    def failures(self) -> dict[str, Any]:
-        """What failed, as `runs.report` takes it."""
-        return self.model_dump(include={"failed_inputs", "failed_shards", "damaged_shards"})
 
 
 def summarize(
@@ -273,7 +69,7 @@ def summarize(
     by_pairs = sorted(analysis.sources.items(), key=lambda s: (-s[1].pairs, s[0]))
     return Summary(
         contamination=CONTAMINATION_VERSION,
-        settings=Settings.from_json(settings),
+        settings=Settings(**settings),
         benchmarks=_benchmarks(index, analysis),
         examples=_examples(index, analysis, most_examples),
         widespread=widespread,
@@ -428,14 +224,21 @@ def with_copies(
     by_benchmark = zip(summary.benchmarks, n_edited, copies.benchmark_docs.tolist(), strict=True)
     others = sorted(set(copies.sources) - {source.source for source in summary.sources})
     sources = [*summary.sources, *(SourceSummary(source=s, docs=0, pairs=0) for s in others)]
-    return summary.changed(
-        settings=summary.settings.changed(copies=least and least.model_dump()),
-        benchmarks=tuple(b.changed(edited=n, edited_docs=docs) for b, n, docs in by_benchmark),
-        sources=tuple(s.changed(edited_docs=copies.sources[s.source]) for s in sources),
-        n_edited=int(edited.sum()),
-        edited=edited_examples(index, copies, MOST_EXAMPLES),
-        worst_edited=tuple(WorstEdited(**row) for row in copies.worst.to_pylist()),
-    )
+    changed = {
+        "settings": summary.settings.model_copy(update={"copies": least and least.model_dump()}),
+        "benchmarks": tuple(
+            benchmark.model_copy(update={"edited": n, "edited_docs": docs})
+            for benchmark, n, docs in by_benchmark
+        ),
+        "sources": tuple(
+            source.model_copy(update={"edited_docs": copies.sources[source.source]})
+            for source in sources
+        ),
+        "n_edited": int(edited.sum()),
+        "edited": edited_examples(index, copies, MOST_EXAMPLES),
+        "worst_edited": tuple(WorstEdited(**row) for row in copies.worst.to_pylist()),
+    }
+    return summary.model_copy(update=changed)
 
 
 def edited_examples(
@@ -460,17 +263,17 @@ def _side_by_side(
     text = index.texts.texts[row["text"]].as_py()[:MOST_COPY_CHARS]
     match = row["match"][:MOST_COPY_CHARS]
     shown = copy_passage(text, row["before"], match, row["after"], index.folding)
-    example = EditedExample(
-        **_placed(row, index, copies.item_docs),
+    return EditedExample(
+        **_placed(row, index, copies.item_docs)
+        | {
+            "start_byte": row["start_byte"] - _lost_bytes(row["before"], shown.before),
+            "end_byte": row["end_byte"] + _lost_bytes(row["after"], shown.after),
+        },
         containment=row["containment"],
         before=shown.before,
         match=shown.match,
         after=shown.after,
         item_text=ItemText(text=text, spans=shown.spans),
-    )
-    return example.changed(
-        start_byte=row["start_byte"] - _lost_bytes(row["before"], shown.before),
-        end_byte=row["end_byte"] + _lost_bytes(row["after"], shown.after),
     )
 
 

@@ -1,31 +1,24 @@
-"""What a report says, as data with names; JSON at the edge."""
+"""Data that leave the program as JSON: models whose keys, types and units can be looked up."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+Number: TypeAlias = int | float  # a whole number stays one in the JSON
 
 
 class Data(BaseModel):
-    """A frozen record of a report, made once and read by whatever shows it.
+    """A JSON object. Each key has its docstring, which its JSON schema tells too.
 
-    A field with a default may be absent: JSON has it only if it was set.
+    A key whose default is None is left out where it is None; any other key is always there.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_json` gave.
-
-        Raises:
-            ValidationError: it is not.
-        """
-        return cls.model_validate(data)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude_unset=True)
+        return self.model_dump(mode="json")
 
-    def changed(self, **fields: Any) -> Self:
-        """The record with other values of some fields, which are taken as they are."""
-        return self.model_copy(update=fields)
+    @model_serializer(mode="wrap")
+    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {k: v for k, v in dump(self).items() if v is not None or fields[k].is_required()}

@@ -12,7 +12,7 @@ from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark, one_a_reason
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.summary import EditedExample, IgnoredPassage
+from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage
 
 
 class Corpus:
