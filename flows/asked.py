@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tokenmill.flows.pools.choose import check_pool
 from tokenmill.pipelines.contamination import check as contamination
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
@@ -43,7 +44,7 @@ class AskedCheck(NamedTuple):
     out: Path
     plan: Plan
     job: ContaminationJob
-    found: dict[str, Any] | None
+    found: Report | None
 
 
 class AskedMeasuring(NamedTuple):

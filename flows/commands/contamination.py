@@ -23,6 +23,7 @@ from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.items.known import read_known
 from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -40,14 +41,15 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
     report = check_with_progress(asked, shown, quiet=args.json)
+    data = report.to_json()
     if args.json:
-        as_json(report)
+        as_json(data)
     else:
         show_report(report, asked.out)
-    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
+    return NO if args.fail_on_hit and has_hit(report) else exit_code(data)
 
 
-def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> Report:
     """Run the flow against the user's Prefect server, or against one of its own.
 
     shown: of the flow's parameters those that no part of the check holds, for Prefect's UI.
@@ -62,7 +64,7 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
         )
         from tokenmill.flows.run_here import run_here
 
-        report: dict[str, Any] = run_here(
+        data = run_here(
             contamination_flow,
             asked,
             out=whole(asked.out),
@@ -71,7 +73,7 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
             **matching,
             **shown,
         )
-        return report
+        return Report.model_validate(data)
 
 
 def several_files(job: ContaminationJob) -> list[str]:
@@ -85,10 +87,9 @@ def several_files(job: ContaminationJob) -> list[str]:
     ]
 
 
-def has_hit(report: dict[str, Any]) -> bool:
+def has_hit(report: Report) -> bool:
     """Whether any item of any benchmark stands in the corpus, perhaps edited or all over it."""
-    kinds = ("dirty", "found_whole", "edited", "widespread")
-    return any(b[kind] for b in report["benchmarks"] for kind in kinds)
+    return any(report.total(kind) for kind in ("found_items", "edited", "widespread"))
 
 
 def parse_check(args: argparse.Namespace) -> Check:

@@ -198,7 +198,7 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
             analysis.add(found)
     paths = corpus.path(IGNORED_FOLDER), corpus.path(CONTAMINATION)
     write_ignored(paths[0], ignored | of_short_items(index))
-    write_json(paths[1], summarize(index, analysis, counts))
+    write_json(paths[1], summarize(index, analysis, counts).to_json())
     return Done(files=paths)
 
 

@@ -82,6 +82,10 @@ class ItemTexts:
     starts: npt.NDArray[np.int64]
     benchmark_ngrams: npt.NDArray[np.int64]
 
+    def benchmarks_of(self, items: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """The number of each item's benchmark."""
+        return np.searchsorted(self.starts, items, "right") - 1
+
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text
         return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
@@ -277,7 +281,7 @@ class BenchmarkIndex:
 
     def names_of(self, items: npt.NDArray[np.integer]) -> list[str]:
         """Names like "gsm8k:17" of items, which count through the benchmarks in order."""
-        which = np.searchsorted(self.texts.starts, items, side="right") - 1
+        which = self.texts.benchmarks_of(items)
         rows = items - self.texts.starts[which]
         names = [b.name for b in self.matching.benchmarks]
         return [f"{names[b]}:{row}" for b, row in zip(which.tolist(), rows.tolist(), strict=True)]
