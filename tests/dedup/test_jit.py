@@ -12,7 +12,10 @@ from tokenmill.dedup.kernels import _jit
 
 ROOT = Path(__file__).parent.parent.parent
 KERNELS = sorted(
-    path for package in ("dedup", "pipelines") for path in (ROOT / package).rglob("kernels/*.py")
+    path
+    for package in ("dedup", "pipelines")
+    for path in (ROOT / package).rglob("*.py")
+    if "_jit import" in path.read_text() or path.parent.name == "kernels"
 )
 SHARED = "from tokenmill.dedup.kernels.constants import STEP\n"
 SHARED += "from tokenmill.dedup.kernels._jit import inlined\n\n"
