@@ -51,19 +51,20 @@ def place(bits: U64, before: U32, row: int) -> int:
 
 
 @kernel
-def mark(rows: U32, bits: U64) -> None:
-    """Set the bit of each row. bits: (n_docs // 64 + 1,)."""
+def mark(rows: I64, first: int, bits: U64) -> None:
+    """Set the bit of each row, which count from `first`. bits: (n_docs // 64 + 1,)."""
     for i in range(rows.shape[0]):
-        bits[rows[i] >> 6] |= ONE << np.uint64(rows[i] & 63)
+        row = rows[i] - first
+        bits[row >> 6] |= ONE << np.uint64(row & 63)
 
 
 @kernel
-def marked(bits: U64, rows: U32) -> None:
+def marked(bits: U64, first: int, rows: I64) -> None:
     """Write the rows whose bit is set, ascending. rows: (n_marked,)."""
     n = 0
     for word in range(bits.shape[0]):
         left = bits[word]
-        row = word << 6
+        row = first + (word << 6)
         while left:
             if left & ONE:
                 rows[n] = row
@@ -73,15 +74,16 @@ def marked(bits: U64, rows: U32) -> None:
 
 
 @kernel
-def unite_marked(left: U32, right: U32, bits: U64, before: U32, parents: U32) -> None:
+def unite_marked(left: I64, right: I64, first: int, bits: U64, before: U32, parents: U32) -> None:
     """Join the trees of each edge between marked rows under the lower of their roots.
 
-    left, right: (n_edges,) rows.  bits: as of `mark`.  before: (n_words,) bits set in the words
-    before each.  parents: (n_marked,) places of rows among those marked, each its own at first.
+    left, right: (n_edges,) rows, which count from `first`.  bits: as of `mark`.
+    before: (n_words,) bits set in the words before each.
+    parents: (n_marked,) places of rows among those marked, each its own at first.
     """
     for e in range(left.shape[0]):
-        x = root(parents, place(bits, before, left[e]))
-        y = root(parents, place(bits, before, right[e]))
+        x = root(parents, place(bits, before, left[e] - first))
+        y = root(parents, place(bits, before, right[e] - first))
         if x < y:
             parents[y] = x
         else:

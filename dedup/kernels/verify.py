@@ -6,7 +6,7 @@ from tokenmill.dedup.kernels.cluster import root
 
 @kernel
 def alike(
-    members: U32,
+    members: I64,
     ends: I64,
     bucket: int,
     start: int,
@@ -21,7 +21,7 @@ def alike(
     n_first: int,
     n_previous: int,
     parents: U32,
-    out: U32,
+    out: I64,
 ) -> int:
     """Write the pairs of alike rows, of which the higher is a member from `start` to `stop`.
 

@@ -11,8 +11,7 @@ of those that are not ignored for what they are (shared by many items, without a
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ from tokenmill.pipelines.contamination.examples import (
 )
 from tokenmill.pipelines.contamination.found import hits_of, parts_of
 from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
@@ -51,38 +51,6 @@ WORST = pa.schema(
         pa.field("text_bytes", pa.int64(), nullable=False),
     ]
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkCounts:
-    """Items of one benchmark.
-
-    ngram: words in its n-grams.
-    clean, dirty, untestable: all items, each in one of these.
-    found_whole: of the untestable, those that stand in a document as a whole.
-    too_short: of the untestable, those that are not looked for at all.
-    widespread: of the clean, those that stand in too many documents to be dirty.
-    only_ignored: of the other clean ones, those of which documents have n-grams, all ignored.
-    uncounted: of the clean, those that could not be dirty: no n-gram of theirs counts, wherever
-        it stands, as many items share it or it has no letter.
-    docs: those that have an item, dirty or found whole.
-    pairs: of such a document and an item that it has.
-    foldings: of the dirty and the found whole, those that no document has but in disguise, by
-        the folding that sees through it; an item that needs two counts for both.
-    """
-
-    ngram: int
-    clean: int
-    dirty: int
-    untestable: int
-    found_whole: int
-    too_short: int
-    widespread: int
-    only_ignored: int
-    docs: int
-    pairs: int
-    uncounted: int = 0
-    foldings: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -118,7 +86,7 @@ class Analysis:
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        which = self._benchmarks(np.arange(len(texts.lengths)))
+        which = texts.benchmarks_of(np.arange(len(texts.lengths)))
         self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
@@ -156,7 +124,7 @@ class Analysis:
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
-        of_benchmarks = np.unique(rows * n + self._benchmarks(items)) % n
+        of_benchmarks = np.unique(rows * n + self._texts.benchmarks_of(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
         shares = pairs.ngrams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
@@ -234,10 +202,6 @@ class Analysis:
             )
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
-
-    def _benchmarks(self, items: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The number of each item's benchmark."""
-        return np.searchsorted(self._texts.starts, items, "right") - 1
 
     def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""

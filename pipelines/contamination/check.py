@@ -33,7 +33,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
@@ -49,7 +48,6 @@ from tokenmill.pipelines.contamination.copies import (
     CopyAnalysis,
     find_copies,
     index_copies,
-    summarize_edited,
 )
 from tokenmill.pipelines.contamination.found import (
     FOUND,
@@ -63,6 +61,7 @@ from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.files import files_of
 from tokenmill.pipelines.contamination.items.inside import inside
 from tokenmill.pipelines.contamination.items.rows import data_files
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
     ITEM,
@@ -73,7 +72,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.summary import MOST_EXAMPLES, summarize
+from tokenmill.pipelines.contamination.summary import summarize, with_copies
 from tokenmill.pipelines.core.config import Bytes, Config, explain
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
@@ -84,7 +83,7 @@ from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
 from tokenmill.pipelines.runs.manifest import (
@@ -93,6 +92,7 @@ from tokenmill.pipelines.runs.manifest import (
     open_run,
     read_manifest,
     refuse_runs,
+    write_manifest,
 )
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
@@ -107,7 +107,8 @@ from tokenmill.pipelines.runs.work import (
     do_phase,
     drive,
 )
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import atomic_path, write_json
+from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
@@ -230,7 +231,9 @@ def pages_of(plan: Plan) -> Html | None:
     Raises:
         ConfigError: a library that they need is not installed.
     """
-    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    archive = next(
+        (s.paths[0] for s in plan.shards if reader_named(s.format).section == "html"), None
+    )
     if archive is None:
         return None
     try:
@@ -344,7 +347,7 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     for key in keys:
         for found in open_arrow(job.found(key))[0]:
             analysis.add(found)
-    copies = CopyAnalysis(index.texts.starts, analysis.unseen())
+    copies = CopyAnalysis(index.texts, analysis.unseen())
     with overlap_file(job.overlaps) as write:
         for key in keys:
             by_ngrams: set[Pair] = set()
@@ -357,32 +360,9 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                 write(copy_rows(found, index, by_ngrams))
     with parquet_file(job.items, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
-    summary = summarize(index, analysis, counts)
-    write_json(job.summary, with_copies(summary, job.check.copies, index, copies))
+    summary = with_copies(summarize(index, analysis, counts), job.check.copies, index, copies)
+    write_json(job.summary, summary.to_json())
     return Done(files=[job.items, job.overlaps, job.summary])
-
-
-def with_copies(
-    summary: dict[str, Any], least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
-) -> dict[str, Any]:
-    """The summary, and what of the benchmarks stands in the corpus as edited copies."""
-    edited = copies.edited()
-    columns = np.add.reduceat(edited, index.texts.starts, dtype=np.int64), copies.benchmark_docs
-    of_benchmarks = zip(summary["benchmarks"], *(c.tolist() for c in columns), strict=True)
-    sources = {source["source"]: source for source in summary["sources"]}
-    none = {"docs": 0, "pairs": 0}
-    return {
-        **summary,
-        "settings": {**summary["settings"], "copies": least and least.model_dump()},
-        "benchmarks": [{**b, "edited": n, "edited_docs": docs} for b, n, docs in of_benchmarks],
-        "sources": [
-            {"source": name, **none, **sources.get(name, {}), "edited_docs": copies.sources[name]}
-            for name in [*sources, *sorted(set(copies.sources) - set(sources))]
-        ],
-        "n_edited": int(edited.sum()),
-        "edited": summarize_edited(index, copies, MOST_EXAMPLES),
-        "worst_edited": copies.worst.to_pylist(),
-    }
 
 
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
@@ -392,7 +372,7 @@ SCRATCH = ("found", "copies")  # folders that go when a run has finished
 
 def check_contamination(
     check: Check, out: Path, execute: Execute, plan: Plan | None = None
-) -> dict[str, Any]:
+) -> Report:
     """Run `check` into `out`, or continue the run that is there; return its report.
 
     plan: of `plan_check`, where the caller has made it already.
@@ -408,10 +388,9 @@ def check_contamination(
         if found is not None:
             return found
         finished = drive(job, phases(job, plan), execute)
-        report = _report(job, plan, finished)
-        report["seconds"] = time.perf_counter() - started
+        report = _report(job, plan, finished, started)
         write_report(job.out, report)
-        write_json(job.manifest, manifest(job, report, finished))
+        write_manifest(job.out, manifest(job, report.to_json(), finished))
         if not finished.failures:
             clean(job)
     return report
@@ -475,14 +454,15 @@ def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
             yield job
 
 
-def finished_report(job: ContaminationJob) -> dict[str, Any] | None:
+def finished_report(job: ContaminationJob) -> Report | None:
     """The report of the run if it has finished, and all that it made to stay is still there.
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
     """
-    report = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
-    if report is None:
+    found = read_report(job.out, lambda top: top not in SCRATCH)
+    if found is None:
         return None
+    report = Report.model_validate(found)
     if not all((job.out / name).is_file() for name in (PAGE, DOCUMENT, DATA)):
         write_report(job.out, report)
     clean(job)
@@ -495,28 +475,28 @@ def clean(job: ContaminationJob) -> None:
         shutil.rmtree(job.out / folder, ignore_errors=True)
 
 
-def _report(job: ContaminationJob, plan: Plan, finished: Finished) -> dict[str, Any]:
+def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: float) -> Report:
     """What was read, what of it failed, and what was found."""
     stats = sum((s for r in finished.of(SEARCH) for _, s in r.stats), StageStats())
     stats.check("read")
     failed = Counter(stats.failed)
     for lost in plan.failed:  # documents of files that could not even be cut into shards
         failed[lost.cause] += lost.docs or 0
-    summary: dict[str, Any] = json.loads(job.summary.read_text(encoding="utf-8"))
-    benchmarks = zip(summary["benchmarks"], job.benchmark_files, strict=True)
-    return {
-        **summary,
-        "benchmarks": [{**benchmark, "files": list(files)} for benchmark, files in benchmarks],
-        "identity": job.identity,
-        "inputs": inventory(plan),
-        "documents": {
-            "read": stats.docs_out,
-            "text_bytes": stats.bytes_out,
-            "failed": {cause: n for cause, n in sorted(failed.items()) if n},
-        },
-        **failures(plan, finished, SEARCH),
-        "files": {
-            "report": PAGE,
-            **{path.stem: path.name for path in (job.items, job.overlaps)},
-        },
-    }
+    summary = json.loads(job.summary.read_text(encoding="utf-8"))
+    for benchmark, files in zip(summary["benchmarks"], job.benchmark_files, strict=True):
+        benchmark["files"] = files
+    return Report.model_validate(
+        {
+            **summary,
+            "identity": job.identity,
+            "inputs": inventory(plan),
+            "documents": {
+                "read": stats.docs_out,
+                "text_bytes": stats.bytes_out,
+                "failed": {cause: n for cause, n in sorted(failed.items()) if n},
+            },
+            **failures(plan, finished, SEARCH),
+            "files": {"report": PAGE, "items": job.items.name, "overlaps": job.overlaps.name},
+            "seconds": time.perf_counter() - started,
+        }
+    )

@@ -6,7 +6,7 @@ folded batch --contained--> the best stretch of each document and item --back to
 """
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,11 @@ from pydantic import Field
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import Folded, SourceSpans, fold, names_of
+from tokenmill.dedup.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS
-from tokenmill.pipelines.contamination.examples import BestRows, best_of
-from tokenmill.pipelines.contamination.found import CONTEXT_BYTES
-from tokenmill.pipelines.contamination.index import BenchmarkIndex, ItemTexts
-from tokenmill.pipelines.contamination.passages import copy_passage
+from tokenmill.pipelines.contamination.examples import BestRows
+from tokenmill.pipelines.contamination.found import excerpts
+from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 
@@ -87,6 +86,8 @@ def find_copies(
     best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
     docs = found.docs[best]
     spans = folded.source_spans(docs, found.starts[best], found.ends[best])
+    data, offsets = text_buffers(batch["text"])
+    begins, ends = offsets[docs], offsets[docs + 1]
     rows = pa.array(docs)
     columns = [
         batch["doc_id"].take(rows),
@@ -96,26 +97,9 @@ def find_copies(
         pa.array(spans.foldings),
         pa.array(spans.starts),
         pa.array(spans.ends),
-        *_excerpts(batch["text"], docs, spans),
+        *excerpts(data, begins + spans.starts, begins + spans.ends, begins=begins, ends=ends),
     ]
     return pa.record_batch(columns, schema=COPY)
-
-
-def _excerpts(text: pa.Array, docs: npt.NDArray[np.int64], spans: SourceSpans) -> list[pa.Array]:
-    """The text before, in and after each span; copies are few, so this is a loop."""
-    data, offsets = text_buffers(text)
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for doc, start, end in zip(docs.tolist(), spans.starts, spans.ends, strict=True):
-        first, behind = offsets[doc], offsets[doc + 1]
-        a, b = first + start, first + end
-        cuts = max(a - CONTEXT_BYTES, first), a, b, min(b + CONTEXT_BYTES, behind)
-        for part, i, j in zip(parts, cuts, cuts[1:], strict=False):
-            part.append(data[i:j].tobytes().decode(errors="ignore"))
-    return [pa.array(part, pa.string()) for part in parts]
-
-
-MOST_CHARS = 4000  # of a copy, and of an item
-OF_DOCUMENT = ("doc_id", "id", "source", "containment", "start_byte", "end_byte")
 
 
 WORST_EDITED = pa.schema(
@@ -142,13 +126,13 @@ class CopyAnalysis:
     worst: rows of schema WORST_EDITED: the documents with most such items.
     """
 
-    def __init__(self, starts: npt.NDArray[np.int64], unseen: npt.NDArray[np.bool_]) -> None:
-        """starts: first item of each benchmark.  unseen: (n_items,) may be edited."""
-        self._starts, self._unseen = starts, unseen
+    def __init__(self, texts: ItemTexts, unseen: npt.NDArray[np.bool_]) -> None:
+        """unseen: (n_items,) bool, items that are edited if they have a copy."""
+        self._texts, self._unseen = texts, unseen
         self.item_docs = np.zeros(len(unseen), np.int64)
         self.containment = np.zeros(len(unseen))
         self._examples = BestRows(COPY, "containment", 1)
-        self.benchmark_docs = np.zeros(len(starts), np.int64)
+        self.benchmark_docs = np.zeros(len(texts.starts), np.int64)
         self.sources: Counter[str] = Counter()
         self.worst = WORST_EDITED.empty_table()
 
@@ -171,9 +155,9 @@ class CopyAnalysis:
 
     def _count_documents(self, edited: pa.RecordBatch) -> None:
         """edited: copies of edited items (schema COPY)."""
-        which = np.searchsorted(self._starts, np.asarray(edited["item"]), "right") - 1
+        which = self._texts.benchmarks_of(np.asarray(edited["item"]))
         rows = np.unique(np.asarray(edited["doc_id"]), return_inverse=True)[1]
-        n = len(self._starts)
+        n = len(self.benchmark_docs)
         self.benchmark_docs += np.bincount(np.unique(rows * n + which) % n, minlength=n)
         by = ["doc_id", "id", "source"]
         docs = pa.Table.from_batches([edited]).group_by(by, use_threads=False)
@@ -183,45 +167,3 @@ class CopyAnalysis:
         order = [("items", "descending"), ("containment", "descending"), ("doc_id", "ascending")]
         both = pa.concat_tables([self.worst, docs]).sort_by(order)
         self.worst = both.slice(0, MOST_DOCUMENTS).combine_chunks()
-
-
-def summarize_edited(
-    index: BenchmarkIndex, copies: CopyAnalysis, most: int
-) -> list[dict[str, Any]]:
-    """Edited items beside the document that has the best copy, as plain JSON data.
-
-    most: items of a benchmark; those with most of them left come first.
-    """
-    some = copies.examples.filter(pa.array(copies.edited()[np.asarray(copies.examples["item"])]))
-    items = np.asarray(some["item"])
-    which = np.searchsorted(index.texts.starts, items, "right") - 1
-    best = best_of(which, np.asarray(some["containment"]), np.asarray(some["doc_id"]), most)
-    rows = some.take(pa.array(best)).to_pylist()
-    return [
-        {
-            "benchmark": name.partition(":")[0],
-            "item": name,
-            "documents": int(copies.item_docs[row["item"]]),
-            **_side_by_side(row, index),
-        }
-        for name, row in zip(index.names_of(items[best]), rows, strict=True)
-    ]
-
-
-def _side_by_side(row: dict[str, Any], index: BenchmarkIndex) -> dict[str, Any]:
-    """row: of schema COPY.  The bytes are of `match`, which may reach farther than the row's."""
-    item, match = index.texts.texts[row["text"]].as_py()[:MOST_CHARS], row["match"][:MOST_CHARS]
-    shown = copy_passage(item, row["before"], match, row["after"], index.folding)
-    return {
-        **{key: row[key] for key in OF_DOCUMENT},
-        "start_byte": row["start_byte"] - _lost(row["before"], shown.before),
-        "end_byte": row["end_byte"] + _lost(row["after"], shown.after),
-        "foldings": list(names_of(row["foldings"])),
-        **{"before": shown.before, "match": shown.match, "after": shown.after},
-        "item_text": {"text": item, "spans": [list(span) for span in shown.spans]},
-    }
-
-
-def _lost(whole: str, left: str) -> int:
-    """UTF-8 bytes."""
-    return len(whole.encode()) - len(left.encode())

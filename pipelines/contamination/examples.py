@@ -1,6 +1,5 @@
 """Documents that show what of an item was found: the longest match, and the text around it."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.ngram_index import NgramIndex
 from tokenmill.dedup.overlap import Hits, Overlaps
-from tokenmill.pipelines.contamination.found import CONTEXT_BYTES, places_of
+from tokenmill.pipelines.contamination.found import excerpts, places_of
 
 EXAMPLE = pa.schema(
     [
@@ -157,6 +156,8 @@ def examples_of(
     at = np.searchsorted(pairs[0] * width + pairs[1], rows * width + items)
     longest = longest_first[first[at]]
     starts, ends = spans.starts[longest], spans.ends[longest]
+    places = places_of(found, rows, starts)
+    stops = places.at + ends - starts
     columns = [
         pa.array(items),
         *(found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")),
@@ -166,26 +167,6 @@ def examples_of(
         pa.array(counts[at]),
         pa.array(starts),
         pa.array(ends),
-        *_excerpts(found, rows, starts, ends),
+        *excerpts(places.data, places.at, stops, begins=places.begins, ends=places.ends),
     ]
     return pa.table(columns, schema=EXAMPLE)
-
-
-def _excerpts(
-    found: pa.RecordBatch,
-    rows: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> list[pa.Array]:
-    """The text before, in and after each span; an item has few examples, so this is a loop."""
-    data, at, begins, behind = places_of(found, rows, starts)
-    stops = at + ends - starts
-    first, last = np.maximum(at - CONTEXT_BYTES, begins), np.minimum(stops + CONTEXT_BYTES, behind)
-    cuts = [cut.tolist() for cut in (first, at, stops, last)]
-    return [
-        pa.array(
-            [data[i:j].tobytes().decode(errors="ignore") for i, j in zip(*ends_of, strict=True)],
-            pa.string(),
-        )
-        for ends_of in pairwise(cuts)
-    ]

@@ -15,6 +15,7 @@ batch --fold--> text without disguises --find--> hits --back to the source--> FO
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,6 +139,33 @@ def places_of(
     which = np.searchsorted(begins, (rows << PLACE_BITS) + starts, "right") - 1
     at = offsets[which] + starts - first_bytes[which]
     return Places(data, at, offsets[which], offsets[which + 1])
+
+
+def excerpts(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    *,
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> list[pa.Array]:
+    """The text before, in and after each span; a loop, as spans to be shown are few.
+
+    starts, stops: (n,) bytes of `data`.
+    begins, ends: (n,) of the text that each span is in.
+    """
+    first, last = (
+        np.maximum(starts - CONTEXT_BYTES, begins),
+        np.minimum(stops + CONTEXT_BYTES, ends),
+    )
+    cuts = [cut.tolist() for cut in (first, starts, stops, last)]
+    return [
+        pa.array(
+            [data[i:j].tobytes().decode(errors="ignore") for i, j in zip(*ends_of, strict=True)],
+            pa.string(),
+        )
+        for ends_of in pairwise(cuts)
+    ]
 
 
 def _lists(

@@ -37,7 +37,8 @@ from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.mirror import present
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
@@ -80,6 +81,10 @@ class ItemTexts:
     lengths: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     benchmark_ngrams: npt.NDArray[np.int64]
+
+    def benchmarks_of(self, items: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """The number of each item's benchmark."""
+        return np.searchsorted(self.starts, items, "right") - 1
 
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text
@@ -276,7 +281,7 @@ class BenchmarkIndex:
 
     def names_of(self, items: npt.NDArray[np.integer]) -> list[str]:
         """Names like "gsm8k:17" of items, which count through the benchmarks in order."""
-        which = np.searchsorted(self.texts.starts, items, side="right") - 1
+        which = self.texts.benchmarks_of(items)
         rows = items - self.texts.starts[which]
         names = [b.name for b in self.matching.benchmarks]
         return [f"{names[b]}:{row}" for b, row in zip(which.tolist(), rows.tolist(), strict=True)]

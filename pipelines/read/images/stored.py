@@ -20,6 +20,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
@@ -134,7 +135,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
     items = documents["images"].flatten()
     there = items.field("offset").is_valid()
     lost = there
-    if shard.format == "webdataset":  # of other formats an offset would be of another file
+    if reader_named(shard.format).samples:  # of other formats an offset would be of another file
         lost = pc.and_(there, items.field("source_offset").is_null())
     at = pc.index(lost, True).as_py()
     if at >= 0:
@@ -153,7 +154,7 @@ def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None
         ConfigError: an input is compressed as a whole.
     """
     for shard in shards if images is not None and images.store == "reference" else ():
-        if shard.compression and shard.format == "webdataset":
+        if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(
                 f"images.store: reference: {shard.paths[0]} is compressed, and no image can be"
                 f" read where it stands; unpack it, or {WAY_OUT}"
