@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.files import inside
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import Plan
