@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.dedup.gram_counts import MOST_DOCS
-from tokenmill.flows.asked import AskedCheck, ask_check, whole
+from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.cli import OK
-from tokenmill.flows.commands.contamination import check_of
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow

@@ -4,12 +4,17 @@
 2. A kernel never raises and never allocates: its caller validates and sizes.
 3. Numba widens integers to 64 bits where NumPy wraps: cast wherever wrapping
    is meant, `np.uint32(a * h + b)`.
-4. A kernel, its helpers and its constants live in one file: Numba's disk cache
-   does not notice an edit in another module.
+4. What kernels share is imported as `from tokenmill.… import name`, of kernel files or of modules
+   of constants: `_digest` follows these lines, so that an edit there compiles anew.
 5. No `prange`: kernels release the GIL and run under threads.
 """
 
+import re
+import sys
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -32,14 +37,29 @@ def kernel(f: F) -> F:
     """Compile `f` on first call, cache it on disk, release the GIL while it runs.
 
     Where neither the install nor the home directory is writable Numba refuses to
-    cache ("no locator available"); the kernel then compiles in each process.
+    cache ("no locator available"); the kernel then compiles in each process. So it
+    does with a Numba whose cache cannot be told of edits in other files.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(f)  # type: ignore[return-value]
-    except RuntimeError:
-        return numba.njit(nogil=True)(f)  # type: ignore[return-value]
+        compiled: Any = numba.njit(cache=True, nogil=True)(f)
+        index = compiled._cache._cache_file
+        index._source_stamp = index._source_stamp, _digest(f.__module__)
+    except (RuntimeError, AttributeError):
+        compiled = numba.njit(nogil=True)(f)
+    return compiled  # type: ignore[no-any-return]
 
 
 def inlined(f: F) -> F:
-    """Compile a helper that kernels of the same file call; LLVM inlines small ones."""
+    """Compile a helper that kernels call; LLVM inlines small ones."""
     return numba.njit(nogil=True, inline="never")(f)  # type: ignore[return-value]
+
+
+@cache
+def _digest(module: str) -> bytes:
+    """Digest of a module's file and, through its imports, of all that it takes from tokenmill.
+
+    Numba asks the kernel's own file alone whether it was edited.
+    """
+    source = Path(str(sys.modules[module].__file__)).read_bytes()
+    imported = re.findall(rb"^from (tokenmill\.[\w.]+) import", source, re.MULTILINE)
+    return sha256(source + b"".join(_digest(name.decode()) for name in imported)).digest()

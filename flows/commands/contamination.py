@@ -3,14 +3,11 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-
-from pydantic import ValidationError
 
 from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.dedup.ngram_index import MAX_NGRAM
-from tokenmill.flows.asked import AskedCheck, ask_check, whole
+from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.cli import NO
 from tokenmill.flows.contamination_tables import show_report
 from tokenmill.flows.progress import watching
@@ -21,10 +18,7 @@ from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
 from tokenmill.pipelines.contamination.model import Report
-from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.sizing.nearest import nearest
@@ -114,45 +108,6 @@ def parse_check(args: argparse.Namespace) -> Check:
         text_column=args.text_column,
         run=RunOptions(**run),
     )
-
-
-def check_of(
-    corpus: Sequence[str],
-    specs: Sequence[str],
-    matching: Mapping[str, Any],
-    *,
-    copies: Copies | None,
-    text_column: str | None,
-    run: RunOptions,
-) -> Check:
-    """A search of a corpus for benchmarks.
-
-    specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
-
-    Raises:
-        ConfigError: one line that names what is wrong and the way out.
-    """
-    if not specs:
-        names = ", ".join(known.name for known in read_known())
-        raise ConfigError(
-            f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
-            f" from the hub: {names}"
-        )
-    benchmarks = [parse_benchmark(spec) for spec in specs]
-    names = [benchmark.name for benchmark in benchmarks]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
-    settings = {
-        "inputs": [{"path": path, "text": text_column} for path in corpus],
-        "matching": {**matching, "benchmarks": benchmarks},
-        "copies": copies,
-        "run": run,
-    }
-    try:
-        return Check.model_validate(settings)
-    except ValidationError as e:
-        raise explain(e, "contamination", {"": list(Check.model_fields)}) from e
 
 
 def _ngram(text: str) -> int | Literal["auto"]:

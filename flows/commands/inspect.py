@@ -29,12 +29,12 @@ from tokenmill.pipelines.prepare.inspect import (
     cut_documents,
     cuts,
     documents,
-    open_run,
     pieces,
     removals,
     removed_images,
 )
 from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(out: Path, args: argparse.Namespace) -> None:
-    manifest = open_run(out)
+    manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:

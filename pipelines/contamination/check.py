@@ -67,6 +67,7 @@ from tokenmill.pipelines.contamination.rows import (
 )
 from tokenmill.pipelines.contamination.summary import summarize, with_copies
 from tokenmill.pipelines.core.config import Bytes, Config, explain
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
@@ -75,7 +76,7 @@ from tokenmill.pipelines.core.shard import FailedInput, Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
 from tokenmill.pipelines.runs.manifest import (
@@ -84,8 +85,9 @@ from tokenmill.pipelines.runs.manifest import (
     open_run,
     read_manifest,
     refuse_runs,
+    write_manifest,
 )
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
     Done,
     Execute,
@@ -98,7 +100,8 @@ from tokenmill.pipelines.runs.work import (
     do_phase,
     drive,
 )
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import atomic_path, write_json
+from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
 INDEX, COPY_INDEX = "index", "index/copies.arrow"
@@ -209,7 +212,9 @@ def pages_of(plan: Plan) -> Html | None:
     Raises:
         ConfigError: a library that they need is not installed.
     """
-    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    archive = next(
+        (s.paths[0] for s in plan.shards if reader_named(s.format).section == "html"), None
+    )
     if archive is None:
         return None
     try:
@@ -358,7 +363,7 @@ def check_contamination(
         finished = drive(job, phases(job, plan), execute)
         report = _report(job, plan, finished, started)
         write_report(job.out, report)
-        write_json(job.manifest, manifest(job, report.to_json(), finished))
+        write_manifest(job.out, manifest(job, report.to_json(), finished))
         if not finished.failures:
             clean(job)
     return report
@@ -424,7 +429,7 @@ def finished_report(job: ContaminationJob) -> Report | None:
 
     Intermediates that its end left behind are deleted, lost files of the report written again.
     """
-    data = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
+    data = read_report(job.out, lambda top: top not in SCRATCH)
     if data is None:
         return None
     report = Report.model_validate(data)

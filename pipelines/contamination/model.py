@@ -12,7 +12,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.runs.finished import DamagedShard, FailedShard, Inventory, UnreadInput
-from tokenmill.pipelines.storage.files import write_json
+from tokenmill.pipelines.storage.atomic import write_json
 
 SCHEMA = Path(__file__).with_name("schema.json")
 

@@ -16,7 +16,7 @@ from tokenmill.pipelines.contamination.report_found import (
 )
 from tokenmill.pipelines.contamination.report_method import method_section
 from tokenmill.pipelines.runs.report import failed_in_short, failure_blocks, failure_figures
-from tokenmill.pipelines.storage.files import write_json, write_text
+from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.markdown import markdown

@@ -53,6 +53,7 @@ class Normalize(Step):
     """
 
     name: ClassVar[str] = "normalize"
+    edits_texts: ClassVar[bool] = True
 
     unicode: Literal["nfc"] | None = "nfc"
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from tokenmill.pipelines.contamination.items.hub import is_hub
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError, InputError
-from tokenmill.pipelines.storage.inputs import InputFile, expand
+from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.storage.inputs import expand
 
 
 def files_of(benchmark: Benchmark) -> list[InputFile]:

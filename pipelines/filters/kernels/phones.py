@@ -1,6 +1,7 @@
 """Phone numbers in text, found from one character of each; arguments as in `kernels.pii`."""
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.pipelines.filters.kernels.pii import ALNUM, UNDERSCORE
 
 DASH = 0x2D
 DOT = 0x2E
@@ -14,8 +15,6 @@ ONE = 0x31
 TWO = 0x32
 NINE = 0x39
 
-ALNUM = 2  # kinds of a byte, as pipelines.filters.pii has them
-UNDERSCORE = 4
 
 LEAST_DIGITS, MOST_DIGITS = 8, 15  # country code included; the most by E.164
 MOST_BETWEEN = 2  # characters between two digits, as " ("

@@ -8,6 +8,7 @@ at most half full; 0 is an empty slot, and no hash.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import probed
 
 BASIS = 0xCBF29CE484222325
 PRIME = 0x100000001B3
@@ -78,12 +79,8 @@ def hash_of(data: U8, start: int, end: int, fold: bool) -> np.uint64:
 def slot_of(table: U64, key: np.uint64) -> int:
     """Where the table has the key; -1 if it has not."""
     mask = np.uint64(table.shape[0] - 1)
-    at = key & mask
-    while table[at] != 0:
-        if table[at] == key:
-            return int(np.int64(at))
-        at = (at + np.uint64(1)) & mask
-    return -1
+    at = probed(table, mask, key & mask, key)
+    return int(np.int64(at)) if table[at] == key else -1
 
 
 @kernel
@@ -91,10 +88,7 @@ def fill(keys: U64, table: U64) -> None:
     """Put hashes into a table that has room for them."""
     mask = np.uint64(table.shape[0] - 1)
     for key in keys:
-        at = key & mask
-        while table[at] != 0 and table[at] != key:
-            at = (at + np.uint64(1)) & mask
-        table[at] = key
+        table[probed(table, mask, key & mask, key)] = key
 
 
 @kernel

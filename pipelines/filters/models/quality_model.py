@@ -42,7 +42,7 @@ from tokenmill.dedup.digest import digests
 from tokenmill.dedup.shingle import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24

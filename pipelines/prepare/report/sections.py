@@ -30,7 +30,7 @@ from tokenmill.pipelines.runs.report import (
     fixed,
     with_error,
 )
-from tokenmill.pipelines.storage.files import write_json, write_text
+from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.pipelines.tokens.mix.report import mixed_in_short, mixture_sections
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar, Series, Stack

@@ -24,7 +24,7 @@ from tokenmill.pipelines.contamination.model import SCHEMA, Report, Summary
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import attempt, one_by_one
-from tokenmill.pipelines.storage.files import json_text
+from tokenmill.pipelines.storage.atomic import json_text
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 

@@ -13,7 +13,7 @@ from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams,
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.contamination.summary import LEAD_CHARS, MOST_CHARS
-from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.storage.atomic import write_text
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",

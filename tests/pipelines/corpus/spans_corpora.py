@@ -8,8 +8,8 @@ from tokenmill.pipelines.corpus.passes import Pass
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.corpus.spans.apply import without_spans
 from tokenmill.pipelines.corpus.spans.runs import read_found_runs
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
 from tokenmill.pipelines.storage.files import arrow_file

@@ -11,9 +11,9 @@ from tokenmill.dedup.digest import newest_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.corpus import spill_rows
-from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import SameUrl
 from tokenmill.pipelines.corpus.keys import DATE, document_keys, key_schema
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
 NEWEST = SameUrl(keep="newest")

@@ -19,8 +19,8 @@ from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.passes import duplicate_finders
 from tokenmill.pipelines.corpus.spill import spill_keys
 from tokenmill.pipelines.corpus.spill_rows import write_rows
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
