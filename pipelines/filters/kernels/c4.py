@@ -6,14 +6,10 @@ from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, skip
 from tokenmill.dedup.kernels.u64 import ONE
 from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.pipelines.filters.kernels.classes import BREAK, DECIMAL, KEEP, SPACE, START
 
-START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.text.characters: a kernel's constants live
-DECIMAL = 64  # in its own file
+LF, CR, DOT, BRACKET, CLOSING_BRACKET, BRACE = b"\n\r.[]{"
 
-LF, CR, DOT = 0x0A, 0x0D, 0x2E
-BRACKET, CLOSING_BRACKET, BRACE = 0x5B, 0x5D, 0x7B
-
-KEEP = 0  # as in pipelines.core.stage
 LOREM_IPSUM, CURLY_BRACKET = 1, 2
 
 KEPT, DROPPED = 0, -1  # what becomes of a line

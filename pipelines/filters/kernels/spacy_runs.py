@@ -1,7 +1,8 @@
 """Pieces of text that spaCy may split otherwise together than each alone."""
 
 from tokenmill.dedup.kernels._jit import I64, U8, kernel
-from tokenmill.pipelines.filters.kernels.spacy_words import SPACE, joins
+from tokenmill.pipelines.filters.kernels.classes import SPACE
+from tokenmill.pipelines.filters.kernels.spacy_words import joins
 
 
 @kernel

@@ -11,11 +11,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-ALPHA = 8  # its bit is the one for which a shift by THREE stands
-SPLIT = 128  # as in pipelines.filters.text.words
+from tokenmill.pipelines.filters.kernels.classes import ALPHA, BLANK, SPACE, SPLIT, START
 
 # columns of the table: what a slot holds of a piece
 KEY, FIRST, END, STATE = range(4)  # its hash; where in `splits` its own stand; one of these:
@@ -28,9 +24,6 @@ N_PLACES = 5
 
 AFTER_LOWER, AFTER_UPPER = 1, 2  # bits of `plain`: a mark that is a word behind such letters
 LOWER = 0x20  # of an ASCII letter
-
-BLANK = 0x20  # the one space that is no word to spaCy
-
 
 SEVEN = np.uint64(7)
 SPACES = LOW_BITS * np.uint64(SPACE)
