@@ -3,15 +3,8 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
-
-U64_1 = np.uint64(1)
-U64_2 = np.uint64(2)
-U64_4 = np.uint64(4)
-U64_56 = np.uint64(56)
-ODD_BITS = np.uint64(0x5555555555555555)
-PAIRS = np.uint64(0x3333333333333333)
-NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
-BYTES = np.uint64(0x0101010101010101)
+from tokenmill.dedup.kernels.swar import n_bits
+from tokenmill.dedup.kernels.u64 import ONE
 
 
 @inlined
@@ -50,20 +43,11 @@ def flatten(parents: I64 | U32) -> None:
 
 
 @inlined
-def ones(word: np.uint64) -> np.uint64:
-    """How many bits of a word are set (Hacker's Delight, 5-1)."""
-    word -= (word >> U64_1) & ODD_BITS
-    word = (word & PAIRS) + ((word >> U64_2) & PAIRS)
-    word = (word + (word >> U64_4)) & NIBBLES
-    return (word * BYTES) >> U64_56
-
-
-@inlined
 def place(bits: U64, before: U32, row: int) -> int:
     """The number of a marked row among those marked."""
     word = row >> 6
-    below = (U64_1 << np.uint64(row & 63)) - U64_1
-    return int(before[word] + ones(bits[word] & below))
+    below = (ONE << np.uint64(row & 63)) - ONE
+    return int(before[word] + n_bits(bits[word] & below))
 
 
 @kernel
@@ -71,7 +55,7 @@ def mark(rows: I64, first: int, bits: U64) -> None:
     """Set the bit of each row, which count from `first`. bits: (n_docs // 64 + 1,)."""
     for i in range(rows.shape[0]):
         row = rows[i] - first
-        bits[row >> 6] |= U64_1 << np.uint64(row & 63)
+        bits[row >> 6] |= ONE << np.uint64(row & 63)
 
 
 @kernel
@@ -82,10 +66,10 @@ def marked(bits: U64, first: int, rows: I64) -> None:
         left = bits[word]
         row = first + (word << 6)
         while left:
-            if left & U64_1:
+            if left & ONE:
                 rows[n] = row
                 n += 1
-            left >>= U64_1
+            left >>= ONE
             row += 1
 
 

@@ -1,15 +1,7 @@
 """Which rows of a bucket are alike, by their signatures."""
 
-from tokenmill.dedup.kernels._jit import I64, U32, inlined, kernel
-
-
-@inlined
-def root(parents: U32, member: int) -> int:
-    """The member at the top of a member's tree; halves the path to it on the way."""
-    while parents[member] != member:
-        parents[member] = parents[parents[member]]
-        member = parents[member]
-    return member
+from tokenmill.dedup.kernels._jit import I64, U32, kernel
+from tokenmill.dedup.kernels.cluster import root
 
 
 @kernel

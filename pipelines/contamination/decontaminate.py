@@ -12,19 +12,18 @@ been searched:
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field
 
+from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.index import Matching
-from tokenmill.pipelines.contamination.items.files import files_of
-from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.files import files_of, inside
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.pieces import MOST_PIECES, PIECE
+from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import (
@@ -51,10 +50,8 @@ from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
 if TYPE_CHECKING:
-    from tokenmill.dedup.cut import Cutting
     from tokenmill.pipelines.contamination.index import BenchmarkIndex
 
-NAME = "decontaminate"
 BENCHMARKS = Folder("05-index", "", of_pass=False)
 FOUND_FOLDER = Folder("5-found", "part-{key}.arrow")
 IGNORED_FOLDER = Folder("6-ignored", "ngrams.arrow")
@@ -64,7 +61,7 @@ PIECES = Folder("pieces", "part-{key}.parquet", of_pass=False)
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
-class Decontaminate(Matching, CorpusStep):
+class Decontaminate(Cleaning, Matching, CorpusStep):
     """Free documents from what they have in common with benchmark items.
 
     The defaults are GPT-3's filtering (Brown et al. 2020, arXiv:2005.14165, appendix C), with N
@@ -85,11 +82,6 @@ class Decontaminate(Matching, CorpusStep):
     folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
 
-    action: Literal["cut", "document", "paragraph", "report"] = "cut"
-    window_chars: Annotated[int, Field(ge=0)] = 200
-    least_chars: Annotated[int, Field(ge=0)] = 200
-    most_pieces: Annotated[int, Field(ge=1, le=MOST_PIECES)] = 10
-
     @property
     def cuts_text(self) -> bool:
         return self.action == "cut"
@@ -101,11 +93,6 @@ class Decontaminate(Matching, CorpusStep):
     @property
     def only_own_run(self) -> bool:
         return bool(self.most_docs)
-
-    def cutting(self) -> "Cutting":
-        from tokenmill.dedup.cut import Cutting  # compiles; settings must not
-
-        return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)
 
     def check(self, inputs: Sequence[Input]) -> None:
         for mistake in inside(self.benchmarks, [one.path for one in inputs]):
@@ -198,7 +185,7 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
             analysis.add(found)
     paths = corpus.path(IGNORED_FOLDER), corpus.path(CONTAMINATION)
     write_ignored(paths[0], ignored | of_short_items(index))
-    write_json(paths[1], summarize(index, analysis, counts))
+    write_json(paths[1], summarize(index, analysis, counts).to_json())
     return Done(files=paths)
 
 

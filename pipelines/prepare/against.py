@@ -38,9 +38,14 @@ from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import corpus_steps, keyed_passes, passes
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
+from tokenmill.pipelines.runs.finished import missing_file
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
-from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.manifest import (
+    COMPLETE,
+    PARTIAL_RUN,
+    check_layout,
+    read_manifest,
+)
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_file
@@ -112,18 +117,21 @@ def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
     return np.union1d(found, found & ~NUMBERS)
 
 
-def receipts_of_index(manifest: Mapping[str, Any]) -> list[Receipt]:
-    """The receipts of a finished run's index, shard by shard; none if it keeps no index."""
-    return [Receipt.from_json(r) for r in manifest.get("receipts", ()) if r["step"] == STEP]
+def index_in_manifest(finished: Finished) -> dict[str, Any]:
+    """What the manifest of a run says of its index, if it keeps one: a later run reads no receipt.
+
+    docs: whose keys it has.  digest: of its receipts, by which runs against it know it.
+    """
+    receipts = finished.of(STEP)
+    if not receipts:
+        return {}
+    docs = sum(receipt.facts["docs"] for receipt in receipts)
+    digest = digest_of(receipt.digest for receipt in receipts)
+    return {INDEX.name: {"shards": len(receipts), "docs": docs, "digest": digest}}
 
 
-def missing_file(out: Path, receipts: Iterable[Receipt]) -> Path | None:
-    """The first of the files that is not there, or not of its size."""
-    for receipt in receipts:
-        for name, size, _ in receipt.files:
-            if mirror.size(out / name) != size:
-                return out / name
-    return None
+def _missing_of_index(out: Path, manifest: Mapping[str, Any]) -> Path | None:
+    return missing_file(out, manifest, lambda top: top == INDEX.name)
 
 
 def index_wanting(job: PrepareJob) -> bool:
@@ -132,12 +140,12 @@ def index_wanting(job: PrepareJob) -> bool:
     Raises:
         ConfigError: it lacks one, and what it would be made from was deleted.
     """
-    manifest = read_manifest(job.out) or {}
-    found = receipts_of_index(manifest)
-    if not job.recipe.run.keep_index or (found and missing_file(job.out, found) is None):
+    if not job.recipe.run.keep_index:
         return False
-    made_from = [Receipt.from_json(r) for r in manifest["receipts"] if r["step"] != STEP]
-    gone = missing_file(job.out, made_from)
+    manifest = read_manifest(job.out) or {}
+    if INDEX.name in manifest and _missing_of_index(job.out, manifest) is None:
+        return False
+    gone = missing_file(job.out, manifest, lambda top: top != INDEX.name)
     if gone is not None:
         raise ConfigError(
             f"{job.out}: has no index, and {gone.relative_to(job.out)}, of which it would be made,"
@@ -223,6 +231,7 @@ def _finished(where: str, path: str) -> dict[str, Any]:
         )
     if manifest["status"] != COMPLETE:
         raise ConfigError(f"{where}: has not finished; run prepare again to continue it")
+    check_layout(where, manifest)
     return manifest
 
 
@@ -230,18 +239,15 @@ def _indexed(
     where: str, out: Path, manifest: Mapping[str, Any], *, other_steps: bool
 ) -> EarlierRun:
     """The run by its index, whose files are all there."""
-    receipts = receipts_of_index(manifest)
-    if not receipts:
+    if INDEX.name not in manifest:
         raise ConfigError(f"{where}: keeps no index of what it holds; {AGAIN}")
-    gone = missing_file(out, receipts)
+    gone = _missing_of_index(out, manifest)
     if gone is not None:
         raise ConfigError(f"{where}: {gone.relative_to(out)} is gone, or not whole; {AGAIN}")
     return EarlierRun(
         out=out,
-        digest=digest_of(receipt.digest for receipt in receipts),
-        shards=len(receipts),
-        docs=sum(receipt.facts["docs"] for receipt in receipts),
-        index_bytes=sum(size for receipt in receipts for _, size, _ in receipt.files),
+        **manifest[INDEX.name],
+        index_bytes=manifest["files"][INDEX]["bytes"],
         other_steps=other_steps,
     )
 

@@ -16,6 +16,7 @@ from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_count
 
@@ -135,7 +136,7 @@ def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 
 def _holds_images(shard: SourceShard) -> bool:
-    return shard.images is not None or shard.format in ("webdataset", "markdown")
+    return shard.images is not None or reader_named(shard.format).section == "images"
 
 
 def _of_images(images: Images | None, shards: Sequence[SourceShard]) -> dict[str, Any]:

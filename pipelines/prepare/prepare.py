@@ -10,7 +10,12 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps
-from tokenmill.pipelines.prepare.against import check_other, earlier_runs, index_wanting
+from tokenmill.pipelines.prepare.against import (
+    check_other,
+    earlier_runs,
+    index_in_manifest,
+    index_wanting,
+)
 from tokenmill.pipelines.prepare.identity import open_job
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import phases
@@ -65,7 +70,7 @@ def prepare(
         report = summarize(job, plan, finished)
         report["seconds"] = time.perf_counter() - started
         _publish_report(job, report)
-        write_manifest(job.out, manifest(job, report, finished))
+        write_manifest(job.out, manifest(job, report, finished) | index_in_manifest(finished))
         if not finished.failures:
             clean(job)
     return report
@@ -142,7 +147,7 @@ def finished_report(job: PrepareJob) -> dict[str, Any] | None:
         ConfigError: it should have an index, which cannot be made any more.
     """
     stay = {*KEPT, *side_folders()} - {INDEX.name}
-    report = read_report(job.out, lambda name: name.partition("/")[0] in stay)
+    report = read_report(job.out, lambda top: top in stay)
     if report is None or index_wanting(job):
         return None
     if not all(mirror.size(job.out / name) is not None for name in REPORTS):

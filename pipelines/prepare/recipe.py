@@ -8,7 +8,7 @@ The steps a recipe can name, and how one is read and written: a name with its se
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pyarrow as pa
 import yaml
@@ -33,9 +33,8 @@ from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.runs.options import overridden
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
-from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import StrictLoader
+from tokenmill.sizing.plan.strict import StrictLoader
 
 
 def _step(value: Any) -> Step:
@@ -87,6 +86,10 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
     except ValidationError as e:
         raise explain(e, where, {}) from e
 
+
+if TYPE_CHECKING:
+    from tokenmill.pipelines.tokens.run import Tokenizing
+    from tokenmill.pipelines.tokens.tokenize import Engine
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -225,14 +228,26 @@ class Recipe(Config):
             return CRAWLED
         return DOCUMENT if self.images is None else ILLUSTRATED
 
-    def engine(self) -> Engine:
+    def tokenizing(self) -> "Tokenizing":
+        """What decides how documents become a dataset."""
+        from tokenmill.pipelines.tokens.run import Tokenizing  # loads what compiles
+
+        return Tokenizing(
+            tokenizer=self.tokenizer,
+            output=self.output,
+            images=self.images,
+            of_pages=self.html is not None,
+            mix=self.mix,
+            weights=tuple(one.weight for one in self.inputs),
+        )
+
+    def engine(self) -> "Engine":
         """The tokenizer, loaded once a process.
 
         Raises:
             ConfigError: see `load_engine`.
         """
-        token = None if self.images is None else self.images.token
-        return load_engine(self.tokenizer, self.output.dtype, token)
+        return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON; `run` does not.

@@ -50,8 +50,13 @@ def json_text(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8, atomically."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a small file, atomically."""
     with atomic_path(path) as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_bytes(data)
 
 
 def sweep_partials(folder: Path) -> int:

@@ -51,6 +51,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
         "tokenmill/pipelines/prepare/recipes/demo.yaml",
         "tokenmill/dedup/unicode_tables.npz",
         "tokenmill/sizing/data/accelerators.yaml",
+        "tokenmill/pipelines/contamination/schema.json",
     ):
         assert name in names
     assert not [n for n in names if n.startswith(("tests", "flows/tests"))]

@@ -24,8 +24,8 @@ from tokenmill.pipelines.corpus.shuffle import (
     parts,
     turned,
 )
+from tokenmill.pipelines.corpus.spans.settings import SPANS
 from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, step_of, texts
-from tokenmill.pipelines.corpus.spans.step import SPANS
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done

@@ -14,8 +14,8 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import Range, RangeWriter, key_type
 from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES, equal_rows, read_known
+from tokenmill.pipelines.corpus.spans.settings import SPANS
 from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, step_of, texts
-from tokenmill.pipelines.corpus.spans.step import SPANS
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done

@@ -13,8 +13,8 @@ import pyarrow as pa
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES
 from tokenmill.pipelines.corpus.spans.ngrams import WORD_BITS
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS
 from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, step_of
-from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.spans import Ngrams, Units, lines, whole_documents
 from tokenmill.pipelines.corpus.rows import Corpus, groups_of
-from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
+from tokenmill.pipelines.corpus.spans.settings import SPANS, SpanSettings
 from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.storage.mirror import present
@@ -91,9 +91,9 @@ class Texts(NamedTuple):
     units: Units
 
 
-def step_of(corpus: Corpus) -> RepeatedSpans:
+def step_of(corpus: Corpus) -> SpanSettings:
     step = corpus.part.after[-1]
-    assert isinstance(step, RepeatedSpans)
+    assert isinstance(step, SpanSettings)
     return step
 
 

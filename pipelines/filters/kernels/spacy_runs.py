@@ -1,23 +1,8 @@
 """Pieces of text that spaCy may split otherwise together than each alone."""
 
-from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
-
-SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-BLANK = 0x20  # the one space that is no word to spaCy
-
-
-@inlined
-def joins(data: U8, classes: U8, blank: int, first: int, end: int, bridges: U8) -> bool:
-    """Whether words around the byte at `blank` may be read as one: it is the only space there.
-
-    bridges: (256, 256), by the bytes on both sides.
-    """
-    if blank <= first or blank + 1 >= end or data[blank] != BLANK:
-        return False
-    before, behind = blank - 1, blank + 1
-    if classes[before] & SPACE or classes[behind] & SPACE:
-        return False
-    return bool(bridges[data[before], data[behind]])
+from tokenmill.dedup.kernels._jit import I64, U8, kernel
+from tokenmill.pipelines.filters.kernels.classes import SPACE
+from tokenmill.pipelines.filters.kernels.spacy_words import joins
 
 
 @kernel

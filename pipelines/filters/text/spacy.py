@@ -23,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.filters.kernels import spacy_words as kernels
+from tokenmill.pipelines.filters.kernels.classes import SPLIT
 from tokenmill.pipelines.filters.kernels.spacy_runs import find_runs
 from tokenmill.pipelines.filters.kernels.spacy_words import (
     AFTER_LOWER,
@@ -31,7 +32,6 @@ from tokenmill.pipelines.filters.kernels.spacy_words import (
     N_FRESH,
     N_MISSED,
     N_TOUCHING,
-    SPLIT,
     TOUCHY,
 )
 from tokenmill.pipelines.filters.text.characters import Characters, characters

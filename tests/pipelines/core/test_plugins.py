@@ -7,7 +7,8 @@ import pytest
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.plugins import VARIABLE, Registry, plugin_versions, plugins
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.bundle import versions
+from tokenmill.pipelines.runs.bundle import check_process, versions
+from tokenmill.pipelines.runs.work import Job
 
 SOURCE = "from tests.pipelines.core.test_plugins import THINGS\nTHINGS.register('ours', {})\n"
 THINGS: Registry[dict[str, int]] = Registry("thing")
@@ -85,3 +86,12 @@ def test_two_processes_must_have_the_same_plugins(plugin, monkeypatch):
     assert plugin_versions()[name] != digest
     monkeypatch.delenv(VARIABLE)
     assert name not in versions()
+
+
+def test_a_worker_without_the_plugin_is_refused_by_name(plugin, monkeypatch):
+    wanted = versions()
+    monkeypatch.delenv(VARIABLE)
+    with pytest.raises(
+        ConfigError, match="has plug-in thing_of_ours none, not [0-9a-f]{16}; install"
+    ):
+        check_process(Job(out=plugin.parent, identity="x"), wanted)
