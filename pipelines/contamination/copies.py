@@ -1,8 +1,7 @@
-"""Which items a corpus has copies of, edited or not, and where the best of them stand.
+"""Copies of items in documents, edited or not: what n-grams in a row do not find.
 
-Copies of benchmark items in documents, edited or not: what n-grams in a row cannot see.
-
-folded batch --contained--> the best stretch of each document and item --back to the source--> COPY
+folded batch ─ contained ─► the best stretch of each document and item ─► COPY, in source bytes
+COPY of every shard ─ add ─► CopyAnalysis: which items have edited copies, where the best stand
 """
 
 from collections import Counter
@@ -32,7 +31,7 @@ COPY = pa.schema(
         # which item, and which of the item texts of the index
         pa.field("item", pa.int64(), nullable=False),
         pa.field("text", pa.int64(), nullable=False),
-        # share of the text's word pairs that the stretch has
+        # share of the text's word pairs that the stretch of the document has
         pa.field("containment", pa.float64(), nullable=False),
         # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see all of the stretch
         pa.field("foldings", pa.uint8(), nullable=False),
@@ -60,7 +59,7 @@ class Copies(Config):
 
 
 def index_copies(texts: ItemTexts) -> ContainmentIndex:
-    """Make items ready to be looked for as copies."""
+    """Index the word pairs of items, by which copies are found."""
     return ContainmentIndex.build(
         fold(texts.texts, texts.folding).text,
         texts.items,
@@ -72,7 +71,7 @@ def index_copies(texts: ItemTexts) -> ContainmentIndex:
 def find_copies(
     batch: pa.RecordBatch, folded: Folded, index: ContainmentIndex, least: Copies, source: str
 ) -> pa.RecordBatch:
-    """A row of schema COPY for each document and item of which it has a copy, the best one.
+    """A row of schema COPY for each document and item that it has a copy of: the best copy.
 
     batch: documents (schema DOCUMENT).
     folded: their texts, folded as the items were.
@@ -115,15 +114,15 @@ WORST_EDITED = pa.schema(
 
 
 class CopyAnalysis:
-    """What has been found so far.
+    """Counts of edited items, documents and sources, from all COPY rows that were added.
 
-    Items are edited that have a copy, but of whose n-grams none that counts was found.
+    An item is edited if it has a copy, but none of its n-grams that count was found.
 
     item_docs: (n_items,) int64, documents that have a copy of each item.
     containment: (n_items,) float64, of the best copy; 0 where there is none.
     benchmark_docs: (n_benchmarks,) int64, documents that have a copy of an edited item.
-    sources: the same by source.
-    worst: rows of schema WORST_EDITED: the documents with most such items.
+    sources: these documents by source.
+    worst: rows of schema WORST_EDITED: the documents with copies of most edited items.
     """
 
     def __init__(self, texts: ItemTexts, unseen: npt.NDArray[np.bool_]) -> None:
@@ -137,7 +136,7 @@ class CopyAnalysis:
         self.worst = WORST_EDITED.empty_table()
 
     def add(self, copies: pa.RecordBatch) -> None:
-        """Take in the copies in some documents (schema COPY); no document may come twice."""
+        """Add the copies in some documents (schema COPY); no document may come twice."""
         items, shares = np.asarray(copies["item"]), np.asarray(copies["containment"])
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         np.maximum.at(self.containment, items, shares)

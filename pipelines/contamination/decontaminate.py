@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.index import Matching
-from tokenmill.pipelines.contamination.items.files import files_of
-from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.files import files_of, inside
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import PIECE

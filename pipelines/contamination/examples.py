@@ -1,4 +1,4 @@
-"""Documents that show what of an item was found: the longest match, and the text around it."""
+"""The documents that have most of each item: the longest match, and the text around it."""
 
 from typing import NamedTuple
 
@@ -31,15 +31,15 @@ EXAMPLE = pa.schema(
     ]
 )
 
-FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # held until they are sorted in; some 4 KB a table
+FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # kept unsorted at most; some 4 KB a table
 
 
 class Pairs(NamedTuple):
-    """Pairs of a document and an item that has a span in it.
+    """Pairs of a document and an item that it has n-grams of.
 
     rows, items: (n,) int64, rows of the documents, and items.
     ngrams: (n,) int64, n-grams of the item that the document has.
-    foldings: (n,) uint8, bits of those that it took to see them all.
+    foldings: (n,) uint8, bits of the foldings that it took to see them all.
     """
 
     rows: npt.NDArray[np.int64]
@@ -48,16 +48,16 @@ class Pairs(NamedTuple):
     foldings: npt.NDArray[np.uint8]
 
     def only(self, wanted: npt.NDArray[np.int64]) -> "Pairs":
-        """Those at the places `wanted`."""
+        """The pairs at the places `wanted`."""
         return Pairs._make(column[wanted] for column in self)
 
 
 def item_pairs(
     hits: Hits, foldings: npt.NDArray[np.uint8], index: NgramIndex, n_items: int
 ) -> Pairs:
-    """Which documents have n-grams of which items, by document and item.
+    """The pairs of documents and items, by document and item.
 
-    foldings: (n_hits,) uint8, bits of those that each hit needed.
+    foldings: (n_hits,) uint8, bits of the foldings that each hit needed.
     """
     n = len(index.hashes)
     grams = _Grouped.of(hits.docs * n + hits.grams, foldings)  # of each document
@@ -72,7 +72,10 @@ def item_pairs(
 
 
 class _Grouped(NamedTuple):
-    """keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed."""
+    """Rows grouped by their keys.
+
+    keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed.
+    """
 
     keys: npt.NDArray[np.int64]
     which: npt.NDArray[np.int64]
@@ -104,9 +107,9 @@ def best_of(
 
 
 class BestRows:
-    """The best rows of each item of all that have been added, as of `best_of`.
+    """The best rows of each item, as `best_of` chooses them, among all rows that were added.
 
-    Few are sorted in at a time: what a batch adds costs no copy of all that there is.
+    Added rows are collected and sorted in many at a time, so that a batch costs no copy of all.
     """
 
     def __init__(self, schema: pa.Schema, share: str, most: int) -> None:
@@ -123,7 +126,7 @@ class BestRows:
             self.table()
 
     def table(self) -> pa.Table:
-        """The rows by item, the best first."""
+        """The best rows by item, the best first."""
         if self._fresh:
             both = pa.concat_tables([self._kept, *self._fresh])
             names = "item", self._share, "doc_id"
@@ -140,9 +143,9 @@ def examples_of(
     """A row of schema EXAMPLE for each pair of a document and an item.
 
     found: documents (schema FOUND).
-    spans: of all of `found` and all items.
-    chosen: the pairs, whose rows are those of `found`.
-    shares: (n_chosen,) of the item's n-grams that count.
+    spans: of all documents of `found` and all items.
+    chosen: the pairs.
+    shares: (n_chosen,) share of the item's n-grams that count which the document has.
     """
     rows, items = chosen.rows, chosen.items
     longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.pipelines.core.data import Data
-from tokenmill.pipelines.runs.finished import DamagedShard, FailedInput, FailedShard, Inventory
+from tokenmill.pipelines.runs.finished import DamagedShard, FailedShard, Inventory, UnreadInput
 from tokenmill.pipelines.storage.atomic import write_json
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -268,7 +268,7 @@ class Report(Summary):
     """Digest of all that decides what is found."""
     inputs: Inventory
     documents: Documents
-    failed_inputs: tuple[FailedInput, ...]
+    failed_inputs: tuple[UnreadInput, ...]
     failed_shards: tuple[FailedShard, ...]
     damaged_shards: tuple[DamagedShard, ...]
     files: dict[str, str]

@@ -35,7 +35,7 @@ class Inventory(Data):
     skipped: tuple[str, ...]
 
 
-class FailedInput(Data):
+class UnreadInput(Data):
     """An input file that could not be cut into shards."""
 
     path: str
