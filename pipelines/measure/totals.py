@@ -1,4 +1,5 @@
 """The account of each stage over all parts, and whether it leaves anything to predict."""
+# stands alone: says what a scan left, not what is predicted from it
 
 from collections.abc import Mapping, Sequence
 
