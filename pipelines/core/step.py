@@ -13,11 +13,15 @@ class Step(Config):
     needs_images: it can only stand in a recipe with images.
     corpus_wide: it needs something of all documents before it knows what leaves: such a step is a
         `corpus.step.CorpusStep`. Every other one is called with a batch (`core.stage.Stage`).
+    edits_texts: it changes the text of documents that stay, each by itself.
+    makes_pieces: it cuts documents into pieces, each a document of its own (`core.pieces`).
     """
 
     name: ClassVar[str]
     needs_images: ClassVar[bool] = False
     corpus_wide: ClassVar[bool] = False
+    edits_texts: ClassVar[bool] = False
+    makes_pieces: ClassVar[bool] = False
 
     @property
     def needs_dates(self) -> bool:
@@ -39,7 +43,7 @@ class Step(Config):
         return {}
 
 
-STEPS: Registry[type[Step]] = Registry("step", own=("tokenmill.pipelines.prepare.recipe",))
+STEPS: Registry[type[Step]] = Registry("step", own=("tokenmill.pipelines.prepare.steps",))
 AnyStep = TypeVar("AnyStep", bound=type[Step])
 
 

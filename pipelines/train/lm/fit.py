@@ -16,7 +16,7 @@ import pyarrow as pa
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY, UNKNOWN
 from tokenmill.pipelines.filters.models.model import LanguageModel
 from tokenmill.pipelines.filters.models.text import Vocabulary
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.train.lm.smoothing import Smoothed, smoothed
 
 F32 = npt.NDArray[np.float32]
