@@ -211,10 +211,12 @@ def show_plan(planned: dict[str, Any]) -> None:
         verdict = "enough" if free >= total else "NOT ENOUGH"
         show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
     assumed = planned["assumptions"]
-    show.print(
+    for line in (
+        *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
-        f" {assumed['bytes_per_doc']} bytes a document"
-    )
+        f" {assumed['bytes_per_doc']} bytes a document",
+    ):
+        show.print(printable(line))
 
 
 def _with_error(total: dict[str, Any], name: str) -> str:

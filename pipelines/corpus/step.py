@@ -315,6 +315,10 @@ class CorpusStep(Step):
         """About how many bytes its folders hold at once, on the safe side, for the dry run."""
         return 0.0
 
+    def limit(self, memory_budget: int) -> str:
+        """How much it can look at with so many bytes of memory; "" if that is without end."""
+        return ""
+
     def probe(self, probing: Probing) -> Any:
         """What `measure` predicts of it; None, and `measure` says that it does not."""
         return None
