@@ -95,7 +95,9 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @model_validator(mode="after")
     def _bands_fit(self) -> "NearDedup":
-        if self.threshold is not None and {"bands", "rows"} & self.model_fields_set:
+        fields = type(self).model_fields
+        given = [n for n in ("bands", "rows") if getattr(self, n) != fields[n].default]
+        if self.threshold is not None and given:
             raise ValueError("give bands and rows, or a threshold that chooses them, not both")
         lsh = self.lsh()  # a threshold that no bands can serve is told here
         if lsh.num_perm > self.num_perm:
