@@ -14,21 +14,20 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import (
-    SerializerFunctionWrapHandler,
     field_validator,
-    model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tokenmill.pipelines.core.config import Config, FilePath
 from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.plugins import Registry
 
-ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
+# The readers of formats, by name: each a `read.readers.Reader`, our own and those of plug-ins.
+FORMATS: Registry[Any] = Registry("format", own=("tokenmill.pipelines.read.readers",))
+DATASET = "dataset"  # no format of files, but how `datasets` lays out a folder of them
 Captions = Literal["join", "first", "longest"]
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
-OF_IMAGES = frozenset(
-    {"images", "captions", "prefix", "sidecar"}
-)  # fields that no shard of text has
 
 
 class Input(Config):
@@ -53,7 +52,7 @@ class Input(Config):
 
     path: FilePath
     source: str | None = None
-    format: ShardFormat | Literal["dataset"] | None = None
+    format: str | None = None
     split: str | None = None
     text: str | None = None
     id: str | None = None
@@ -71,6 +70,18 @@ class Input(Config):
             return {**data, "source": data.get("source") or named_by(data["path"])}
         return data
 
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, format: str | None) -> str | None:
+        if format is None or format == DATASET or format in FORMATS:
+            return format
+        *names, last = map(repr, FORMATS)
+        raise PydanticCustomError(
+            "unknown_format",
+            "Input should be {names} or {last}, or {dataset}",
+            {"names": ", ".join(names), "last": last, "dataset": repr(DATASET)},
+        )
+
     @field_validator("weight")
     @classmethod
     def _some_of_it(cls, weight: float) -> float:
@@ -79,12 +90,6 @@ class Input(Config):
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
         return weight
-
-    @model_serializer(mode="wrap")
-    def _as_before_there_were_images(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs of text keep the identity they had."""
-        unsaid = {"images": None, "captions": "join"}
-        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
     @property
     def source_name(self) -> str:
@@ -132,7 +137,7 @@ class SourceShard:
     start, stop: the shard owns what begins in [start, stop); None is the end of the file.
         For "jsonl" lines by byte of the uncompressed file, for "arrow" record batches by
         byte of the file, for "parquet" row groups by number, for "warc" what is packed as one,
-        by byte of the file, or records of a file that is not packed.
+        by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
     images, captions: as in `Input`; None where there is no such column.
@@ -145,7 +150,7 @@ class SourceShard:
     ordinal: int
     input: int
     source: str
-    format: ShardFormat
+    format: str
     paths: tuple[str, ...]
     names: tuple[str, ...]
     compression: str | None = None
@@ -168,8 +173,7 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        data = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
-        return {k: v for k, v in data.items() if k not in OF_IMAGES or v is not None}
+        return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
@@ -250,10 +254,9 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """All of the inputs that decides what a run makes of them, as JSON."""
-        earlier = {"against": [run.identity() for run in self.against]} if self.against else {}
         return {
             "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
             "failed_inputs": {f.path: f.cause for f in self.failed},
             "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
-            **earlier,
+            "against": [run.identity() for run in self.against],
         }

@@ -23,20 +23,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.rows import OVERLAP
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
 from tokenmill.pipelines.core.shard import numbered
-from tokenmill.pipelines.filters.normalize import Normalize
+from tokenmill.pipelines.core.stage import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -464,10 +463,10 @@ def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
     """The text of a document as it came to the step that cut it, in UTF-8."""
     batch = pa.RecordBatch.from_pylist([{f: document[f] for f in DOCUMENT.names}], DOCUMENT)
     for step in recipe.steps:
-        if isinstance(step, Decontaminate):
+        if step.makes_pieces:
             break
-        if isinstance(step, Normalize):  # the one stage that edits
-            batch = step(batch).kept
+        if step.edits_texts:
+            batch = cast(Stage, step)(batch).kept
     text: str = batch["text"][0].as_py()
     return text.encode()
 

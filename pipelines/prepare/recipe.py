@@ -8,7 +8,7 @@ The steps a recipe can name, and how one is read and written: a name with its se
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pyarrow as pa
 import yaml
@@ -23,32 +23,18 @@ from pydantic import (
     model_validator,
 )
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.runs.options import overridden
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
-from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import StrictLoader
-
-STEPS: dict[str, type[Step]] = {
-    **STAGES,
-    **{
-        step.name: step
-        for step in (ExactDedup, NearDedup, *SAME, *REPEATS, RepeatedSpans, Decontaminate)
-    },
-}
+from tokenmill.sizing.plan.strict import StrictLoader
 
 
 def _step(value: Any) -> Step:
@@ -100,6 +86,10 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
     except ValidationError as e:
         raise explain(e, where, {}) from e
 
+
+if TYPE_CHECKING:
+    from tokenmill.pipelines.tokens.run import Tokenizing
+    from tokenmill.pipelines.tokens.tokenize import Engine
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -238,23 +228,33 @@ class Recipe(Config):
             return CRAWLED
         return DOCUMENT if self.images is None else ILLUSTRATED
 
-    def engine(self) -> Engine:
+    def tokenizing(self) -> "Tokenizing":
+        """What decides how documents become a dataset."""
+        from tokenmill.pipelines.tokens.run import Tokenizing  # loads what compiles
+
+        return Tokenizing(
+            tokenizer=self.tokenizer,
+            output=self.output,
+            images=self.images,
+            of_pages=self.html is not None,
+            mix=self.mix,
+            weights=tuple(one.weight for one in self.inputs),
+        )
+
+    def engine(self) -> "Engine":
         """The tokenizer, loaded once a process.
 
         Raises:
             ConfigError: see `load_engine`.
         """
-        token = None if self.images is None else self.images.token
-        return load_engine(self.tokenizer, self.output.dtype, token)
+        return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON; `run` does not.
+        """What decides the output, as JSON: all settings, also those at their defaults, but `run`.
 
-        Nor does where earlier runs lie: what they hold does, which is in the plan.
+        Where earlier runs lie does not decide it: what they hold does, which is in the plan.
         """
-        without = {"run", "against"}
-        without |= {name for name in ("images", "html", "mix") if getattr(self, name) is None}
-        return self.model_dump(mode="json", exclude=without)
+        return self.model_dump(mode="json", exclude={"run", "against"})
 
 
 def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:

@@ -122,11 +122,13 @@ def failed_batch(ordinal: int, failures: Iterable[Failure]) -> ReadBatch:
 
 
 def without_images(batch: ReadBatch) -> ReadBatch:
-    """Documents of an input that has no images, in a recipe that has.
+    """Documents in a recipe that has images, as they are if their input has some.
 
-    U+FFFC, which would stand for an image, becomes U+FFFD.
+    U+FFFC in others, which would stand for an image, becomes U+FFFD.
     """
     documents = batch.documents
+    if documents.schema.equals(ILLUSTRATED):
+        return batch
     text = pc.replace_substring(documents["text"], PLACEHOLDER, "\ufffd")
     none = pa.array([[]] * documents.num_rows, ILLUSTRATED.field("images").type)
     columns = [*(documents[name] for name in ("doc_id", "id", "url")), text, none]
@@ -134,7 +136,9 @@ def without_images(batch: ReadBatch) -> ReadBatch:
 
 
 def without_crawl(batch: ReadBatch) -> ReadBatch:
-    """Documents of an input that is no web archive, in a recipe that reads some."""
+    """Documents in a recipe that reads web archives, as they are if their input is one."""
+    if batch.documents.schema.equals(CRAWLED):
+        return batch
     columns = [*batch.documents.columns]
     columns += [pa.nulls(len(columns[0]), CRAWLED.field(n).type) for n in ("date", "content_type")]
     return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))

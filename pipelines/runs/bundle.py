@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
+from tokenmill.pipelines.core.plugins import plugin_versions
 from tokenmill.pipelines.runs.work import Job, Outcome, Work, attempt
 from tokenmill.pipelines.storage.mirror import join_run
 
@@ -43,9 +44,13 @@ LIBRARIES = (
 )
 
 
-@cache
 def versions() -> Mapping[str, str]:
-    """Of Python and the libraries that decide what a run writes."""
+    """Of Python, the libraries that decide what a run writes, and the plug-ins."""
+    return {**_library_versions(), **plugin_versions()}
+
+
+@cache
+def _library_versions() -> Mapping[str, str]:
     found = {name: _version(name) for name in LIBRARIES}
     there = {name: version for name, version in found.items() if version is not None}
     return {"python": platform.python_version(), **there}

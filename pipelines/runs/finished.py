@@ -17,12 +17,46 @@ from typing import Any
 
 import xxhash
 
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import Finished, Job
 from tokenmill.pipelines.storage import mirror
+
+
+class Inventory(Data):
+    """What was to be read.  skipped: paths of files whose names say no format."""
+
+    files: int
+    bytes: int
+    shards: int
+    skipped: tuple[str, ...]
+
+
+class UnreadInput(Data):
+    """An input file that could not be cut into shards."""
+
+    path: str
+    cause: str
+    message: str
+    bytes: int
+
+
+class FailedShard(Data):
+    """A piece of work that failed."""
+
+    step: str
+    key: str
+    error: str
+
+
+class DamagedShard(Data):
+    """A shard whose file turned out damaged while it was read: documents behind it are missing."""
+
+    key: str
+    message: str
 
 
 def inventory(plan: Plan) -> dict[str, Any]:

@@ -27,8 +27,8 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.cache import CACHE_BYTES
-from tokenmill.pipelines.storage.files import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 from tokenmill.pipelines.storage.mirror import alone, mirrored, top_names
 

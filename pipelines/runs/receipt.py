@@ -18,7 +18,7 @@ import xxhash
 
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import json_text
+from tokenmill.pipelines.storage.atomic import json_text
 
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8

@@ -30,7 +30,7 @@ import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError, TokenmillError
 from tokenmill.pipelines.core.places import Place, is_remote, place
-from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.storage.cache import CACHE_BYTES, Cache, remove_others
 
 if TYPE_CHECKING:

@@ -138,16 +138,23 @@ def edited_where(
     receipts: pa.RecordBatch | None,
     *,
     details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
 ) -> StageResult:
     """Pass on the edited documents that meet every rule; account for text and images taken out.
 
     edited: the documents of `batch`, in order, less what was taken out.  rules: for documents.
-    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, for those
-    that leave.
+    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, and
+    duplicate_of: (n_docs,) uint64, for those that leave.
     """
     verdicts, values = first_failing(rules, batch.num_rows)
     result = keep_where(
-        stage, batch, verdicts, [r.reason for r in rules], values=values, details=details
+        stage,
+        batch,
+        verdicts,
+        [r.reason for r in rules],
+        values=values,
+        details=details,
+        duplicate_of=duplicate_of,
     )
     kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
     if edited is not batch:

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tokenmill.pipelines.core.schema import shard_and_row
-from tokenmill.pipelines.corpus.counted.count import merged_facts
-from tokenmill.pipelines.corpus.counted.steps import REPEATS
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
@@ -28,7 +26,6 @@ PERCENTILES = (5, 50, 95)
 DECODED_BYTES_PER_PIXEL = 3  # RGB, 8 bits, as trainers decode to
 TOTAL = "total"
 MOST_REPEATED = 10
-REPEAT_STEPS = frozenset(step.name for step in REPEATS)
 
 
 def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> dict[str, Any]:
@@ -60,7 +57,6 @@ def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> 
         "ratio_bins": _summed([c["ratio_bins"] for c in counts]),
         "notes": notes_of(made),
         "sources_without": _sources_without(made),
-        "repeated": _repeated(made),
     }
 
 
@@ -141,16 +137,6 @@ def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     for receipt in receipts:
         found.update(receipt.facts.get("notes", {}))
     return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
-
-
-def _repeated(receipts: Iterable[Receipt]) -> dict[str, dict[str, Any]]:
-    """By step what its works tell of units: how many there are, and those that are too frequent."""
-    told: dict[str, list[Mapping[str, Any]]] = {}
-    for receipt in receipts:
-        name = receipt.step.removeprefix("keys-").rpartition("-")[0]
-        if name in REPEAT_STEPS:
-            told.setdefault(name, []).append(receipt.facts)
-    return {name: merged_facts(facts) for name, facts in told.items()}
 
 
 Report: TypeAlias = Mapping[str, Any]

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tokenmill.pipelines.contamination.report import found_sections, warnings
+from tokenmill.pipelines.contamination.model import Summary
+from tokenmill.pipelines.contamination.report_found import found_sections, warnings
 from tokenmill.pipelines.prepare.report.images import image_blocks, image_plots, notes_table
 from tokenmill.pipelines.prepare.report.summary import removed_by_reason
 from tokenmill.pipelines.prepare.report.thumbnails import contact_sheet
@@ -29,7 +30,7 @@ from tokenmill.pipelines.runs.report import (
     fixed,
     with_error,
 )
-from tokenmill.pipelines.storage.files import write_json, write_text
+from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.pipelines.tokens.mix.report import mixed_in_short, mixture_sections
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar, Series, Stack
@@ -270,7 +271,7 @@ def sections(report: Report) -> list[Section]:
         _section("images", "Images", image_blocks(report)),
         _section("duplicates", "Duplicates", _duplicates(report)),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
-        *(found_sections(found) if found else []),
+        *(found_sections(Summary.model_validate(found)) if found else []),
         _section("requirements", "Storage requirements", requirement_blocks(report)),
         _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
@@ -408,7 +409,7 @@ def _decontaminate(report: Report) -> list[str | Table]:
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
         f"{RULES.get(action, '')}",
-        " ".join([LEFT, *warnings(report["contamination"])]),
+        " ".join([LEFT, *warnings(Summary.model_validate(report["contamination"]))]),
     ]
 
 

@@ -3,7 +3,6 @@
 The report is plain JSON data, `report.json`; everything shown elsewhere is drawn from it.
 """
 
-import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,14 +14,13 @@ import numpy as np
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import TOTAL, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
-from tokenmill.pipelines.corpus.clusters import merged_facts
-from tokenmill.pipelines.corpus.passes import decontamination, passes, stage_names
+from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.read.images.facts import decode_cost
 from tokenmill.pipelines.runs.finished import failures, inventory
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
@@ -61,6 +59,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
     mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
     # what is measured are documents once: of what copies take as well, their part
     measured = measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts)))
+    told = _told(job, finished)
+    repeated = told.pop("repeated")
     report = {
         "report": REPORT_VERSION,
         "name": job.recipe.name,
@@ -71,8 +71,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         "measurement": {name: m.to_json() for name, m in measured.items()},
         **mixed,
         "length_bins": _length_bins(finished),
-        "duplicates": _duplicates(finished),
-        "contamination": _contamination(job),
+        "duplicates": told.pop("duplicates"),
+        "contamination": told.pop("contamination"),
         "dataset": {
             "path": mirror.address(job.dataset),
             "files": dataset_files,
@@ -110,13 +110,17 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
     if job.recipe.images is None:
         report["notes"] = notes_of(finished.receipts)
     else:
-        report["images"] = _images(job, finished, job.recipe.images.store)
+        report["images"] = _images(job, finished, job.recipe.images.store, repeated)
+    if told:  # of steps that are not our own
+        report["sections"] = told
     if job.against:
         report["against"] = _against(job, finished)
     return {**report, **_requirements(report)}
 
 
-def _images(job: PrepareJob, finished: Prepared, store: str) -> dict[str, Any]:
+def _images(
+    job: PrepareJob, finished: Prepared, store: str, repeated: Mapping[str, Any]
+) -> dict[str, Any]:
     """What is told of images; store: as in the recipe.  decoding: as of `decode_cost`."""
     found = image_summary(_last_pass(job, finished), finished.receipts)
     paths = [
@@ -126,7 +130,7 @@ def _images(job: PrepareJob, finished: Prepared, store: str) -> dict[str, Any]:
     ]
     counts = {name: of["images"] for name, of in found["formats"].items() if name != TOTAL}
     there = [path for path in paths if mirror.exists(path)]
-    return {**found, "store": store, "decoding": decode_cost(there, counts)}
+    return {**found, "repeated": repeated, "store": store, "decoding": decode_cost(there, counts)}
 
 
 def _sequences(job: PrepareJob, layout: Layout) -> dict[str, int]:
@@ -237,18 +241,14 @@ def _image_token(job: PrepareJob) -> dict[str, Any]:
     return {"image_token": {"token": images.token, "id": job.recipe.engine().image_id, **rule}}
 
 
-def _duplicates(finished: Finished) -> dict[str, Any]:
-    """What was compared, of the last pass in which each step found duplicates."""
-    by_step: dict[str, list[Mapping[str, Any]]] = {}
-    bands: dict[str, int] = {}
-    for receipt in finished.receipts:
-        if receipt.step.startswith(("exact-", "near-")):
-            by_step.setdefault(receipt.step, []).append(receipt.facts)
-        elif receipt.step.startswith("bands-"):
-            for name in ("candidates", "edges"):
-                bands[name] = bands.get(name, 0) + receipt.facts[name]
-    found: dict[str, Any] = {"bands": bands} if bands else {}
-    return found | {s.partition("-")[0]: merged_facts(facts) for s, facts in by_step.items()}
+def _told(job: PrepareJob, finished: Finished) -> dict[str, dict[str, Any]]:
+    """What corpus-wide steps say of themselves, by section."""
+    sections: dict[str, dict[str, Any]] = {"duplicates": {}, "contamination": {}, "repeated": {}}
+    for part in passes(job.recipe.steps):
+        for step in part.after:
+            for section, facts in step.told(job, part.index, finished.receipts).items():
+                sections[section] = sections.get(section, {}) | dict(facts)
+    return sections
 
 
 def _against(job: PrepareJob, finished: Finished) -> dict[str, Any]:
@@ -262,15 +262,6 @@ def _against(job: PrepareJob, finished: Finished) -> dict[str, Any]:
         "duplicates": dict(repeated),
         "remarks": remarks(job.recipe, job.against),
     }
-
-
-def _contamination(job: PrepareJob) -> dict[str, Any]:
-    """What of the benchmarks was in the corpus, as `pipelines.contamination.summary` has it."""
-    part = next((p for p in passes(job.recipe.steps) if decontamination(p.after)), None)
-    if part is None:
-        return {}
-    found: dict[str, Any] = json.loads(mirror.read_text(job.contamination(part.index)))
-    return found
 
 
 def _stored(files: dict[str, int]) -> dict[str, int]:

@@ -9,7 +9,6 @@ Each byte is copied once, from the spool into the dataset.
 
 from typing import Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,6 +20,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
@@ -52,8 +52,10 @@ def in_dataset(images: Images) -> pa.DataType:
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 
-def features_of(schema: pa.Schema, images: Images | None) -> datasets.Features:
-    """What `datasets` makes of the columns: pictures, where their bytes are there."""
+def features_of(schema: pa.Schema, images: Images | None) -> Any:
+    """The `Features` that `datasets` makes of the columns: pictures, where there are bytes."""
+    import datasets  # takes longer than all that a run reads before its first work
+
     features = datasets.Features.from_arrow_schema(schema)
     if images is not None and images.store == "bytes":
         features["images"] = datasets.List(datasets.Image())
@@ -133,7 +135,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
     items = documents["images"].flatten()
     there = items.field("offset").is_valid()
     lost = there
-    if shard.format == "webdataset":  # of other formats an offset would be of another file
+    if reader_named(shard.format).samples:  # of other formats an offset would be of another file
         lost = pc.and_(there, items.field("source_offset").is_null())
     at = pc.index(lost, True).as_py()
     if at >= 0:
@@ -152,7 +154,7 @@ def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None
         ConfigError: an input is compressed as a whole.
     """
     for shard in shards if images is not None and images.store == "reference" else ():
-        if shard.compression and shard.format == "webdataset":
+        if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(
                 f"images.store: reference: {shard.paths[0]} is compressed, and no image can be"
                 f" read where it stands; unpack it, or {WAY_OUT}"

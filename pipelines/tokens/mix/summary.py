@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.tokens.mix.spill import STAGE
 from tokenmill.pipelines.tokens.mix.weights import weighed
+from tokenmill.pipelines.tokens.run import TokenRun
 
 
 def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:
@@ -17,7 +17,7 @@ def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:
     return [(STAGE, sum(found, StageStats()))] if found else []
 
 
-def mixture(job: PrepareJob, made: Sequence[Receipt], finished: Finished) -> dict[str, Any]:
+def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> dict[str, Any]:
     """As JSON: of each source documents and tokens once, and in the dataset with all copies.
 
     Sources are told of the training split; `total` is of the whole dataset. Nothing where nothing
@@ -25,10 +25,10 @@ def mixture(job: PrepareJob, made: Sequence[Receipt], finished: Finished) -> dic
 
     made: receipts of the last pass.
     """
-    output, mixed = job.recipe.output, finished.of(STAGE)
+    output, mixed = job.tokenizing.output, finished.of(STAGE)
     if not mixed:
         return {}
-    width = job.recipe.engine().dtype.itemsize
+    width = job.tokenizing.engine().dtype.itemsize
     sources: dict[str, dict[str, Any]] = {}
     for shard, receipt in zip(weighed(job, finished.shards, made), made, strict=True):
         once = receipt.facts["measured"]

@@ -172,8 +172,8 @@ GROWTH = """
 import sys
 import numpy as np
 import pyarrow as pa
-from tokenmill.pipelines.encode.fast import _resident, fast_engine
-from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.tokens.engines import _resident, fast_engine
+from tokenmill.pipelines.tokens.reference import open_reference
 
 made, _ = fast_engine(open_reference(sys.argv[1]))
 draw = np.random.default_rng(1)
