@@ -35,7 +35,7 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     **{name: (_source(made), "__call__") for name, made in STAGES.items()},
     "benchmark index": ("contamination/index.py", "build"),
     "overlap": ("contamination/found.py", "search"),
-    "ignored n-grams": ("contamination/ignored.py", "find_ignored"),
+    "ignored n-grams": ("contamination/decontaminate.py", "find_ignored"),
     "cut": ("contamination/cleaner.py", "__call__"),
     "digest": ("dedup/digest.py", "digests"),
     "sign": ("dedup/minhash.py", "signatures"),
