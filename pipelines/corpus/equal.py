@@ -177,7 +177,7 @@ class SameUrl(EqualStep):
 
     @model_validator(mode="after")
     def _parameters_of_normalized_urls(self) -> "SameUrl":
-        if self.url == "exact" and "drop_parameters" in self.model_fields_set:
+        if self.url == "exact" and self.drop_parameters != TRACKING:
             raise ValueError("drop_parameters are those of url: normalized; add it")
         return self
 

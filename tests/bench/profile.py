@@ -41,7 +41,7 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "sign": ("dedup/minhash.py", "signatures"),
     "band": ("dedup/lsh.py", "band_keys"),
     "exact duplicates": ("corpus/equal.py", "find_equal"),
-    "pairs of bands": ("corpus/pairs.py", "find_edges"),
+    "pairs of bands": ("corpus/near.py", "find_edges"),
     "clusters": ("corpus/near.py", "join_forests"),
     "tokenize": ("tokens/tokenize.py", "encode"),
     "plan": ("read/plan.py", "plan_inputs"),
@@ -49,11 +49,7 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "its figures": ("report/summary.py", "summarize"),
 }  # fmt: skip
 WRITES = ("write_batch", "write_table", "fsync")
-WITHIN = (
-    "corpus/equal.py",
-    "corpus/pairs.py",
-    "corpus/near.py",
-)  # what they write is in their own figure
+WITHIN = ("corpus/pairs.py", "corpus/verdicts.py")  # what they write is in their own figure
 
 
 def main() -> None:

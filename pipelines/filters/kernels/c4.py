@@ -1,19 +1,16 @@
 """C4's rules, line by line, writing the lines that are left of each document."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, skip
 from tokenmill.dedup.kernels.u64 import ONE
-from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.pipelines.filters.kernels.classes import BREAK, DECIMAL, KEEP, SPACE, START
 
-START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.text.characters: a kernel's constants live
-DECIMAL = 64  # in its own file
+LF, CR, DOT, BRACKET, CLOSING_BRACKET, BRACE = b"\n\r.[]{"
 
-LF, CR, DOT = 0x0A, 0x0D, 0x2E
-BRACKET, CLOSING_BRACKET, BRACE = 0x5B, 0x5D, 0x7B
-
-KEEP = 0  # as in pipelines.core.stage
 LOREM_IPSUM, CURLY_BRACKET = 1, 2
 
 KEPT, DROPPED = 0, -1  # what becomes of a line
@@ -22,6 +19,39 @@ KEPT, DROPPED = 0, -1  # what becomes of a line
 LOREM_IPSUM_PHRASE, JAVASCRIPT_PHRASE, POLICY_PHRASES = 1, 2, ~3
 
 BREAKS = LOW_BITS * np.uint64(BREAK)
+
+
+class LineRules(NamedTuple):
+    """Which rules hold for lines; a limit that is off is one that no line meets."""
+
+    remove_citations: bool
+    terminal_mark: bool
+    lorem_ipsum: bool
+    javascript: bool
+    curly_bracket: bool
+    policy: bool
+    min_words: int
+    max_word_chars: int
+
+
+class CitationWords(NamedTuple):
+    """The two citations of Wikipedia that are not numbers: UTF-8, brackets included."""
+
+    edit: U8
+    needed: U8
+
+
+class Phrases(NamedTuple):
+    """Lower-case phrases of ASCII letters and spaces.
+
+    text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
+    heads, seconds: (256,) uint8, bit k for first and second bytes of phrase k, in either case.
+    """
+
+    text: U8
+    ends: I64
+    heads: U8
+    seconds: U8
 
 
 @inlined

@@ -5,16 +5,9 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, decode
 
-MAY_COMPOSE = 1  # as in pipelines.filters.normalize; a kernel's constants live in its own file
-HAS_CONTROLS = 2
+MAY_COMPOSE, HAS_CONTROLS = 1, 2
 
-TAB = 0x09
-LF = 0x0A
-CR = 0x0D
-US = 0x1F
-SPACE = 0x20
-DEL = 0x7F
-NEL = 0x85
+TAB, LF, CR, US, SPACE, DEL, NEL = b"\t\n\r\x1f \x7f\x85"
 BYTE_ORDER_MARK = 0xFEFF
 
 LEAVE, REMOVE = -1, -2

@@ -10,8 +10,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, slice_key, slot_of, table_bits
 from tokenmill.dedup.kernels.u64 import ONE, U64_64, ZERO
-
-KEEP = 0  # as in pipelines.core.stage
+from tokenmill.pipelines.filters.kernels.classes import KEEP
 
 
 @inlined

@@ -4,9 +4,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, kernel
 from tokenmill.dedup.kernels.u64 import ONE, ZERO
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
+from tokenmill.pipelines.filters.kernels.classes import SPACE
 
 
 @kernel

@@ -5,16 +5,9 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO
+from tokenmill.pipelines.filters.kernels.classes import BREAK, SPACE, START
 
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-BREAK = 4
-
-LF = 0x0A
-CR = 0x0D
-HASH = 0x23
-DASH = 0x2D
-DOT = 0x2E
+LF, CR, HASH, DASH, DOT = b"\n\r#-."
 LAST_OF_ELLIPSIS = 0xA6  # of U+2026 in UTF-8, E2 80 A6
 
 # columns of `line_facts`

@@ -11,9 +11,9 @@ from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, probed, slot_
 from tokenmill.dedup.kernels.u64 import ONE, ZERO
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
-SPECIAL = 1  # as in pipelines.filters.text.node_facts; a kernel's constants live in its own file
-IN_TOKEN = 2
-POINT = 4
+SPECIAL = 1  # no letter of a word: taken off its ends, and counted
+IN_TOKEN = 2  # `[\w']` of `re`
+POINT = 4  # one of , ; : ? ! .
 
 # columns of `char_facts`
 N_CHARS, N_SPECIAL, N_TOKENS, N_POINTS, REPETITION = range(5)

@@ -10,13 +10,9 @@ from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key, probed
 from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-TERMINAL = 32
+from tokenmill.pipelines.filters.kernels.classes import SPACE, START, TERMINAL
 
 LF = 0x0A
-
 
 HIGH_BITS = np.uint64(0x8080808080808080)
 NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)

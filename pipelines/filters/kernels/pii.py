@@ -13,13 +13,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 from tokenmill.dedup.kernels.utf8 import place
 from tokenmill.dedup.unicode import WORD
 
-AT = 0x40
-DASH = 0x2D
-DOT = 0x2E
-COLON = 0x3A
-OPEN_BRACKET = 0x5B
-CLOSE_BRACKET = 0x5D
-ZERO = 0x30
+DASH, DOT, COLON, OPEN_BRACKET, CLOSE_BRACKET, ZERO = b"-.:[]0"
 
 LAST_CODE_POINT = 0x10FFFF
 

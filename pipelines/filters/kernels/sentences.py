@@ -4,13 +4,17 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, skip
-
-START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.text.characters: a kernel's constants live
-TERMINAL, CLOSING = 32, 128  # in its own file
-SPLIT = 128  # as in pipelines.filters.text.words
-STOP, PUNCT = 4, 8  # as in pipelines.filters.text.sentences
-
-BLANK = 0x20  # the one space that is no word to spaCy
+from tokenmill.pipelines.filters.kernels.classes import (
+    BLANK,
+    BREAK,
+    CLOSING,
+    PUNCT,
+    SPACE,
+    SPLIT,
+    START,
+    STOP,
+    TERMINAL,
+)
 
 TERMINALS = LOW_BITS * np.uint64(TERMINAL)
 

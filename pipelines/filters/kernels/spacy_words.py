@@ -11,11 +11,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-ALPHA = 8  # its bit is the one for which a shift by THREE stands
-SPLIT = 128  # as in pipelines.filters.text.words
+from tokenmill.pipelines.filters.kernels.classes import ALPHA, BLANK, SPACE, SPLIT, START
 
 # columns of the table: what a slot holds of a piece
 KEY, FIRST, END, STATE = range(4)  # its hash; where in `splits` its own stand; one of these:
@@ -28,9 +24,6 @@ N_PLACES = 5
 
 AFTER_LOWER, AFTER_UPPER = 1, 2  # bits of `plain`: a mark that is a word behind such letters
 LOWER = 0x20  # of an ASCII letter
-
-BLANK = 0x20  # the one space that is no word to spaCy
-
 
 SEVEN = np.uint64(7)
 SPACES = LOW_BITS * np.uint64(SPACE)
@@ -221,6 +214,40 @@ def mark_missed(
             touching[n_touching, 1], touching[n_touching, 2] = i, stop
             n_touching += 1
     place[N_TOUCHING] = n_touching
+
+
+@kernel
+def find_runs(
+    data: U8, classes: U8, offsets: I64, bridges: U8, longest: int, touching: I64, runs: I64
+) -> int:
+    """Write the longest runs of pieces that join, each around one of `touching`; how many.
+
+    touching: as `mark_words` has them, in order of text.  runs: (n, 2), out: start and stop.
+    A piece of more than `longest` bytes joins none.
+    """
+    n = 0
+    for k in range(touching.shape[0]):
+        d, start, stop = int(touching[k, 0]), int(touching[k, 1]), int(touching[k, 2])
+        if n and start < runs[n - 1, 1]:
+            continue
+        first, end = int(offsets[d]), int(offsets[d + 1])
+        while joins(data, classes, start - 1, first, end, bridges):
+            i = start - 2
+            while i > first and not classes[i - 1] & SPACE and start - i <= longest + 1:
+                i -= 1
+            if start - 1 - i > longest:
+                break
+            start = i
+        while joins(data, classes, stop, first, end, bridges):
+            i = stop + 2
+            while i < end and not classes[i] & SPACE and i - stop <= longest + 1:
+                i += 1
+            if i - stop - 1 > longest:
+                break
+            stop = i
+        runs[n, 0], runs[n, 1] = start, stop
+        n += 1
+    return n
 
 
 @kernel

@@ -13,32 +13,15 @@ from tokenmill.dedup.kernels.table import probed
 BASIS = 0xCBF29CE484222325
 PRIME = 0x100000001B3
 
-SLASH = 0x2F
-COLON = 0x3A
-DOT = 0x2E
-AT = 0x40
-STAR = 0x2A
-HASH = 0x23
-QUESTION = 0x3F
-SPACE = 0x20
-PLUS = 0x2B
-DASH = 0x2D
-OPEN_BRACKET = 0x5B
-CLOSE_BRACKET = 0x5D
-ZERO = 0x30
+SLASH, COLON, DOT, AT, STAR, HASH = b"/:.@*#"
+QUESTION, SPACE, PLUS, DASH, ZERO = b"? +-0"
+OPEN_BRACKET, CLOSE_BRACKET = b"[]"
 
-KEEP = 0  # verdicts, in order of reasons of pipelines.filters.url_filter
-DOMAIN = 1
-URL = 2
-WORD = 3
-SOFT_WORDS = 4
-SUBWORD = 5
-NO_URL = 6
+# verdicts, in order of reasons of pipelines.filters.url_filter
+KEEP, DOMAIN, URL, WORD, SOFT_WORDS, SUBWORD, NO_URL = range(7)
 
 SYMBOLS = 36  # letters and digits
-GOOD = 0  # lines of a list
-EMPTY = 1
-ODD = 2
+GOOD, EMPTY, ODD = range(3)  # lines of a list
 
 
 @inlined

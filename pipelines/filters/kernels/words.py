@@ -5,18 +5,14 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_56, U64_63, ZERO
-
-SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-ALPHA = 8
-SYMBOL = 16
+from tokenmill.pipelines.filters.kernels.classes import ALPHA, SPACE, SYMBOL
 
 # columns of `word_facts`
 N_WORDS, N_CONTENT_WORDS, CONTENT_CHARS, N_ALPHA_WORDS, N_STOP_WORDS = range(5)
 N_WORD_FACTS = 5
 
-
 BLOCK = np.uint64(120)  # bytes counted before an uint8 would be full, also in steps of SPACE
-SPACE_BIT = 1  # of SPACE
+SPACE_BIT = 1  # by which SPACE is shifted
 ALL_BITS = np.uint64(2**64 - 1)
 ALPHAS = LOW_BITS * np.uint64(ALPHA)
 SYMBOLS = LOW_BITS * np.uint64(SYMBOL)

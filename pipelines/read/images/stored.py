@@ -9,7 +9,6 @@ Each byte is copied once, from the spool into the dataset.
 
 from typing import Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -53,8 +52,10 @@ def in_dataset(images: Images) -> pa.DataType:
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 
-def features_of(schema: pa.Schema, images: Images | None) -> datasets.Features:
-    """What `datasets` makes of the columns: pictures, where their bytes are there."""
+def features_of(schema: pa.Schema, images: Images | None) -> Any:
+    """The `Features` that `datasets` makes of the columns: pictures, where there are bytes."""
+    import datasets  # takes longer than all that a run reads before its first work
+
     features = datasets.Features.from_arrow_schema(schema)
     if images is not None and images.store == "bytes":
         features["images"] = datasets.List(datasets.Image())

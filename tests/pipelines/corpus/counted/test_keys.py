@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.corpus.repeats_corpora import batch_of
-from tokenmill.pipelines.corpus.counted.keys import host_of, image_set_keys
+from tokenmill.pipelines.corpus.counted.paragraphs import host_of
+from tokenmill.pipelines.corpus.equal import image_set_keys
 from tokenmill.pipelines.filters.images.keys import has_key, image_keys, text_keys
 
 urls = st.sampled_from([None, "", "https://a.org/1", "https://b.org:8/1", "//a.org", "x", "a.org"])
