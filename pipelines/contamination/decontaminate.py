@@ -8,19 +8,20 @@ been searched:
     pass behind:  documents, found ──cut──► documents, receipts      (contamination.cleaner)
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from tokenmill.dedup.cut import Cutting
 from tokenmill.pipelines.contamination.index import Matching
 from tokenmill.pipelines.core.pieces import MOST_PIECES
+from tokenmill.pipelines.core.step import Step
 
 NAME = "decontaminate"
 RENAMED = "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
 
 
-class Decontaminate(Matching):
+class Decontaminate(Matching, Step):
     """Free documents from what they have in common with benchmark items.
 
     The defaults are GPT-3's filtering (Brown et al. 2020, arXiv:2005.14165, appendix C), with N
@@ -36,6 +37,8 @@ class Decontaminate(Matching):
     most_pieces: a document that falls into more is dropped.
     """
 
+    name: ClassVar[str] = NAME
+
     action: Literal["cut", "document", "paragraph", "report"] = "cut"
     window_chars: Annotated[int, Field(ge=0)] = 200
     least_chars: Annotated[int, Field(ge=0)] = 200
@@ -49,8 +52,12 @@ class Decontaminate(Matching):
         return action
 
     @property
-    def name(self) -> str:
-        return NAME
+    def cuts_text(self) -> bool:
+        return self.action == "cut"
+
+    @property
+    def without_cutting(self) -> str:
+        return "action: document"
 
     def cutting(self) -> Cutting:
         return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)

@@ -17,10 +17,9 @@ from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.summary import summarize
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, write_json
@@ -29,7 +28,7 @@ from tokenmill.pipelines.storage.sidecar import open_arrow
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
-def find_ignored(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
+def find_ignored(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Done:
     """Count n-grams over the corpus, write those that count for nothing, and what was found.
 
     steps: those behind the pass, this one last: documents that the others drop are not counted.
@@ -53,11 +52,11 @@ def find_ignored(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) ->
 
 
 def surviving(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], key: str
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], key: str
 ) -> Iterator[pa.RecordBatch]:
     """What was found in a shard (schema FOUND), of documents that no step before drops."""
     found = open_arrow(job.found(pass_index, key))[0]
-    names = [step_name(s) for s in steps if not isinstance(s, Decontaminate)]
+    names = [s.name for s in steps if not isinstance(s, Decontaminate)]
     if not names:
         yield from (batch for batch in found if batch.num_rows)
         return

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
 from tokenmill.dedup.minhash import pair_similarity
 from tokenmill.dedup.partition import prefix_bits
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.clusters import cluster_facts
 from tokenmill.pipelines.corpus.counted.steps import SAME
 from tokenmill.pipelines.corpus.near import FOREST, clusters_path, trees_between, write_pairs
@@ -61,12 +61,12 @@ class Equality(NamedTuple):
     similarity: float | None = 1.0
 
 
-def equality_of(step: Config) -> Equality:
+def equality_of(step: Step) -> Equality:
     return Equality(step.keep, None) if isinstance(step, SAME) else Equality()
 
 
 def find_equal(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], name: str, number: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], name: str, number: int
 ) -> Done:
     """Write the documents that equal the one kept in their place, of a range of keys."""
     corpus = Corpus(job, pass_index, steps)
@@ -112,7 +112,7 @@ def _newest(rows: npt.NDArray[np.uint32], keys: Spilled) -> np.uint32:
 
 
 def write_duplicates(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], name: str, group: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], name: str, group: int
 ) -> Done:
     """Write the duplicates file of every shard of a group."""
     corpus = Corpus(job, pass_index, steps)

@@ -12,8 +12,8 @@ import xxhash
 from tokenmill.dedup.digest import digests, span_digests
 from tokenmill.dedup.lsh import band_keys
 from tokenmill.dedup.minhash import signatures
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.keys import image_set_keys, url_keys
 from tokenmill.pipelines.corpus.counted.steps import SAME, SameImages, SameUrl
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
@@ -23,7 +23,7 @@ from tokenmill.pipelines.storage.sidecar import with_parameters
 DATE = "same_url_date"
 
 
-def key_parameters(steps: Sequence[Config]) -> dict[str, Any]:
+def key_parameters(steps: Sequence[Step]) -> dict[str, Any]:
     """The parameters a key sidecar is made with; a sidecar of others is refused."""
     made: dict[str, Any] = {}
     for step in steps:
@@ -36,7 +36,7 @@ def key_parameters(steps: Sequence[Config]) -> dict[str, Any]:
     return made
 
 
-def key_schema(steps: Sequence[Config]) -> pa.Schema:
+def key_schema(steps: Sequence[Step]) -> pa.Schema:
     """Columns of a key sidecar: doc_id, and what each corpus-wide step needs.
 
     digest: 16 bytes as two uint64.  same_url, same_images: likewise, zeros for a document without
@@ -62,13 +62,13 @@ def band_column(band: int) -> str:
     return f"band_{band:03d}"
 
 
-def is_dated(step: Config) -> bool:
+def is_dated(step: Step) -> bool:
     """Whether of equal documents the newest is kept."""
     return isinstance(step, SameUrl) and step.needs_dates
 
 
 def document_keys(
-    documents: pa.RecordBatch, steps: Sequence[Config], schema: pa.Schema, *, source: str
+    documents: pa.RecordBatch, steps: Sequence[Step], schema: pa.Schema, *, source: str
 ) -> pa.RecordBatch:
     """The key sidecar's rows for a batch of documents."""
     columns: list[pa.Array] = [documents["doc_id"]]

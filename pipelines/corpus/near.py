@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.cluster import Forest, Touched
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.clusters import cluster_facts
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spill_rows import range_bits
@@ -78,7 +78,7 @@ def n_edges_files(corpus: Corpus) -> int:
 
 
 def join_forests(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], level: int, number: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], level: int, number: int
 ) -> Done:
     """Join some of the files of the level below; the last one of all also tells what was found.
 

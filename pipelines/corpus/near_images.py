@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.dedup.images import BYTES_PER_HASH, first_near
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.finding import RUN, Runs, run_of, write_shard
 from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import NearImages
@@ -20,7 +20,7 @@ AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more 
 LEAST_BYTES = 1 << 18  # besides
 
 
-def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
+def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Done:
     """Write which images of each shard look like another; steps: behind the pass, this last."""
     corpus, step = Corpus(job, pass_index, steps), steps[-1]
     assert isinstance(step, NearImages)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from tokenmill.dedup.lsh import Buckets, buckets, count_pairs
 from tokenmill.dedup.partition import prefix_bits
 from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.near import n_edges_files, write_pairs
 from tokenmill.pipelines.corpus.parts import Part, Room, parts
 from tokenmill.pipelines.corpus.shuffle import Corpus
@@ -27,7 +27,7 @@ LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 def find_edges(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], band: int, number: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], band: int, number: int
 ) -> Done:
     """Write the pairs that meet in one band and verify, of a range (`number`) of its keys."""
     corpus = Corpus(job, pass_index, steps)

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME, Repeats
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.prepare.recipe import step_name
 
 # steps that need something of all documents at once: those that keep one of equal documents, and
 # those that cut something out of documents
@@ -35,18 +34,18 @@ class Pass:
     """
 
     index: int
-    before: tuple[Config, ...]
-    stages: tuple[Config, ...]
-    after: tuple[Config, ...]
+    before: tuple[Step, ...]
+    stages: tuple[Step, ...]
+    after: tuple[Step, ...]
 
 
-def passes(steps: Sequence[Config]) -> list[Pass]:
+def passes(steps: Sequence[Step]) -> list[Pass]:
     """Cut a recipe's steps into passes.
 
     A stage behind a corpus-wide step opens a new one, and so does any step behind one that cuts
     documents: it must see what is left of them.
     """
-    groups: list[tuple[list[Config], list[Config]]] = [([], [])]
+    groups: list[tuple[list[Step], list[Step]]] = [([], [])]
     for step in steps:
         is_corpus_wide = isinstance(step, CORPUS_WIDE)
         after = groups[-1][1]
@@ -56,39 +55,39 @@ def passes(steps: Sequence[Config]) -> list[Pass]:
     if groups[-1][1]:
         groups.append(([], []))
     made = []
-    before: tuple[Config, ...] = ()
+    before: tuple[Step, ...] = ()
     for index, (stages, after) in enumerate(groups):
         made.append(Pass(index, before, tuple(stages), tuple(after)))
         before = tuple(after)
     return made
 
 
-def decontamination(steps: Sequence[Config]) -> Decontaminate | None:
+def decontamination(steps: Sequence[Step]) -> Decontaminate | None:
     """The step among these that frees documents from benchmarks; a recipe has one at most."""
     return next((step for step in steps if isinstance(step, Decontaminate)), None)
 
 
-def repeats(steps: Sequence[Config]) -> Repeats | None:
+def repeats(steps: Sequence[Step]) -> Repeats | None:
     """The step among these that takes out what the corpus has too often; a pass has one at most."""
     return next((step for step in steps if isinstance(step, REPEATS)), None)
 
 
-def repeated_spans(steps: Sequence[Config]) -> RepeatedSpans | None:
+def repeated_spans(steps: Sequence[Step]) -> RepeatedSpans | None:
     """The step among these that takes out stretches of words; a recipe has one at most."""
     return next((step for step in steps if isinstance(step, RepeatedSpans)), None)
 
 
-def duplicate_finders(steps: Sequence[Config]) -> tuple[Config, ...]:
+def duplicate_finders(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Those of the steps that find duplicates."""
     return tuple(step for step in steps if isinstance(step, DEDUP))
 
 
-def keyed_passes(steps: Sequence[Config]) -> list[Pass]:
+def keyed_passes(steps: Sequence[Step]) -> list[Pass]:
     """The passes that end in steps that find duplicates, and so make keys."""
     return [part for part in passes(steps) if duplicate_finders(part.after)]
 
 
 def stage_names(part: Pass) -> list[str]:
     """What a shard goes through in this pass, in order."""
-    steps = [step_name(step) for step in (*part.before, *part.stages)]
+    steps = [step.name for step in (*part.before, *part.stages)]
     return (["read"] if part.index == 0 else []) + steps + ([] if part.after else ["tokenize"])

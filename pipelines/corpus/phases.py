@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.ignored import find_ignored
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.count import count_units, write_repeated
 from tokenmill.pipelines.corpus.counted.spilled import spill_units
 from tokenmill.pipelines.corpus.counted.steps import Counted, NearImages
@@ -30,14 +30,13 @@ from tokenmill.pipelines.corpus.spans.works import span_phases
 from tokenmill.pipelines.corpus.spill import spill_keys
 from tokenmill.pipelines.corpus.spill_rows import Size, write_rows
 from tokenmill.pipelines.corpus.steps import NearDedup
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt, digest_of
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 
 Args: TypeAlias = tuple[Any, ...]
 
-FINDERS: dict[type[Config], Callable[..., Done]] = {
+FINDERS: dict[type[Step], Callable[..., Done]] = {
     NearImages: find_near_images,
     Decontaminate: find_ignored,
 }
@@ -57,7 +56,7 @@ def corpus_wide(
     rows = yield from chain.phase("rows", "rows", write_rows, {"all": (keys, docs)})
     size = Size(**rows["all"].facts)
     for step in part.after:
-        name = step_name(step)
+        name = step.name
         if isinstance(step, NearDedup):
             yield from _near(chain, step, size)
         elif isinstance(step, DEDUP):

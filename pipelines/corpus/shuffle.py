@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import duplicate_finders
 from tokenmill.pipelines.corpus.spill_rows import Shards, read_shards
 from tokenmill.pipelines.corpus.steps import NearDedup
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow
 from tokenmill.sizing.units import format_memory
@@ -30,7 +29,7 @@ class Corpus:
 
     job: PrepareJob
     pass_index: int
-    steps: tuple[Config, ...]
+    steps: tuple[Step, ...]
 
     @cached_property
     def shards(self) -> Shards:
@@ -68,8 +67,8 @@ class Corpus:
     def duplicates(self, step: str, key: str) -> Path:
         return self.job.duplicates(self.pass_index, step, key)
 
-    def step(self, name: str) -> Config:
-        return next(s for s in self.steps if step_name(s) == name)
+    def step(self, name: str) -> Step:
+        return next(s for s in self.steps if s.name == name)
 
     @property
     def near(self) -> NearDedup:
@@ -77,7 +76,7 @@ class Corpus:
 
     def gone_before(self, step: str, group: int) -> npt.NDArray[np.bool_]:
         """(n_rows,) documents of a group that a step standing before `step` removes already."""
-        names = [step_name(s) for s in self.steps]
+        names = [s.name for s in self.steps]
         shards, rows = self.group(group)
         begins = max(rows.start, min(self.shards.earlier_rows, rows.stop)) - rows.start
         gone = np.zeros(len(rows), np.bool_)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.partition import partition
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.steps import SAME
 from tokenmill.pipelines.corpus.keys import DATE, band_column, is_dated
 from tokenmill.pipelines.corpus.parts import words
@@ -37,20 +37,20 @@ KEY_WORDS = 2  # of a digest, a URL, a set of images
 Bools = npt.NDArray[np.bool_]
 
 
-def key_columns(step: Config) -> tuple[str, ...]:
+def key_columns(step: Step) -> tuple[str, ...]:
     """The columns of keys by which a step finds equal documents."""
     if isinstance(step, NearDedup):
         return tuple(band_column(band) for band in range(step.lsh().bands))
     return (step.name,) if isinstance(step, SAME) else ("digest",)
 
 
-def n_words_of(step: Config) -> int:
+def n_words_of(step: Step) -> int:
     """64-bit words that are set down of a document: of its key, and its date if that decides."""
     return 1 if isinstance(step, NearDedup) else KEY_WORDS + is_dated(step)
 
 
 def spill_keys(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], name: str, group: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], name: str, group: int
 ) -> Done:
     """Write the keys of a group's documents that are still there, by column and range.
 
@@ -123,7 +123,7 @@ class Spilled:
             yield open_batch(path, self._batch)
 
 
-def _keyed(batches: Iterable[Batch], column: str, there: Bools, step: Config) -> Keyed:
+def _keyed(batches: Iterable[Batch], column: str, there: Bools, step: Step) -> Keyed:
     """The documents of a group that are there and have a key; only a digest may be of zeros."""
     rows = np.empty(len(there), np.uint32)
     keys = np.empty((len(there), n_words_of(step)), np.uint64)

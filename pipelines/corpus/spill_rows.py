@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.partition import MAX_ROWS
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import duplicate_finders
 from tokenmill.pipelines.runs.folder import PrepareJob
@@ -84,7 +84,7 @@ class Size(NamedTuple):
 def write_rows(
     job: PrepareJob,
     pass_index: int,
-    steps: tuple[Config, ...],
+    steps: tuple[Step, ...],
     keys: tuple[str, ...],
     docs: tuple[int, ...],
 ) -> Done:

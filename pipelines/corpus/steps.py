@@ -1,21 +1,23 @@
 """The steps that find out which documents are the same, exactly or nearly."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.lsh import Bands
 from tokenmill.dedup.minhash import MinHash
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 
 
-class ExactDedup(Config):
+class ExactDedup(Step):
     """Keep the first of all documents with the same text, byte for byte.
 
     digest: of the text as it stands at this step; two texts of one digest are taken as equal.
 
     Images without a word beside them equal nothing: `same_images` compares those.
     """
+
+    name: ClassVar[str] = "exact"
 
     digest: Literal["md5", "xxh3"] = "md5"
 
@@ -24,7 +26,7 @@ class ExactDedup(Config):
         return {"digest": self.digest}
 
 
-class NearDedup(Config):
+class NearDedup(Step):
     """Keep the first of each cluster of documents that share most of their word n-grams.
 
     MinHash LSH: documents that agree on all rows of a band become candidate pairs; a pair
@@ -39,6 +41,8 @@ class NearDedup(Config):
     verify: least estimated Jaccard similarity of an edge.
     scope: documents meet across the whole corpus, or only within their source.
     """
+
+    name: ClassVar[str] = "near"
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
     words: Literal["unicode", "whitespace"] = "unicode"

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, ValidationError
 
-from tokenmill.pipelines.core.config import Config, PinnedFile, explain
+from tokenmill.pipelines.core.config import PinnedFile, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.text.node_facts import Hashes, word_table
 
 
@@ -79,7 +80,7 @@ PATTERN_BYTES = 8_000  # of words in one pattern: RE2 slows down on longer ones,
 GROWS = "\u0130"  # the one letter of which `str.lower` makes two
 
 
-class BadWords(Config):
+class BadWords(Step):
     """Remove documents in which a word of a list stands, letters of any case.
 
     words: a list, or a file: {file: words.txt}, a word or phrase a line. None ships.

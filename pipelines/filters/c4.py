@@ -8,8 +8,8 @@ import pyarrow as pa
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
 from tokenmill.pipelines.filters.text.sentences import SentenceKind, sentence_counts
@@ -32,7 +32,7 @@ TOO_FEW_SENTENCES = 3
 NO_LIMIT = 2**62
 
 
-class C4(Config):
+class C4(Step):
     r"""Keep the good lines of each document; remove documents with too few, or with a bad one.
 
     Lines are those of `str.splitlines()`, without whitespace around; kept lines are joined
@@ -82,6 +82,10 @@ class C4(Config):
         """Leave out what says nothing: runs without keep the identity they had."""
         unsaid = {"sentences": "marks"}
         return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
+
+    @property
+    def cuts_text(self) -> bool:
+        return True
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         lines, verdicts = self._lines(characters(batch["text"]))

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
 from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
@@ -16,7 +16,7 @@ from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class FineWeb(Config):
+class FineWeb(Step):
     r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
 
     A document with no line but blank ones is removed as "empty". Other rules read lines between

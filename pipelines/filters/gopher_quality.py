@@ -8,9 +8,9 @@ import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
@@ -20,7 +20,7 @@ NotNegative = Annotated[float, Field(ge=0.0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class GopherQuality(Config):
+class GopherQuality(Step):
     """Keep documents that meet every rule; limits are included, `None` turns a rule off.
 
     Content words are words with a character that is neither punctuation nor a control

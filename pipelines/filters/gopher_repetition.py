@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import Rule, above, first_failing, ratio
 from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
 from tokenmill.pipelines.filters.text.letters import letters
 from tokenmill.pipelines.filters.text.parts import (
@@ -25,7 +25,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
 
-class GopherRepetition(Config):
+class GopherRepetition(Step):
     r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
 
     A document of no characters is removed as "empty".

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import above, below, decide
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 
 
-class Length(Config):
+class Length(Step):
     """Keep documents of `min_chars` to `max_chars` characters, ends included; None is off.
 
     A character is a Unicode code point, as Python's `len` counts them; white space counts.

@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels.controls import (
     HAS_CONTROLS,
     MAY_COMPOSE,
@@ -48,7 +48,7 @@ NEVER_COMPOSE = (  # nor are they reordered, in any version of Unicode: its stab
 JAMO_THAT_COMPOSE = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels; final consonants
 
 
-class Normalize(Config):
+class Normalize(Step):
     """Replace line ends and control characters, then compose. Documents are never removed.
 
     unicode: "nfc" composes (Unicode Normalization Form C); `None` does not.

@@ -18,8 +18,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from tokenmill.dedup.arrays import read_only
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.unicode import tables
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import phones
 from tokenmill.pipelines.filters.kernels import pii as kernels
 from tokenmill.pipelines.filters.kernels.pii import splice
@@ -198,7 +198,7 @@ Replacements = Annotated[tuple[str, ...], BeforeValidator(_one_alone), Field(min
 Finder = Callable[[pa.Array], Spans]
 
 
-class Pii(Config):
+class Pii(Step):
     """Mask personal identifiers. Documents are never removed; the report counts what was masked.
 
     emails: e-mail addresses.

@@ -1,6 +1,6 @@
 """The stages a recipe can name."""
 
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.bad_words import BadWords
 from tokenmill.pipelines.filters.c4 import C4
 from tokenmill.pipelines.filters.fineweb import FineWeb
@@ -19,23 +19,26 @@ from tokenmill.pipelines.filters.normalize import Normalize
 from tokenmill.pipelines.filters.pii import Pii
 from tokenmill.pipelines.filters.url_filter import UrlFilter
 
-STAGES: dict[str, type[Config]] = {
-    "normalize": Normalize,
-    "c4": C4,
-    "bad_words": BadWords,
-    "gopher_quality": GopherQuality,
-    "gopher_repetition": GopherRepetition,
-    "fineweb": FineWeb,
-    "language": Language,
-    "length": Length,
-    "quality": Quality,
-    "perplexity": Perplexity,
-    "url_filter": UrlFilter,
-    "pii": Pii,
-    "images": ImageRules,
-    "image_once": ImageOnce,
-    "captions": Captions,
-    "interleaved_text": InterleavedText,
-    "image_scores": ImageScores,
-    "document_scores": DocumentScores,
+STAGES: dict[str, type[Step]] = {
+    stage.name: stage
+    for stage in (
+        Normalize,
+        C4,
+        BadWords,
+        GopherQuality,
+        GopherRepetition,
+        FineWeb,
+        Language,
+        Length,
+        Quality,
+        Perplexity,
+        UrlFilter,
+        Pii,
+        ImageRules,
+        ImageOnce,
+        Captions,
+        InterleavedText,
+        ImageScores,
+        DocumentScores,
+    )
 }

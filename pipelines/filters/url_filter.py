@@ -21,9 +21,10 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from tokenmill.dedup.arrays import power_of_two, read_only
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config, PinnedFile, explain
+from tokenmill.pipelines.core.config import PinnedFile, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import urls as kernels
 
 BLOCK_BYTES = 1 << 24
@@ -279,7 +280,7 @@ REASONS = (  # in the kernel's order
 )
 
 
-class UrlFilter(Config):
+class UrlFilter(Step):
     """Remove documents whose URLs are listed. Each list holds entries, or files: [{file: PATH}].
 
     domains: hosts, whatever their case; their subdomains are removed too. A host in another script

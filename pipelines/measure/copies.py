@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.steps import SAME, RepeatedImages
 from tokenmill.pipelines.corpus.keys import key_parameters
@@ -27,7 +27,6 @@ from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, 
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
@@ -136,7 +135,7 @@ def count_copies(
     return Done(files=files, facts=facts)
 
 
-def repeats_first(steps: tuple[Config, ...]) -> tuple[Config, ...]:
+def repeats_first(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps, that which takes images out before the others."""
     return tuple(sorted(steps, key=lambda step: not isinstance(step, RepeatedImages)))
 
@@ -217,7 +216,7 @@ def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
 
 
 def _all_copies(
-    rows: Rows, drawn: I64, steps: tuple[Config, ...], units: I64
+    rows: Rows, drawn: I64, steps: tuple[Step, ...], units: I64
 ) -> dict[str, dict[str, npt.NDArray[Any]]]:
     """By step, what it and the ones before it take for the same; `first` is a row."""
     made: dict[str, dict[str, npt.NDArray[Any]]] = {}
@@ -237,11 +236,11 @@ def _all_copies(
         whole = last["whole"] & found["whole"]
         last = {name: np.where(wider, found[name], last[name]) for name in last}
         last["whole"] = whole
-        made[step_name(step)] = last
+        made[step.name] = last
     return made
 
 
-def _equal(rows: Rows, drawn: I64, step: Config, units: I64) -> dict[str, I64]:
+def _equal(rows: Rows, drawn: I64, step: Step, units: I64) -> dict[str, I64]:
     """Of each row drawn, those of the same digest, URL or set of images; what has none is alone."""
     if isinstance(step, ExactDedup):
         copies, first, spans = equal_keys(rows, drawn, units, column="digest")

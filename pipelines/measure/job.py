@@ -17,14 +17,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
 from tokenmill.pipelines.corpus.passes import Pass, duplicate_finders, passes
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
 from tokenmill.pipelines.prepare.identity import run_identity
-from tokenmill.pipelines.prepare.recipe import Recipe, step_name
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.manifest import open_run
 
@@ -32,7 +32,7 @@ MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another
 DEFAULT_PROBES = 10_000
 
 
-class Measuring(Config):
+class Measuring(Step):
     """How a run is predicted.
 
     probes: documents drawn, of which all duplicates are counted.
@@ -92,7 +92,7 @@ class MeasureJob(PrepareJob):
         return passes(self.recipe.steps)[0]
 
     @property
-    def dedup(self) -> tuple[Config, ...]:
+    def dedup(self) -> tuple[Step, ...]:
         """The steps that find duplicates, in order."""
         return tuple(s for p in passes(self.recipe.steps) for s in duplicate_finders(p.after))
 
@@ -102,7 +102,7 @@ class MeasureJob(PrepareJob):
         return next((s for s in self.recipe.steps if isinstance(s, RepeatedImages)), None)
 
     @property
-    def finders(self) -> tuple[Config, ...]:
+    def finders(self) -> tuple[Step, ...]:
         """The steps whose findings are told by probes, in order."""
         wanted = (*self.dedup, self.repeated_images)
         return tuple(step for step in self.recipe.steps if step in wanted)
@@ -113,7 +113,7 @@ class MeasureJob(PrepareJob):
         return bool(self.dedup) or self.recipe.images is not None
 
     @property
-    def later_stages(self) -> tuple[Config, ...]:
+    def later_stages(self) -> tuple[Step, ...]:
         """What documents go through when duplicates are gone."""
         return tuple(stage for part in passes(self.recipe.steps)[1:] for stage in part.stages)
 
@@ -169,7 +169,7 @@ def check_one_pass(recipe: Recipe) -> None:
     last = max(places, default=0)
     others = [s for p in parts[:last] for s in p.after if isinstance(s, Decontaminate)]
     if last and (others or any(p.stages for p in parts[1 : last + 1])):
-        late = step_name(duplicate_finders(parts[last].after)[0])
+        late = duplicate_finders(parts[last].after)[0].name
         raise ConfigError(
             f"step {late!r} stands behind a corpus-wide step and others; a run is predicted where"
             " exact and near stand together, before decontaminate"

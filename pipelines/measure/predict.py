@@ -46,7 +46,6 @@ from tokenmill.pipelines.measure.scratch import (
     stored_of,
 )
 from tokenmill.pipelines.measure.weights import LocalSample
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
 
@@ -236,7 +235,7 @@ class Glue:
         cpu_s = self._seconds.of(KEYS, self._scanned.before.bytes_out)
         cpu_s += self._seconds.sampled(self._parts.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
-            return [Step(name=step_name(self._job.first_pass.after[0]), cpu_s=cpu_s)]
+            return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
         made: list[Step] = []
         docs, text = exact(1.0), exact(1.0)
         for name, copies in self._probed.steps.items():
@@ -309,7 +308,7 @@ class Glue:
         made = {}
         docs = prediction.docs[list(self._scanned.first)[-1]]
         for part in passes(self._job.recipe.steps)[1:]:
-            last = [step_name(s) for s in (*part.before, *part.stages)]
+            last = [s.name for s in (*part.before, *part.stages)]
             known = [name for name in last if name in prediction.docs]
             docs = prediction.docs[known[-1]] if known else docs
             made[part.index] = docs / self._docs

@@ -15,7 +15,6 @@ from tokenmill.pipelines.measure.growth import FURTHEST
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.sample import Sample, bytes_of
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.sizing.corpus import UniqueBy
 from tokenmill.sizing.units import format_bytes, format_quantity
 
@@ -24,7 +23,7 @@ def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> 
     """Lines, for people."""
     same = [step.name for step in job.dedup if isinstance(step, SAME)]
     if same and len(job.dedup) > 1:
-        names = " and ".join(step_name(step) for step in job.dedup)
+        names = " and ".join(step.name for step in job.dedup)
         yield (
             f"{names} are counted each by itself, over documents as they come to the first: of two"
             " that find copies of a document, the one that finds more is believed"
@@ -91,7 +90,7 @@ def remarks(
     job: MeasureJob, sample: Sample, probed: Probed | None, unique_by: UniqueBy | None
 ) -> Iterator[str]:
     """Lines, for people."""
-    if "decontaminate" in [step_name(step) for step in job.recipe.steps]:
+    if "decontaminate" in [step.name for step in job.recipe.steps]:
         yield (
             "decontaminate is not predicted: documents are taken to leave it as they came;"
             " tokenmill contamination says how many hold benchmark items"

@@ -27,10 +27,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.stage import Stage, StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.image_rows import IMAGES, image_row_bytes, image_rows, image_sums
@@ -38,7 +38,6 @@ from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.removed import ROWS, rows_measured
 from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.measure.text_tokens import text_tokens, written_text
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.read.options import Images
@@ -144,7 +143,7 @@ class _Tally:
 
     def __init__(self, job: MeasureJob) -> None:
         stages = (*job.first_pass.stages, *job.later_stages)
-        self.stats = {name: StageStats() for name in (READ, *map(step_name, stages))}
+        self.stats = {name: StageStats() for name in (READ, *(stage.name for stage in stages))}
         self.seconds: dict[str, float] = defaultdict(float)
         self.sums: Counter[str] = Counter()
         self.damage: list[str] = []
@@ -243,13 +242,13 @@ def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.Reco
 
 
 def _through(
-    stages: tuple[Config, ...], batch: pa.RecordBatch, tally: _Tally
+    stages: tuple[Step, ...], batch: pa.RecordBatch, tally: _Tally
 ) -> list[pa.RecordBatch]:
     """The documents, and what each stage in turn leaves of them."""
     left = [batch]
     for step in stages:
         if left[-1].num_rows:
-            name = step_name(step)
+            name = step.name
             result = tally.timed(name, cast(Stage, step), left[-1])
             stats, seconds = _clocked(partial(_with_images, result=result), left[-1])
             tally.stats[name] += stats

@@ -24,8 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.verify import ALL_PAIRS
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.equal import DUPLICATES, EXACT_BYTES_PER_DOC, EXACT_BYTES_PER_ROW
 from tokenmill.pipelines.corpus.keys import is_dated, key_schema
 from tokenmill.pipelines.corpus.near import FAN_IN, FOREST, PAIRS_AT_ONCE, TOUCHED_BYTES
@@ -39,7 +39,6 @@ from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
 from tokenmill.sizing.corpus import DATASET, INPUTS
@@ -50,7 +49,7 @@ UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 Counts: TypeAlias = Any  # a number of documents, or (n_draws,) of them
 
 
-def of_step(step: Config, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
+def of_step(step: Step, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     """Bytes of spilled keys and of forests.
 
     docs, left: before and behind the step.
@@ -91,7 +90,7 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
     return _of(docs, needed)
 
 
-def _needed(step: Config, n: Counts, cores: int) -> Counts:
+def _needed(step: Step, n: Counts, cores: int) -> Counts:
     groups, ranges = _groups(n), _ranges(n)
     per_row = SPILL_BYTES + WORD_BYTES * n_words_of(step)
     spill = np.minimum(cores, groups) * np.minimum(n, GROUP_ROWS) * per_row
@@ -207,7 +206,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         made[f"{number}1-keys"] = heads(key_schema(finders), plan) + docs * key_bytes(finders)
     there = docs
     for step in finders:
-        name = step_name(step)
+        name = step.name
         left = written.left.get(name, there)
         for folder, size in of_step(step, there, left).items():
             folder = f"{number}2-{folder}"
@@ -239,7 +238,7 @@ def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
     return batches * float(sizes[1] - sizes[0]) + files
 
 
-def key_bytes(finders: Sequence[Config]) -> float:
+def key_bytes(finders: Sequence[Step]) -> float:
     """Of the keys of one document."""
     made = float(DOC_ID_BYTES)
     for step in finders:
@@ -261,7 +260,7 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
         if finders:
             made[f"{number}1-keys"] = exact(n)
         for step in finders:
-            name = step_name(step)
+            name = step.name
             made[f"{number}{4 if name == 'near' else 3}-{name}"] = exact(n)
     made["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)

@@ -29,16 +29,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.core.shard import EarlierRun
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.passes import duplicate_finders, keyed_passes, passes
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.prepare.recipe import Recipe, step_name, steps_of
+from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
 from tokenmill.pipelines.runs.folder import INDEX, PrepareJob, index_file
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt, digest_of
@@ -249,7 +249,7 @@ def _indexed(
     )
 
 
-def _check_steps(where: str, earlier: Sequence[Config], own: Sequence[Config]) -> None:
+def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> None:
     """Refuse keys that cannot be compared."""
     there, here = _keys_of(earlier), _keys_of(own)
     names = [", ".join(name for part in parts for name in part) for parts in (there, here)]
@@ -274,7 +274,7 @@ def _check_steps(where: str, earlier: Sequence[Config], own: Sequence[Config]) -
         )
 
 
-def _keys_of(steps: Sequence[Config]) -> list[dict[str, Any]]:
+def _keys_of(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """Of each pass that makes keys, its steps with the parameters of their keys."""
     return [key_parameters(duplicate_finders(part.after)) for part in keyed_passes(steps)]
 
@@ -308,7 +308,7 @@ def _listed(runs: Iterable[EarlierRun]) -> str:
 def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     """What a reader must know of a run that stands against others, a sentence each."""
     counting = [
-        step_name(step)
+        step.name
         for step in recipe.steps
         if isinstance(step, (*REPEATS, RepeatedSpans))
         or (isinstance(step, Decontaminate) and step.most_docs)
@@ -327,7 +327,7 @@ def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     return made
 
 
-def _before_keys(steps: Sequence[Config]) -> list[Config]:
+def _before_keys(steps: Sequence[Step]) -> list[Step]:
     """Those of the steps that stand before the last one that finds duplicates."""
     last = duplicate_finders(steps)[-1]
     return list(steps[: steps.index(last)])

@@ -21,7 +21,7 @@ from tokenmill.pipelines.corpus.passes import (
 from tokenmill.pipelines.corpus.spans.size import scratch_bytes
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
-from tokenmill.pipelines.prepare.recipe import Recipe, step_name
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.options import Images
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_count
@@ -102,7 +102,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         **_of_images(recipe.images, plan.shards),
         **_of_earlier(recipe, plan),
         **_of_mixture(recipe),
-        "steps": [step_name(step) for step in recipe.steps],
+        "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
         "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
         "disk_needed_bytes": need,

@@ -12,9 +12,7 @@ from tokenmill.dedup.fold_tables import FOLD_VERSION
 from tokenmill.pipelines.contamination.items.files import files_of
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.counted.steps import SameUrl
 from tokenmill.pipelines.corpus.passes import decontamination
-from tokenmill.pipelines.filters.models.language import Language
 from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.folder import PrepareJob
@@ -51,7 +49,7 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 def _step_versions(recipe: Recipe) -> dict[str, str]:
     """Of libraries that steps make their verdicts and keys with."""
-    told = (step.versions() for step in recipe.steps if isinstance(step, Language | SameUrl))
+    told = (step.versions() for step in recipe.steps)
     return {name: version for versions in told for name, version in versions.items()}
 
 

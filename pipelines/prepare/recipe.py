@@ -32,11 +32,10 @@ from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.filters.c4 import C4
-from tokenmill.pipelines.filters.models.language import Language
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.runs.options import overridden
@@ -45,19 +44,18 @@ from tokenmill.pipelines.tokens.tokenize import Engine, Tokenizer, load_engine
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import StrictLoader
 
-STEPS: dict[str, type[Config]] = {
+STEPS: dict[str, type[Step]] = {
     **STAGES,
-    "exact": ExactDedup,
-    "near": NearDedup,
-    **{step.name: step for step in (*SAME, *REPEATS)},
-    "repeated_spans": RepeatedSpans,
-    "decontaminate": Decontaminate,
+    **{
+        step.name: step
+        for step in (ExactDedup, NearDedup, *SAME, *REPEATS, RepeatedSpans, Decontaminate)
+    },
 }
 
 
-def _step(value: Any) -> Config:
+def _step(value: Any) -> Step:
     """Build the config a one-key mapping like `{"near": {"ngram": 5}}` or a bare name asks for."""
-    if isinstance(value, Config):
+    if isinstance(value, Step):
         return value
     name, settings = _one_key(value)
     if name not in STEPS:
@@ -69,7 +67,7 @@ def _step(value: Any) -> Config:
         raise ValueError(str(error)) from e
 
 
-def _keys_of(step: type[Config]) -> dict[str, list[str]]:
+def _keys_of(step: type[Step]) -> dict[str, list[str]]:
     """The keys that a step takes, and under "folding" and the like those of its parts."""
     kinds = {name: field.annotation for name, field in step.model_fields.items()}
     parts = {n: k for n, k in kinds.items() if isinstance(k, type) and issubclass(k, Config)}
@@ -84,28 +82,23 @@ def _one_key(value: Any) -> tuple[str, Any]:
     raise ValueError("a step is a name with its settings, as {c4: {}}")
 
 
-def step_name(step: Config) -> str:
-    """The key that names this step in a recipe."""
-    return next(name for name, cls in STEPS.items() if type(step) is cls)
+def _dump_step(step: Step) -> dict[str, Any]:
+    return {step.name: step.model_dump(mode="json")}
 
 
-def _dump_step(step: Config) -> dict[str, Any]:
-    return {step_name(step): step.model_dump(mode="json")}
-
-
-Step: TypeAlias = Annotated[
-    Config, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
+RecipeStep: TypeAlias = Annotated[
+    Step, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
 ]
 
 
-def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Config, ...]:
+def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
     """The steps of a run, by its identity; the rest of its recipe may be of files that are gone.
 
     Raises:
         ConfigError: they are not of this version.
     """
     try:
-        return TypeAdapter(tuple[Step, ...]).validate_python(identity["recipe"]["steps"])
+        return TypeAdapter(tuple[RecipeStep, ...]).validate_python(identity["recipe"]["steps"])
     except ValidationError as e:
         raise explain(e, where, {}) from e
 
@@ -155,7 +148,7 @@ class Recipe(Config):
     inputs: tuple[Input, ...] = Field(min_length=1)
     against: tuple[FilePath, ...] = ()
     shard_bytes: Bytes = 256_000_000
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RecipeStep, ...] = ()
     tokenizer: Tokenizer
     images: Images | None = None
     html: Html | None = None
@@ -166,8 +159,8 @@ class Recipe(Config):
 
     @field_validator("steps")
     @classmethod
-    def _each_corpus_step_once(cls, steps: tuple[Config, ...]) -> tuple[Config, ...]:
-        names = [step_name(s) for s in steps]
+    def _each_corpus_step_once(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        names = [s.name for s in steps]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise ValueError(f"step {twice[0]!r} stands twice; name each step once")
@@ -176,16 +169,10 @@ class Recipe(Config):
     @model_validator(mode="after")
     def _steps_leave_images_their_places(self) -> "Recipe":
         for step in self.steps if self.images is not None else ():
-            cuts = isinstance(step, C4) or (
-                isinstance(step, Decontaminate) and step.action == "cut"
-            )
-            cuts |= isinstance(step, RepeatedSpans) and step.action == "cut"
-            cuts |= isinstance(step, Language) and step.cuts_text
-            if cuts:
-                other = isinstance(step, Decontaminate | RepeatedSpans)
-                way = "; take action: document" if other else ""
+            if step.cuts_text:
+                way = f"; take {step.without_cutting}" if step.without_cutting else ""
                 raise ValueError(
-                    f"step {step_name(step)!r} cuts text, and images would lose their places in it;"
+                    f"step {step.name!r} cuts text, and images would lose their places in it;"
                     f" it cannot stand in a recipe with images{way}"
                 )
         return self
@@ -193,9 +180,9 @@ class Recipe(Config):
     @model_validator(mode="after")
     def _steps_have_the_images_they_need(self) -> "Recipe":
         for step in self.steps if self.images is None else ():
-            if getattr(step, "needs_images", False):
+            if step.needs_images:
                 raise ValueError(
-                    f"step {step_name(step)!r} is about images, and the recipe has no section"
+                    f"step {step.name!r} is about images, and the recipe has no section"
                     " 'images'; add one, 'images: {}' will do"
                 )
         return self
@@ -203,9 +190,9 @@ class Recipe(Config):
     @model_validator(mode="after")
     def _steps_have_the_dates_they_need(self) -> "Recipe":
         for step in self.steps if self.html is None else ():
-            if getattr(step, "needs_dates", False):
+            if step.needs_dates:
                 raise ValueError(
-                    f"step {step_name(step)!r} keeps the newest, and only documents of web archives"
+                    f"step {step.name!r} keeps the newest, and only documents of web archives"
                     " have a date; add 'html: {}' where the inputs are such, or keep: last"
                 )
         return self

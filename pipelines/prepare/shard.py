@@ -44,7 +44,6 @@ from tokenmill.pipelines.corpus.passes import (
 from tokenmill.pipelines.corpus.spans.apply import SPAN, without_spans
 from tokenmill.pipelines.corpus.spans.runs import read_found_runs
 from tokenmill.pipelines.filters.images.edit import image_stats
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.images.blobs import Blobs, Spool, spool_file
@@ -177,7 +176,7 @@ def survivors(
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a shard, batch by batch, as the steps before this pass leave them."""
     previous = part.index - 1
-    names = [step_name(step) for step in duplicate_finders(part.before)]
+    names = [step.name for step in duplicate_finders(part.before)]
     found = [read_duplicates(job.duplicates(previous, name, shard.key)) for name in names]
     cut = _cutting(job, part, shard, tally)
     for batch in open_arrow(job.filtered(previous, shard.key))[0]:
@@ -290,7 +289,7 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
             batch = read
             for step in part.stages:
                 result = cast(Stage, step)(batch)
-                tally.add(step_name(step), batch, result)
+                tally.add(step.name, batch, result)
                 batch = result.kept
                 if batch.num_rows == 0:
                     break

@@ -33,7 +33,7 @@ from tokenmill.pipelines.corpus.keys import band_column, key_schema
 from tokenmill.pipelines.corpus.passes import Pass
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe, step_name
+from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt, drive
@@ -271,7 +271,7 @@ def job_of(options: argparse.Namespace, step: Config) -> PrepareJob:
         },
         where="bench",
     )
-    return PrepareJob(out=options.out / step_name(step), recipe=recipe, identity="bench")
+    return PrepareJob(out=options.out / step.name, recipe=recipe, identity="bench")
 
 
 if __name__ == "__main__":

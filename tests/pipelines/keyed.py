@@ -14,7 +14,7 @@ from tokenmill.pipelines.corpus.keys import DATE, band_column, key_schema
 from tokenmill.pipelines.corpus.passes import Pass
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.prepare.recipe import make_recipe, step_name
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
@@ -106,7 +106,7 @@ def found(job, step, sizes, *, earlier=0):
     """{row: (id of the document kept, similarity)} of the duplicates among all shards' rows."""
     made, at = {}, sum(sizes[:earlier])
     for shard in range(earlier, len(sizes)):
-        path, n = job.duplicates(0, step_name(step), f"{shard:05d}"), 0
+        path, n = job.duplicates(0, step.name, f"{shard:05d}"), 0
         for batch in read_duplicates(path):
             for row, (of, alike) in enumerate(zip(*map(pa.Array.to_pylist, batch), strict=True)):
                 if of is not None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tokenmill.dedup.digest import first_occurrence
 from tokenmill.dedup.partition import prefix_bits
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.finding import (
     FOUND_BYTES,
     RUN,
@@ -56,7 +56,7 @@ class Counts(NamedTuple):
 
 
 def count_units(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], bucket: int, number: int
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], bucket: int, number: int
 ) -> Done:
     """Write which units of a range of keys are too frequent in a bucket.
 
@@ -85,7 +85,7 @@ def count_units(
     return Done(files=[path], facts=facts)
 
 
-def write_repeated(job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: int) -> Done:
+def write_repeated(job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: int) -> Done:
     """Write what was found of every shard of a group."""
     corpus, step = Corpus(job, pass_index, steps), counted_step(steps)
     units = read_units(corpus)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 
 Many = Annotated[int, Field(ge=1)]
 SINCE_FIRST = {
@@ -36,7 +37,7 @@ class GroupOfShards(Config):
     shards: Many
 
 
-class RepeatedParagraphs(Config):
+class RepeatedParagraphs(Step):
     r"""Take out paragraphs, or lines, that a site, or the corpus, has too often.
 
     Those in which images stand never count. Documents left without text and images are removed

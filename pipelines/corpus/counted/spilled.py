@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.keys import has_key
 from tokenmill.pipelines.corpus.counted.table import Span, Units, counted_step, read_units, rows_of
 from tokenmill.pipelines.corpus.counted.units import KEY, unit_name
 from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spill import AT_ONCE, Keyed, by_range
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
@@ -49,7 +48,7 @@ class Names(NamedTuple):
     numbers: npt.NDArray[np.int32]
 
 
-def spill_units(job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: int) -> Done:
+def spill_units(job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: int) -> Done:
     """Write the keys of a group's units, but of documents that a step before removes.
 
     Facts: how many units there are, with keys and without.
@@ -155,7 +154,7 @@ def _keyed(
 def gone_units(corpus: Corpus, units: Units, rows: Rows, span: Span) -> npt.NDArray[np.bool_]:
     """(span.n,) units of documents that a step standing before removes."""
     gone = np.zeros(span.n, np.bool_)
-    names = [step_name(step) for step in corpus.steps[:-1]]
+    names = [step.name for step in corpus.steps[:-1]]
     if not names:
         return gone
     lost = [np.empty(0, np.uint64)]

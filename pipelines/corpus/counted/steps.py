@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from tokenmill.dedup.images import MOST_DISTANCE
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.core.urls import LIBRARY, TRACKING
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
 
@@ -26,7 +26,7 @@ ImageKey = Literal["url", "md5"]
 MostTimes = Annotated[int, Field(ge=1)]
 
 
-class SameUrl(Config):
+class SameUrl(Step):
     """Keep one of all documents with the same URL.
 
     keep: the last in input order, or the first, or the newest by date of the crawl, whatever the
@@ -87,7 +87,7 @@ class SameUrl(Config):
         return {} if self.url == "exact" else {LIBRARY: version(LIBRARY)}
 
 
-class SameImages(Config):
+class SameImages(Step):
     """Keep one of all documents with the same set of images.
 
     by: URLs or MD5s are what is the same.  keep: as in `SameUrl`.
@@ -108,7 +108,7 @@ class SameImages(Config):
         return {"by": self.by}
 
 
-class RepeatedImages(Config):
+class RepeatedImages(Step):
     """Take out images that the corpus has too often.
 
     by: counted by URL, by MD5, or both; an image is too frequent if one of them is. An image
@@ -150,7 +150,7 @@ class RepeatedImages(Config):
         return {"by": list(self.by)}
 
 
-class NearImages(Config):
+class NearImages(Step):
     """Take out images that look like one before them in the corpus.
 
     An image leaves if the hash of an earlier one, which may leave too, differs in few enough bits;

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.partition import MAX_ROWS
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.paragraphs import (
     BucketOfDocs,
     GroupOfShards,
@@ -117,7 +117,7 @@ class Units(NamedTuple):
         return [b._replace(start=max(b.start, start), stop=min(b.stop, stop)) for b in of]
 
 
-def write_units(job: PrepareJob, pass_index: int, steps: tuple[Config, ...]) -> Done:
+def write_units(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Done:
     """Set down how many units each shard has; steps: those behind the pass, the last counts them.
 
     Facts: groups, shard_groups: how many; ranges: of the keys of each bucket.
@@ -153,7 +153,7 @@ def read_units(corpus: Corpus) -> Units:
     return Units(tuple(batch["key"].to_pylist()), starts, buckets)
 
 
-def counted_step(steps: tuple[Config, ...]) -> Counted:
+def counted_step(steps: tuple[Step, ...]) -> Counted:
     """The step that counts: the last."""
     step = steps[-1]
     assert isinstance(step, Counted)

@@ -20,7 +20,6 @@ from tokenmill.pipelines.corpus.equal import read_duplicates
 from tokenmill.pipelines.corpus.looks import looks
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.filters.images.edit import counts_of
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.sidecar import (
@@ -89,7 +88,7 @@ def unit_rows(corpus: Corpus, step: Repeats) -> Rows:
 
 def gone_before(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_] | None:
     """(n,) units of documents that a step standing before removes; None if there is no such."""
-    names = [step_name(step) for step in corpus.steps[:-1]]
+    names = [step.name for step in corpus.steps[:-1]]
     if not names:
         return None
     gone = np.zeros(rows.n, np.bool_)

@@ -14,7 +14,6 @@ from tokenmill.pipelines.corpus.passes import duplicate_finders
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spans.size import Group
 from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.prepare.recipe import step_name
 from tokenmill.pipelines.storage.mirror import present
 
 
@@ -46,7 +45,7 @@ def shards_of(corpus: Corpus, group: Group) -> range:
 def texts(corpus: Corpus, group: Group) -> Iterator[Texts]:
     """The documents of a group, batch by batch."""
     split = lines if step_of(corpus).of_lines else whole_documents
-    names = [step_name(step) for step in duplicate_finders(corpus.steps)]
+    names = [step.name for step in duplicate_finders(corpus.steps)]
     for shard in shards_of(corpus, group):
         key = corpus.shards.keys[shard].as_py()
         found = [read_duplicates(corpus.duplicates(name, key)) for name in names]

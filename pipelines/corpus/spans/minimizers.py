@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.spans import Known
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spans.documents import step_of, texts
 from tokenmill.pipelines.corpus.spans.ranges import (
@@ -44,7 +44,7 @@ LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 
 
 def spill_minimizers(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: Group, size: Size
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: Group, size: Size
 ) -> Done:
     """Write the minimizers of a group's documents by range, and the names of all its documents."""
     corpus = Corpus(job, pass_index, steps)
@@ -71,7 +71,7 @@ def spill_minimizers(
 
 
 def find_known(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], number: int, size: Size
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], number: int, size: Size
 ) -> Done:
     """Write the minimizers of a range that stand at more than one place, for each group its own."""
     corpus = Corpus(job, pass_index, steps)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spans.documents import step_of, texts
 from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES, read_known
@@ -41,7 +41,7 @@ FOUND_BYTES = 64  # of each: rows, places, those in order
 
 
 def spill_ngrams(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: Group, size: Size
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: Group, size: Size
 ) -> Done:
     """Write the n-grams of a group's documents that may stand twice, by range."""
     corpus = Corpus(job, pass_index, steps)
@@ -58,7 +58,7 @@ def spill_ngrams(
 
 
 def find_equal_ngrams(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], number: int, size: Size
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], number: int, size: Size
 ) -> Done:
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(job, pass_index, steps)

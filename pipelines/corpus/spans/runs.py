@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.shuffle import Corpus
 from tokenmill.pipelines.corpus.spans.documents import shards_of, step_of
 from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES
@@ -42,7 +42,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def find_runs(
-    job: PrepareJob, pass_index: int, steps: tuple[Config, ...], group: Group, size: Size
+    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: Group, size: Size
 ) -> Done:
     """Write what is to go of each shard of a group."""
     corpus = Corpus(job, pass_index, steps)

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.spans import Ngrams
-from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.step import Step
 
 
-class RepeatedSpans(Config):
+class RepeatedSpans(Step):
     r"""Take out stretches of words that stood in the corpus before.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat
@@ -62,6 +62,14 @@ class RepeatedSpans(Config):
     def of_lines(self) -> bool:
         """Whether n-grams stand within one line."""
         return self.action in ("paragraph", "both")
+
+    @property
+    def cuts_text(self) -> bool:
+        return self.action == "cut"
+
+    @property
+    def without_cutting(self) -> str:
+        return "action: document"
 
     def ngrams(self) -> Ngrams:
         return Ngrams(ngram=self.ngram, words=self.words)

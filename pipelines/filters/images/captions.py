@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import Rule, above, below
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.characters import char_counts, characters, word_counts
 from tokenmill.pipelines.filters.text.node_facts import node_facts
@@ -99,7 +99,7 @@ Count = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class Captions(Config):
+class Captions(Step):
     """Keep samples whose caption may say something of its image.
 
     A sample is a document with images and no placeholder of one in its text; other documents

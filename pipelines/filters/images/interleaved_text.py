@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
 from tokenmill.pipelines.core.stage import KEEP, StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node_facts
@@ -145,7 +146,7 @@ OF_LISTS = (
 )
 
 
-class InterleavedText(Config):
+class InterleavedText(Step):
     r"""Take nodes that fail a rule out of documents, then remove documents that fail one.
 
     A node is what stands between "\n\n". One that holds nothing but images always stays; of one

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.images.edit import (
     drop_images,
     edited_where,
@@ -20,7 +20,7 @@ from tokenmill.pipelines.filters.images.edit import (
 Key: TypeAlias = Literal["url", "md5"]
 
 
-class ImageOnce(Config):
+class ImageOnce(Step):
     """Keep the first copy of an image within a document; documents are never removed.
 
     by: what copies have in common, in this order: an image leaves as "same_url" if one before it

@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.pipelines.core.config import Bytes, Config
+from tokenmill.pipelines.core.config import Bytes
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing, ratio
 from tokenmill.pipelines.core.stage import KEEP, StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.images.edit import (
     counts_of,
     drop_images,
@@ -102,7 +103,7 @@ def image_columns(documents: pa.RecordBatch) -> ImageColumns:
     return ImageColumns(items.field("url"), items.field("format"), *numbers)
 
 
-class ImageRules(Config):
+class ImageRules(Step):
     """Keep images that meet every rule, and documents with neither too few nor too many of them.
 
     Limits are included, `None` turns a rule off. An image leaves for the first of these it fails:

@@ -19,6 +19,7 @@ from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
 from tokenmill.pipelines.core.stage import KEEP, StageResult
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.counted.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.filters.images.edit import (
     drop_images,
@@ -149,7 +150,7 @@ def _keys(column: pa.Array, by: str, path: Path) -> Keys:
     return np.frombuffer(bytearray(b"".join(raw)), np.uint64).reshape(-1, 2)
 
 
-class ImageScores(Scored):
+class ImageScores(Scored, Step):
     """Take out images whose scores are beyond their limits, or the documents they stand in.
 
     file: Parquet, a row for each image, with a column named as `by` and one for each score.
@@ -196,7 +197,7 @@ class ImageScores(Scored):
         return edited_where(self.name, batch, batch, made, None)
 
 
-class DocumentScores(Scored):
+class DocumentScores(Scored, Step):
     """Remove documents whose scores are beyond their limits.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.

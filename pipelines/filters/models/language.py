@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.models.language_models import (
     LEAST,
     LanguageFile,
@@ -65,7 +65,7 @@ def _file(value: Any) -> Any:
     return {"file": value} if isinstance(value, str) else value
 
 
-class Language(Config):
+class Language(Step):
     r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
 
     library: what tells the language.

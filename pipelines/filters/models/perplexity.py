@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import Config, PinnedFile
+from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.models.kenlm import (
     KenlmModel,
     Normalization,
@@ -71,7 +72,7 @@ def _file(value: Any) -> Any:
     return {"file": value} if isinstance(value, str) else value
 
 
-class Perplexity(Config):
+class Perplexity(Step):
     """Keep documents of some of CCNet's buckets: head, below one perplexity; tail, from another on.
 
     model: a file that `tokenmill train-lm` made, or a model of KenLM, binary or ARPA, which is

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import Config, PinnedFile
+from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.stage import StageResult, keep_where
+from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
     check_fasttext,
@@ -45,7 +46,7 @@ def _file(value: Any) -> Any:
     return {"file": value} if isinstance(value, str) else value
 
 
-class Quality(Config):
+class Quality(Step):
     """Keep documents that a classifier takes for good ones: all that are, and some of the others.
 
     model: a file that `tokenmill train-quality` made, or a model of fastText (.bin, .ftz).

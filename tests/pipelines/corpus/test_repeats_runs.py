@@ -23,7 +23,7 @@ from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.measure.job import check_one_pass
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
-from tokenmill.pipelines.prepare.recipe import make_recipe, step_name
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.work import attempt, one_by_one
 
 PLAIN = "https://plain.org/"  # of images that the corpus has neither URL nor MD5 of
@@ -283,7 +283,7 @@ def test_steps_that_take_something_out_end_their_pass():
     steps = ["same_url", "exact", "repeated_images", "repeated_paragraphs", "same_images", "near"]
     recipe = {"inputs": [{"path": "a"}], "images": {}, "tokenizer": {"path": "t"}, "steps": steps}
     made = [
-        tuple([step_name(s) for s in group] for group in (p.before, p.after))
+        tuple([s.name for s in group] for group in (p.before, p.after))
         for p in passes(make_recipe(recipe, where="test").steps)
     ]
     assert made == [

@@ -11,7 +11,7 @@ from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
-from tokenmill.pipelines.prepare.recipe import load_recipe, step_name
+from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
@@ -155,7 +155,7 @@ def test_passes_are_cut_behind_corpus_wide_steps(recipe_path):
     path = recipe_path.with_name("passes.yaml")
     path.write_text(yaml.safe_dump(data))
     cut = [
-        ([step_name(s) for s in group] for group in (p.before, p.stages, p.after))
+        ([s.name for s in group] for group in (p.before, p.stages, p.after))
         for p in passes(load_recipe(path).steps)
     ]
     assert [tuple(groups) for groups in cut] == [
@@ -172,7 +172,7 @@ def test_a_step_behind_one_that_cuts_documents_sees_what_is_left(recipe_path):
     path = recipe_path.with_name("cut.yaml")
     path.write_text(yaml.safe_dump(data))
     cut = [
-        tuple([step_name(s) for s in group] for group in (p.before, p.stages, p.after))
+        tuple([s.name for s in group] for group in (p.before, p.stages, p.after))
         for p in passes(load_recipe(path).steps)
     ]
     assert cut == [
