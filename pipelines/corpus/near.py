@@ -187,6 +187,12 @@ class NearDedup(KeyedStep, VerdictStep):
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return docs * (self.num_perm * 4 + self.lsh().bands * 20)
 
+    def limit(self, memory_budget: int) -> str:
+        return (
+            f"near: {memory_budget // TOUCHED_BYTES:,} documents that are like others, of"
+            f" {memory_budget * 8 // 3:,}"
+        )
+
     def probe(self, probing: Probing) -> Any:
         columns = [column.keys for column in self.shuffled]
         return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
