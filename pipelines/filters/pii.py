@@ -1,8 +1,6 @@
-"""Where personal identifiers stand in a text column: e-mail and IP addresses, phone numbers.
+"""Replace personal identifiers of a text: e-mail and IP addresses, phone numbers.
 
-text ── anchors: every "@" ── kernel ── spans of bytes, document by document, in order
-
-Put made-up e-mail addresses, IP addresses and phone numbers in place of those of people.
+text ── anchors: every "@", … ── kernel ──► spans of bytes, document by document ──► others there
 """
 
 import ipaddress

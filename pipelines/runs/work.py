@@ -1,12 +1,10 @@
-"""A job: one run directory, and the pieces of work that fill it.
+"""A job: one run directory, and the pieces of work that fill it, phase by phase.
 
-Phase: Works --do--> Outcomes, each with a receipt in OUT/receipts/
+    Phase: Works ── do ──► Outcomes, each with a receipt in OUT/receipts/
 
-Drive a job: phases of independent works, one after the other, whoever does them.
-
-A job is a generator: it yields one phase at a time and is sent how its works ended. What a later
-phase reads is named by the receipts of the earlier ones, so that a work is done again when, and
-only when, something it reads has changed.
+A job is a generator: it yields one phase at a time and is sent how its works ended; `drive` runs
+it, whoever does the works. What a later phase reads is named by the receipts of the earlier ones,
+so that a work is done again when, and only when, something it reads has changed.
 """
 
 import random

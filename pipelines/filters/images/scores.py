@@ -1,6 +1,6 @@
-"""Scores that were computed elsewhere, of images or documents, looked up by key.
+"""Rules by scores that other programs computed: of images, as for NSFW, and of documents.
 
-Rules by scores that other programs computed: of images, as for NSFW, and of documents.
+a Parquet file: a column of keys, columns of scores ── looked up by URL, digest or id ──► rules
 """
 
 from collections.abc import Mapping
