@@ -1,6 +1,8 @@
 """Replace personal identifiers of a text: e-mail and IP addresses, phone numbers.
 
-text ── anchors: every "@", … ── kernel ──► spans of bytes, document by document ──► others there
+    text ── anchors: every "@", … ── kernel ──► spans of bytes, in order ──► made-up ones there
+
+A span is found from one character of it, its anchor, and checked around that.
 """
 
 import ipaddress

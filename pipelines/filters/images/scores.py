@@ -1,6 +1,8 @@
 """Rules by scores that other programs computed: of images, as for NSFW, and of documents.
 
-a Parquet file: a column of keys, columns of scores ── looked up by URL, digest or id ──► rules
+    Parquet file: keys, scores ── look up each image or document ──► a score ── limits ──► rules
+
+A key is a URL, a digest or an id, by a column of the file.
 """
 
 from collections.abc import Mapping
