@@ -1,20 +1,16 @@
-"""Work that is done once: a run directory, its pieces of work, and the proof of each.
+"""Work that is done once: phases of works, their receipts, and the run directory they fill.
 
-    job ── yields ──► Phase: Work, Work, … ── executor ──► Outcome, Outcome, …
-     ▲                                                         │
-     └── receipts: what each wrote, its account, its digest ◄──┘
+    settings, inputs ── identity ──► manifest.json: what this run is     held by one run at a time
+    Phase: Work, Work, … ── executor ── do ──► files, and a Receipt each  proof that it is done
+      └─ those without a receipt that holds     └─ the phase has ended: packs of 1,000 receipts
+    Finished: all receipts ── report ──► manifest.json: what was done    a rerun reads this alone
 
-Open `work` first: a job is a generator of phases, and `drive` runs it with any executor. The room
-knows no step and no recipe: it is handed what to call, and digests of what that reads.
+Read first `work`: a job is a generator of phases, and `drive` has somebody do them. Then `receipt`,
+which says what proves a work done, and `packs`, where receipts lie and how they are found again.
+`manifest` opens a run directory or refuses it, `finished` writes and reads its end, `folder` says
+what lies where, `bundle` does works in another process. Nothing here knows a step or a recipe.
 
-    folder.py      what lies where in a run directory
-    manifest.py    what a run is; refuses another run, another process, an output among the inputs
-    receipt.py     the proof of one work; packs.py: of all works of a phase that has ended
-    finished.py    the manifest at the end, and whether all it lists is still there
-    bundle.py      works done in turn by one process, here or on another machine
-    options.py     settings of the command line in place of a recipe's
-    report.py      what failed, as every report shows it
-
-Nouns of this room: a work (repeatable, independent of its siblings), a phase (works of one step;
-the next waits for all), a receipt, a pack, an identity (all that decides a run's output), a bundle.
+The room owns these nouns: a job (one run directory and what fills it), a work, a phase (works that
+wait for none of each other), a receipt, its facts, a pack, an outcome, the identity of a run (all
+that decides its output), its manifest.
 """
