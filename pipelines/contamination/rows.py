@@ -8,6 +8,7 @@ COPY ─ of items of which the document has no such span ─► OVERLAP, kind "c
 import contextlib
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -50,7 +51,13 @@ ITEM = pa.schema(
     ],
     metadata={"tokenmill.schema": f"contamination-item/{SCHEMA_VERSION}"},
 )
-NAMES = pa.array([names_of(bits) for bits in range(1 << len(FOLDINGS))], pa.list_(pa.string()))
+
+
+@cache
+def foldings_by_bits() -> pa.Array:
+    """(2**n_foldings,) list<string>: the foldings that the bits of a row's number name."""
+    # not at import: Arrow imports pandas for the first array that it makes of a list, 0.2 s
+    return pa.array([names_of(bits) for bits in range(1 << len(FOLDINGS))], pa.list_(pa.string()))
 
 
 def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -> pa.RecordBatch:
@@ -66,7 +73,7 @@ def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -
         pa.array(analysis.found_frac()),
         pa.array(analysis.item_docs),
         pa.array(analysis.widespread_docs()),
-        NAMES.take(pa.array(analysis.foldings())),
+        foldings_by_bits().take(pa.array(analysis.foldings())),
         pa.array(copies.containment),
         pa.array(copies.item_docs),
     ]
@@ -142,7 +149,7 @@ def _rows(
         pa.array(spans.ends),
         pa.array(spans.ngrams),
         pa.nulls(len(names), pa.float64()),
-        NAMES.take(pa.array(spans.marks)),
+        foldings_by_bits().take(pa.array(spans.marks)),
         excerpts,
     ]
     return pa.record_batch(columns, schema=OVERLAP)
@@ -165,7 +172,7 @@ def copy_rows(
         *(copies[name] for name in ("start_byte", "end_byte")),
         pa.nulls(len(names), pa.int64()),
         copies["containment"],
-        NAMES.take(copies["foldings"]),
+        foldings_by_bits().take(copies["foldings"]),
         pa.array([_on_one_line(match) for match in copies["match"].to_pylist()], pa.string()),
     ]
     rows = pa.record_batch(columns, schema=OVERLAP)

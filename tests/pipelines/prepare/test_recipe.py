@@ -13,7 +13,7 @@ from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, make_recipe
 # Reading needs kernels for what they check: the words and n-grams of a language model, hosts that
 # url_filter lists, and stop words with other letters than a to z.
 CHECKED_BY_KERNELS = {"perplexity"}
-HEAVY = ("numba", "scipy", "datasets")
+HEAVY = ("numba", "scipy", "datasets", "pandas")
 READ = """
 import sys
 from pathlib import Path
