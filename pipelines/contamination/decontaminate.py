@@ -82,13 +82,6 @@ class Decontaminate(Cleaning, Matching, CorpusStep):
     folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
 
-    @field_validator("action", mode="before")
-    @classmethod
-    def _name_the_new_word(cls, action: Any) -> Any:
-        if action == "remove":
-            raise ValueError(RENAMED)
-        return action
-
     @property
     def cuts_text(self) -> bool:
         return self.action == "cut"
