@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tokenmill.dedup.cut import Cutting
 
 NAME = "decontaminate"
-RENAMED = "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
 
 
 class Cleaning(Config):
@@ -28,7 +27,9 @@ class Cleaning(Config):
     @classmethod
     def _name_the_new_word(cls, action: Any) -> Any:
         if action == "remove":
-            raise ValueError(RENAMED)
+            raise ValueError(
+                "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
+            )
         return action
 
     def cutting(self) -> "Cutting":

@@ -1,7 +1,7 @@
 """Documents to what trainers read: ids, datasets, mixtures, exports.
 
-    documents ── tokenize, engines ── ids by shard ──┬── dataset: Arrow files of a split, packed or not
-                                                     └── mix: copies by weight, in an order of chance
+    documents ── tokenize ── ids by shard ──┬── dataset: Arrow files of a split, packed or not
+                                            └── mix: copies by weight, in an order of chance
     dataset ── export ── Parquet, MDS, Megatron
 
 Open `run` first (what decides how ids are made, and where they lie), then `shards`, which writes
