@@ -25,6 +25,7 @@ from tokenmill.pipelines.prepare.recipe import (
     load_recipe,
     make_recipe,
 )
+from tokenmill.pipelines.prepare.report.model import Report
 
 
 class AskedRun(NamedTuple):
@@ -33,7 +34,7 @@ class AskedRun(NamedTuple):
     recipe: Recipe
     out: Place
     plan: Plan
-    found: dict[str, Any] | None
+    found: Report | None
 
 
 class AskedCheck(NamedTuple):

@@ -11,17 +11,17 @@ import pyarrow.parquet as pq
 
 from tokenmill.dedup.gram_counts import MOST_DOCS
 from tokenmill.flows.asked import AskedCheck, ask_check, whole
-from tokenmill.flows.cli import OK
 from tokenmill.flows.commands.contamination import check_of
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.published import MOST_ROWS, Shown
-from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.runs.finished import Failures
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
 DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()
@@ -68,14 +68,15 @@ def contamination_flow(
         )
         asked = ask_check(check, from_anywhere(out))
     if asked.found is not None:
-        told = ended_as(asked.found, in_short(asked.found), before=True)
-        return Ended(asked.found, told, failed=exit_code(asked.found) != OK)
+        told = ended_as(Failures.of(asked.found), in_short(asked.found), before=True)
+        return Ended(asked.found, told, failed=not Failures.of(asked.found).none)
     with executing(
         asked.check.run, asked.out, name=f"check {whole(asked.out)}", label="contamination"
     ) as execute:
         report = check_contamination(asked.check, asked.out, execute, asked.plan)
-    told = ended_as(report, in_short(report))
-    return Ended(report, told, exit_code(report) != OK, artifacts(report, asked.out))
+    failed = Failures.of(report)
+    told = ended_as(failed, in_short(report))
+    return Ended(report, told, not failed.none, artifacts(report, asked.out))
 
 
 def in_short(report: dict[str, Any]) -> str:

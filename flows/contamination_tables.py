@@ -21,6 +21,7 @@ from tokenmill.pipelines.contamination.report import (
     total,
     warnings,
 )
+from tokenmill.pipelines.runs.finished import Failures
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_bytes
 
@@ -213,7 +214,7 @@ def _middle_out(text: str) -> str:
 
 
 def _troubles(report: Row) -> list[str]:
-    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report)]
+    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(Failures.of(report))]
     failed = report["documents"]["failed"]
     if failed:
         causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())

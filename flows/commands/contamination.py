@@ -26,6 +26,7 @@ from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.runs.finished import Failures
 from tokenmill.sizing.nearest import nearest
 from tokenmill.sizing.percent import parse_fraction
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         as_json(report)
     else:
         show_report(report, asked.out)
-    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
+    return NO if args.fail_on_hit and has_hit(report) else exit_code(Failures.of(report))
 
 
 def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:

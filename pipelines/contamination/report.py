@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.dedup.ngram_index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
+from tokenmill.pipelines.runs.finished import Failures
 from tokenmill.pipelines.runs.report import failed_in_short, failure_blocks, failure_figures
 from tokenmill.pipelines.storage.files import write_json, write_text
 from tokenmill.sizing.document import charts
@@ -594,7 +595,7 @@ def contamination_page(title: str, sections: Sequence[Section], data: Data) -> s
     return page(
         title,
         sections,
-        key_figures=[*key_figures(data), *failure_figures(data, "inputs")],
+        key_figures=[*key_figures(data), *failure_figures(Failures.of(data), "inputs")],
         plots=found_plots(data),
         footer="The same figures as data: contamination.json; as text: contamination.md.",
     )
@@ -671,7 +672,7 @@ def headline(data: Data) -> str:
             f" items that can be tested are dirty ({percent(worst['dirty_frac'])})."
         )
         sentences.insert(1, greatest)
-    failed = failed_in_short(data, sum(documents["failed"].values()))
+    failed = failed_in_short(Failures.of(data), sum(documents["failed"].values()))
     return " ".join([*sentences, *warnings(data), failed])
 
 
@@ -687,7 +688,7 @@ def _inputs(data: Data) -> list[str | Table]:
             "Documents that failed", ("cause", ">documents"), [(c, f"{n:,}") for c, n in causes]
         ),
         *_listed("Files skipped", ("`path",), [(path,) for path in inputs["skipped"]]),
-        *failure_blocks(data),
+        *failure_blocks(Failures.of(data)),
         *_listed("All of it, as files beside this one", ("what", "`file"), files),
     ]
 

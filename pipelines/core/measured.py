@@ -2,77 +2,87 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from tokenmill.pipelines.core.data import Data, Number
+
 TOTAL = "total"  # all sources together
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """value: None without anything to divide by.  se: standard error over shards, or None."""
+class Ratio(Data):
+    """A ratio of two totals, and how far it may be off."""
 
     value: float | None
+    """None without anything to divide by."""
     se: float | None
+    """Standard error over shards (linearised); None for fewer than two."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Illustrations:
+class Illustrations(Data):
     """Counts of the images of documents that reached the tokenizer, and ratios.
 
     A sample is a document. Bytes and pixels are of images of which they are known, bytes as
     encoded; a token that stands for an image is none of text.
-
-    bytes_per_token, bytes_per_doc: of images and text (UTF-8) together.
     """
 
     images: int
+    """How many."""
     image_bytes: int
+    """Of all images, as encoded."""
     image_tokens: int
+    """Tokens that stand for images."""
     bytes_per_token: Ratio
+    """Bytes of images and text (UTF-8) together, for each token of either kind."""
     bytes_per_doc: Ratio
+    """Bytes of images and text (UTF-8) together."""
     image_bytes_per_doc: Ratio
+    """Bytes of images."""
     images_per_doc: Ratio
+    """Images of a document."""
     bytes_per_image: Ratio
+    """Over images whose bytes are known."""
     pixels_per_image: Ratio
+    """Over images whose width and height are known."""
     tokens_per_image: Ratio
+    """Tokens that stand for an image."""
     tokens_per_doc: Ratio
+    """Tokens of text and images."""
     text_tokens_per_doc: Ratio
+    """Tokens of text."""
     text_bytes_per_doc: Ratio
+    """Bytes of text (UTF-8)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """Counts over the documents that reached the tokenizer, and the two bytes per token.
-
-    text_bytes: UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization.
-    text_bytes_per_token: of tokens that stand for text.
-    stored_bytes: bytes of the dataset's files, format included; a source's share is by tokens. Of
-        a mixture, of what it would take without copies.
-    *_se: standard error of the ratio over shards (linearised); None for fewer than two shards.
-    shards: how many of them held documents.
-    images: None in a run of text alone, whose JSON does not have it.
-    """
+class Measurement(Data):
+    """Counts over the documents that reached the tokenizer, and the two bytes per token."""
 
     docs: int
+    """Documents."""
     chars: int
+    """Characters of their text."""
     text_bytes: int
+    """UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization."""
     tokens: int
-    stored_bytes: float
-    shards: int
-    text_bytes_per_token: float | None
-    text_bytes_per_token_se: float | None
-    stored_bytes_per_token: float | None
-    stored_bytes_per_token_se: float | None
-    images: Illustrations | None = None
+    """Tokens, those that stand for images among them."""
+    stored_bytes: Number
+    """Bytes of the dataset's files, format included; a source's share is by tokens.
 
-    def to_json(self) -> dict[str, Any]:
-        made = asdict(self)
-        if self.images is None:
-            del made["images"]
-        return made
+    Of a mixture, of what it would take without copies.
+    """
+    shards: int
+    """How many shards held documents."""
+    text_bytes_per_token: float | None
+    """Of tokens that stand for text; None where there are none."""
+    text_bytes_per_token_se: float | None
+    """Standard error of the ratio over shards (linearised); None for fewer than two."""
+    stored_bytes_per_token: float | None
+    """Of tokens of any kind; None where there are none."""
+    stored_bytes_per_token_se: float | None
+    """Standard error of the ratio over shards (linearised); None for fewer than two."""
+    images: Illustrations | None = None
+    """Not in a run of text alone."""
 
 
 def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: float) -> dict[str, Measurement]:
@@ -139,6 +149,11 @@ def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
     )
 
 
+def _ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
+    value, se = ratio_and_error(numerator, denominator)
+    return Ratio(value=value, se=se)
+
+
 def _text_tokens(shards: Sequence[Mapping[str, Any]]) -> list[int]:
     return [s["tokens"] - s.get("images", {}).get("image_tokens", 0) for s in shards]
 
@@ -165,5 +180,5 @@ def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
         images=sum(of["images"]),
         image_bytes=sum(of["image_bytes"]),
         image_tokens=sum(of["image_tokens"]),
-        **{name: Ratio(*ratio_and_error(*parts)) for name, parts in ratios.items()},
+        **{name: _ratio(*parts) for name, parts in ratios.items()},
     )

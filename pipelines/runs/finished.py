@@ -1,9 +1,10 @@
 """The end of a run: what every report says of the inputs, and the manifest by which it is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -11,31 +12,95 @@ from tokenmill.pipelines.runs.work import Finished, Job
 from tokenmill.pipelines.storage import mirror
 
 
-def inventory(plan: Plan) -> dict[str, Any]:
+class Inventory(Data):
     """What was to be read."""
-    return {
-        "files": len(plan.files),
-        "bytes": sum(f.bytes for f in plan.files),
-        "shards": len(plan.shards),
-        "skipped": list(plan.skipped),
-    }
+
+    files: int
+    """Input files."""
+    bytes: int
+    """Of all of them."""
+    shards: int
+    """Into how many shards they were cut."""
+    skipped: list[str]
+    """Paths that were not read, for their names tell no format."""
 
 
-def failures(plan: Plan, finished: Finished, reading: str) -> dict[str, Any]:
-    """What could not be read or worked on; reading: the step that reads the shards."""
-    return {
-        "failed_inputs": [
-            {"path": f.path, "cause": f.cause, "message": f.message, "bytes": f.bytes}
+class UnreadInput(Data):
+    """An input file that cannot be cut into shards."""
+
+    path: str
+    """Where it lies."""
+    cause: str
+    """As in the ledger."""
+    message: str
+    """What is wrong with it, and where."""
+    bytes: int
+    """Of the file."""
+
+
+class FailedShard(Data):
+    """A shard whose work failed; the same command tries it again."""
+
+    step: str
+    """Of the works, such as "pass-0"."""
+    key: str
+    """Names the shard."""
+    error: str
+    """Kind and message."""
+
+
+class DamagedShard(Data):
+    """A shard whose file turned out damaged while it was read: what lies behind is missing."""
+
+    key: str
+    """Names the shard."""
+    message: str
+    """The damage, and where it begins."""
+
+
+class Failures(Data):
+    """What could not be read or worked on."""
+
+    failed_inputs: list[UnreadInput]
+    """Input files that cannot be read."""
+    failed_shards: list[FailedShard]
+    """Shards whose work failed."""
+    damaged_shards: list[DamagedShard]
+    """Shards that are not whole."""
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Self:
+        """Those of a report as data, whatever else it tells."""
+        return cls.model_validate({name: report[name] for name in Failures.model_fields})
+
+    @property
+    def none(self) -> bool:
+        return not (self.failed_inputs or self.failed_shards or self.damaged_shards)
+
+
+def inventory(plan: Plan) -> Inventory:
+    return Inventory(
+        files=len(plan.files),
+        bytes=sum(f.bytes for f in plan.files),
+        shards=len(plan.shards),
+        skipped=list(plan.skipped),
+    )
+
+
+def failures(plan: Plan, finished: Finished, reading: str) -> Failures:
+    """reading: the step that reads the shards."""
+    return Failures(
+        failed_inputs=[
+            UnreadInput(path=f.path, cause=f.cause, message=f.message, bytes=f.bytes)
             for f in plan.failed
         ],
-        "failed_shards": [vars(f) for f in finished.failures],
-        # their file turned out damaged while it was read: documents behind it are missing
-        "damaged_shards": [
-            {"key": r.key, "message": message}
+        failed_shards=[FailedShard(**vars(f)) for f in finished.failures],
+        damaged_shards=[
+            DamagedShard(key=r.key, message=message)
             for r in finished.of(reading)
             for message in r.facts.get("damage", ())
         ],
-    }
+    )
 
 
 def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 Of each shard the first images of each reason are looked at, so what is shown depends on the
 input alone. An image is decoded here only if it is small enough; one that will not decode is
-shown by its name.
-
-A contact sheet: some of the images kept, and some of those removed, by reason.
+shown by its name. A contact sheet shows some of the images kept, and some of each reason.
 """
 
 import contextlib
@@ -21,6 +19,7 @@ import pyarrow.parquet as pq
 from PIL import Image, ImageOps
 
 from tokenmill.pipelines.filters.images.edit import owners_of
+from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
 from tokenmill.pipelines.storage.files import parquet_file
@@ -173,10 +172,10 @@ SHOWN_KEPT, SHOWN_REMOVED = 36, 12
 LONGEST_NAME = 24
 
 
-def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
+def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
     """A sheet for the images kept and one for each reason, as HTML.
 
-    folder: of the files that `thumbnail_file` wrote.  ledger: of the report.
+    folder: of the files that `thumbnail_file` wrote.
     """
     by_fate: dict[tuple[str, str], list[list[dict[str, Any]]]] = defaultdict(list)
     for path in find(folder, "*.parquet"):
@@ -187,7 +186,8 @@ def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str
             by_fate[fate].append(rows)
     made = []
     if ("", "") in by_fate:
-        made.append(_sheet("Kept", _kept(ledger), by_fate["", ""], SHOWN_KEPT))
+        kept = next((row.images.images_out for row in ledger[::-1] if row.images), 0)
+        made.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
     for stage, reason, n in _left(ledger):
         if (stage, reason) in by_fate:
             title = f"{reason} · {stage}"
@@ -220,14 +220,9 @@ def _picture(row: Mapping[str, Any]) -> Picture:
     )
 
 
-def _kept(ledger: Sequence[Mapping[str, Any]]) -> int:
-    return int(next((r["images"]["images_out"] for r in ledger[::-1] if "images" in r), 0))
-
-
-def _left(ledger: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:
+def _left(ledger: Sequence[LedgerRow]) -> Iterator[tuple[str, str, int]]:
     """Stage, reason and how many images, in the order of the ledger."""
     for row in ledger:
-        images = row.get("images")
-        if images:
-            for reason, n in {**images["removed"], **images["failed"]}.items():
-                yield row["stage"], reason, n
+        if row.images is not None:
+            for reason, n in {**row.images.removed, **row.images.failed}.items():
+                yield row.stage, reason, n
