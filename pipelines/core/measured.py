@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data, Number
 
@@ -12,12 +13,10 @@ TOTAL = "total"  # all sources together
 
 
 class Ratio(Data):
-    """A ratio of two totals, and how far it may be off."""
+    """A ratio of two totals over shards; its error is None for fewer than two."""
 
-    value: float | None
-    """None without anything to divide by."""
-    se: float | None
-    """Standard error over shards (linearised); None for fewer than two."""
+    value: float | None = Field(description="None without anything to divide by")
+    se: float | None = Field(description="Standard error over shards, linearised")
 
 
 class Illustrations(Data):
@@ -27,62 +26,39 @@ class Illustrations(Data):
     encoded; a token that stands for an image is none of text.
     """
 
-    images: int
-    """How many."""
-    image_bytes: int
-    """Of all images, as encoded."""
-    image_tokens: int
-    """Tokens that stand for images."""
-    bytes_per_token: Ratio
-    """Bytes of images and text (UTF-8) together, for each token of either kind."""
-    bytes_per_doc: Ratio
-    """Bytes of images and text (UTF-8) together."""
-    image_bytes_per_doc: Ratio
-    """Bytes of images."""
-    images_per_doc: Ratio
-    """Images of a document."""
-    bytes_per_image: Ratio
-    """Over images whose bytes are known."""
-    pixels_per_image: Ratio
-    """Over images whose width and height are known."""
-    tokens_per_image: Ratio
-    """Tokens that stand for an image."""
-    tokens_per_doc: Ratio
-    """Tokens of text and images."""
-    text_tokens_per_doc: Ratio
-    """Tokens of text."""
-    text_bytes_per_doc: Ratio
-    """Bytes of text (UTF-8)."""
+    images: int = Field(description="How many")
+    image_bytes: int = Field(description="Of all images, as encoded")
+    image_tokens: int = Field(description="Tokens that stand for images")
+    bytes_per_token: Ratio = Field(description="Bytes of images and text, a token of either")
+    bytes_per_doc: Ratio = Field(description="Bytes of images and text (UTF-8) together")
+    image_bytes_per_doc: Ratio = Field(description="Bytes of images")
+    images_per_doc: Ratio = Field(description="Images of a document")
+    bytes_per_image: Ratio = Field(description="Over images whose bytes are known")
+    pixels_per_image: Ratio = Field(description="Over images whose width and height are known")
+    tokens_per_image: Ratio = Field(description="Tokens that stand for an image")
+    tokens_per_doc: Ratio = Field(description="Tokens of text and images")
+    text_tokens_per_doc: Ratio = Field(description="Tokens of text")
+    text_bytes_per_doc: Ratio = Field(description="Bytes of text (UTF-8)")
 
 
 class Measurement(Data):
-    """Counts over the documents that reached the tokenizer, and the two bytes per token."""
+    """Counts over the documents that reached the tokenizer, and the two bytes per token.
 
-    docs: int
-    """Documents."""
-    chars: int
-    """Characters of their text."""
-    text_bytes: int
-    """UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization."""
-    tokens: int
-    """Tokens, those that stand for images among them."""
-    stored_bytes: Number
-    """Bytes of the dataset's files, format included; a source's share is by tokens.
-
-    Of a mixture, of what it would take without copies.
+    A source's share of the stored bytes is by tokens. Errors are linearised; None for fewer than
+    two shards.
     """
-    shards: int
-    """How many shards held documents."""
-    text_bytes_per_token: float | None
-    """Of tokens that stand for text; None where there are none."""
-    text_bytes_per_token_se: float | None
-    """Standard error of the ratio over shards (linearised); None for fewer than two."""
-    stored_bytes_per_token: float | None
-    """Of tokens of any kind; None where there are none."""
-    stored_bytes_per_token_se: float | None
-    """Standard error of the ratio over shards (linearised); None for fewer than two."""
-    images: Illustrations | None = None
-    """Not in a run of text alone."""
+
+    docs: int = Field(description="Documents")
+    chars: int = Field(description="Characters of their text")
+    text_bytes: int = Field(description="UTF-8 bytes, before the tokenizer's own normalization")
+    tokens: int = Field(description="Tokens, those that stand for images among them")
+    stored_bytes: Number = Field(description="Bytes of files; of a mixture, without copies")
+    shards: int = Field(description="How many shards held documents")
+    text_bytes_per_token: float | None = Field(description="Of tokens of text")
+    text_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
+    stored_bytes_per_token: float | None = Field(description="Of tokens of any kind")
+    stored_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
+    images: Illustrations | None = Field(None, description="Not in a run of text alone")
 
 
 def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: float) -> dict[str, Measurement]:

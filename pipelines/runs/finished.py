@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import Field
+
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
@@ -15,58 +17,42 @@ from tokenmill.pipelines.storage import mirror
 class Inventory(Data):
     """What was to be read."""
 
-    files: int
-    """Input files."""
-    bytes: int
-    """Of all of them."""
-    shards: int
-    """Into how many shards they were cut."""
-    skipped: list[str]
-    """Paths that were not read, for their names tell no format."""
+    files: int = Field(description="Input files")
+    bytes: int = Field(description="Of all of them")
+    shards: int = Field(description="Into how many shards they were cut")
+    skipped: list[str] = Field(description="Paths not read: their names tell no format")
 
 
 class UnreadInput(Data):
     """An input file that cannot be cut into shards."""
 
-    path: str
-    """Where it lies."""
-    cause: str
-    """As in the ledger."""
-    message: str
-    """What is wrong with it, and where."""
-    bytes: int
-    """Of the file."""
+    path: str = Field(description="Where it lies")
+    cause: str = Field(description="As in the ledger")
+    message: str = Field(description="What is wrong with it, and where")
+    bytes: int = Field(description="Of the file")
 
 
 class FailedShard(Data):
     """A shard whose work failed; the same command tries it again."""
 
-    step: str
-    """Of the works, such as "pass-0"."""
-    key: str
-    """Names the shard."""
-    error: str
-    """Kind and message."""
+    step: str = Field(description='Of the works, such as "pass-0"')
+    key: str = Field(description="Names the shard")
+    error: str = Field(description="Kind and message")
 
 
 class DamagedShard(Data):
     """A shard whose file turned out damaged while it was read: what lies behind is missing."""
 
-    key: str
-    """Names the shard."""
-    message: str
-    """The damage, and where it begins."""
+    key: str = Field(description="Names the shard")
+    message: str = Field(description="The damage, and where it begins")
 
 
 class Failures(Data):
     """What could not be read or worked on."""
 
-    failed_inputs: list[UnreadInput]
-    """Input files that cannot be read."""
-    failed_shards: list[FailedShard]
-    """Shards whose work failed."""
-    damaged_shards: list[DamagedShard]
-    """Shards that are not whole."""
+    failed_inputs: list[UnreadInput] = Field(description="Input files that cannot be read")
+    failed_shards: list[FailedShard] = Field(description="Shards whose work failed")
+    damaged_shards: list[DamagedShard] = Field(description="Shards that are not whole")
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Self:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from tokenmill.pipelines.contamination.model import FoundItems
 from tokenmill.pipelines.core.data import Data, Number
@@ -33,47 +34,29 @@ SCHEMA = Path(__file__).with_name("schema.json")
 class ImageRow(Data):
     """What a stage did to images: in = out + removed + failed + with_document."""
 
-    images_in: int
-    """Images that it took in."""
-    images_out: int
-    """Images that it passed on."""
-    removed: dict[str, int]
-    """Images by reason."""
-    failed: dict[str, int]
-    """Images by cause."""
-    with_document: int
-    """Images that left because their document did."""
-    bytes_in: int
-    """Of the images, as stored."""
-    bytes_out: int
-    """Of the images, as stored."""
+    images_in: int = Field(description="Images that it took in")
+    images_out: int = Field(description="Images that it passed on")
+    removed: dict[str, int] = Field(description="Images by reason")
+    failed: dict[str, int] = Field(description="Images by cause")
+    with_document: int = Field(description="Images that left because their document did")
+    bytes_in: int = Field(description="Bytes of the images, as stored")
+    bytes_out: int = Field(description="Bytes of the images, as stored")
 
 
 class LedgerRow(Data):
     """What a stage did: documents in + created = out + removed + failed."""
 
-    stage: str
-    """Its name."""
-    docs_in: int
-    """Documents that it took in."""
-    docs_created: int
-    """Documents made by splitting or repeating others."""
-    docs_out: int
-    """Documents that it passed on."""
-    removed: dict[str, int]
-    """Documents by reason."""
-    failed: dict[str, int]
-    """Documents by cause."""
-    bytes_in: int
-    """UTF-8 bytes of the documents' text: in = out + removed + edited."""
-    bytes_out: int
-    """UTF-8 bytes of text that it passed on."""
-    bytes_removed: int
-    """UTF-8 bytes of text of documents that left."""
-    bytes_edited: int
-    """UTF-8 bytes taken from documents passed on; below 0 where text grew."""
-    images: ImageRow | None = None
-    """Only of a stage that saw images."""
+    stage: str = Field(description="Its name")
+    docs_in: int = Field(description="Documents that it took in")
+    docs_created: int = Field(description="Documents made by splitting or repeating others")
+    docs_out: int = Field(description="Documents that it passed on")
+    removed: dict[str, int] = Field(description="Documents by reason")
+    failed: dict[str, int] = Field(description="Documents by cause")
+    bytes_in: int = Field(description="UTF-8 bytes of text: in = out + removed + edited")
+    bytes_out: int = Field(description="UTF-8 bytes of text that it passed on")
+    bytes_removed: int = Field(description="UTF-8 bytes of text of documents that left")
+    bytes_edited: int = Field(description="UTF-8 bytes taken from documents it passed on")
+    images: ImageRow | None = Field(None, description="Only of a stage that saw images")
 
     @classmethod
     def of(cls, stage: str, stats: StageStats) -> Self:
@@ -83,34 +66,25 @@ class LedgerRow(Data):
 class Clusters(Data):
     """What a step that looks for duplicates found."""
 
-    docs: int
-    """Documents that were compared."""
-    clusters: int
-    """Groups of two or more that are alike."""
-    largest: list[tuple[int, int]]
-    """The doc_id of the document kept and how many documents, of the largest clusters."""
-    edges: int | None = None
-    """Pairs found alike."""
+    docs: int = Field(description="Documents that were compared")
+    clusters: int = Field(description="Groups of two or more that are alike")
+    largest: list[tuple[int, int]] = Field(description="doc_id kept, and documents")
+    edges: int | None = Field(None, description="Pairs found alike")
 
 
 class Bands(Data):
     """Pairs that the bands of `near` brought together, each counted once in each band."""
 
-    candidates: int
-    """Pairs with a band in common."""
-    edges: int
-    """Of these, those that are alike."""
+    candidates: int = Field(description="Pairs with a band in common")
+    edges: int = Field(description="Of these, those that are alike")
 
 
 class Duplicates(Data):
     """What was compared, of the last pass in which each step found duplicates."""
 
-    exact: Clusters | None = None
-    """Only of a recipe with `exact`."""
-    bands: Bands | None = None
-    """Only of a recipe with `near`."""
-    near: Clusters | None = None
-    """Only of a recipe with `near`."""
+    exact: Clusters | None = Field(None, description="Only of a recipe with `exact`")
+    bands: Bands | None = Field(None, description="Only of a recipe with `near`")
+    near: Clusters | None = Field(None, description="Only of a recipe with `near`")
 
 
 class NoItems(Data):
@@ -120,338 +94,227 @@ class NoItems(Data):
 class Split(Data):
     """A split of the dataset."""
 
-    folder: str
-    """Where they lie."""
-    docs: int
-    """Documents, copies included."""
-    tokens: int
-    """Of a packed split, those in whole sequences."""
-    files: int
-    """Arrow files."""
-    sequences: int | None = None
-    """Only of a packed split."""
-    tail_tokens: int | None = None
-    """Only of a packed split: tokens at its end that fill no sequence."""
+    folder: str = Field(description="Where its files lie")
+    docs: int = Field(description="Documents, copies included")
+    tokens: int = Field(description="Of a packed split, those in whole sequences")
+    files: int = Field(description="Arrow files")
+    sequences: int | None = Field(None, description="Only of a packed split")
+    tail_tokens: int | None = Field(None, description="Tokens that fill no sequence")
 
 
 class Dataset(Data):
     """What the run made."""
 
-    path: str
-    """Of its folder."""
-    files: dict[str, int]
-    """Bytes by path below the run directory."""
-    bytes: int
-    """Of the Arrow files."""
-    dtype: str
-    """Of a token: uint16 or uint32."""
-    seq_len: int | None
-    """Tokens of a packed sequence; None where documents are rows."""
-    splits: dict[str, Split]
-    """By name, such as "train"."""
+    path: str = Field(description="The dataset's folder")
+    files: dict[str, int] = Field(description="Bytes by path below the run directory")
+    bytes: int = Field(description="Of the Arrow files")
+    dtype: str = Field(description="Of a token: uint16 or uint32")
+    seq_len: int | None = Field(description="Tokens of a sequence; None: not packed")
+    splits: dict[str, Split] = Field(description='By name, such as "train"')
 
 
 class Mismatch(Data):
     """A shard in which the fast engine was found to differ; it was encoded exactly."""
 
-    key: str
-    """Names the shard."""
-    message: str
-    """What was encoded otherwise."""
+    key: str = Field(description="Names the shard")
+    message: str = Field(description="What was encoded otherwise")
 
 
 class ImageToken(Data):
     """What stands for an image in the ids."""
 
-    token: str
-    """As the vocabulary has it."""
-    id: int
-    """Its id."""
-    tokens: int | Patches
-    """For each image: so many, or by its size."""
+    token: str = Field(description="As the vocabulary has it")
+    id: int = Field(description="Its id")
+    tokens: int | Patches = Field(description="For each image: so many, or by its size")
 
 
 class Tokenizer(Data):
     """What encoded the text."""
 
-    path: str
-    """Of its file or folder."""
-    engine: str
-    """Library and version."""
-    why: str
-    """There is no faster engine; empty where there is none faster."""
-    docs_by_engine: dict[str, int]
-    """Documents that each encoded."""
-    mismatches: list[Mismatch]
-    """Shards in which the fast engine differed."""
-    digest: str
-    """Of what decides which ids it makes."""
-    largest_id: int
-    """That it can make."""
-    image_token: ImageToken | None = None
-    """Only of a run with images."""
+    path: str = Field(description="Its file or folder")
+    engine: str = Field(description="Library and version")
+    why: str = Field(description="Why no faster engine encoded; empty if this is the fastest")
+    docs_by_engine: dict[str, int] = Field(description="Documents that each encoded")
+    mismatches: list[Mismatch] = Field(description="Shards in which the fast engine differed")
+    digest: str = Field(description="Digest of what decides the ids")
+    largest_id: int = Field(description="The largest id that it can make")
+    image_token: ImageToken | None = Field(None, description="Only of a run with images")
 
 
 class StepTime(Data):
     """What the works of a step took, added up over them; they run side by side."""
 
-    step: str
-    """Such as "pass-0"."""
-    works: int
-    """How many were done."""
-    wall_s: float
-    """Seconds of wall time."""
-    cpu_s: float
-    """Seconds of CPU time of the works' own threads."""
+    step: str = Field(description='Such as "pass-0"')
+    works: int = Field(description="How many were done")
+    wall_s: float = Field(description="Seconds of wall time")
+    cpu_s: float = Field(description="Seconds of CPU time of the works' own threads")
 
 
 class Machine(Data):
     """Where the report was made."""
 
-    system: str
-    """Name and version of the operating system."""
-    python: str
-    """Its version."""
-    libraries: dict[str, str]
-    """Versions."""
+    system: str = Field(description="Name and version of the operating system")
+    python: str = Field(description="Its version")
+    libraries: dict[str, str] = Field(description="Versions by name")
 
 
 class Sizes(Data):
-    """Bytes or pixels of images."""
+    """Bytes or pixels of images whose size is known; percentiles are told within 4.5 %."""
 
-    known: int
-    """Images of which the size is known."""
-    total: int
-    """Of these."""
-    mean: float | None
-    """Of one image; None without any."""
-    mean_half_width: float | None
-    """Of the mean's 95 % interval, over images drawn alike; None for fewer than two."""
-    p5: float | None
-    """5th percentile, told within 4.5 %, as the others."""
-    p50: float | None
-    """Median."""
-    p95: float | None
-    """95th percentile."""
+    known: int = Field(description="Images of which the size is known")
+    total: int = Field(description="Bytes or pixels of these")
+    mean: float | None = Field(description="Of one image; None without any")
+    mean_half_width: float | None = Field(description="Of its 95 % interval over images")
+    p5: float | None = Field(description="5th percentile")
+    p50: float | None = Field(description="Median")
+    p95: float | None = Field(description="95th percentile")
 
 
 class ImageFormat(Data):
     """Images of a format, or of all ("total")."""
 
-    images: int
-    """How many."""
-    bytes: Sizes
-    """As encoded."""
+    images: int = Field(description="How many")
+    bytes: Sizes = Field(description="As encoded")
     pixels: Sizes
-    decoded_bytes: int
-    """Decoded to RGB, 8 bits a channel."""
+    decoded_bytes: int = Field(description="Decoded to RGB, 8 bits a channel")
 
 
 class DecodedFormat(Data):
     """Images that were decoded wholly, each alone on one core."""
 
-    images: int
-    """How many."""
-    bytes: int
-    """As encoded."""
-    pixels: int
-    """Of all."""
-    cpu_s: float
-    """Seconds of CPU time for all."""
-    cpu_s_squared: float
-    """Sum over images of their seconds squared."""
+    images: int = Field(description="How many")
+    bytes: int = Field(description="As encoded")
+    pixels: int = Field(description="Pixels of all")
+    cpu_s: float = Field(description="Seconds of CPU time for all")
+    cpu_s_squared: float = Field(description="Sum over images of their seconds squared")
 
 
 class DecodingMachine(Data):
     """What decoding was measured on."""
 
-    processor: str
-    """Its model."""
-    cores: int | None
-    """How many the machine has."""
-    pillow: str
-    """Its version."""
+    processor: str = Field(description="Its model")
+    cores: int | None = Field(description="How many the machine has")
+    pillow: str = Field(description="Its version")
 
 
 class Decoding(Data):
     """What it takes to decode some of the dataset's images."""
 
-    formats: dict[str, DecodedFormat]
-    """By name."""
-    skipped: int
-    """Images that are too large or broken, or whose bytes are not here."""
-    images_per_core_s: Ratio | None
-    """Images a second of one core, formats weighted as in the dataset; error over images."""
-    docs_per_batch: float | None
-    """Documents of a record batch of the dataset."""
+    formats: dict[str, DecodedFormat] = Field(description="By name")
+    skipped: int = Field(description="Images too large, broken, or without bytes here")
+    images_per_core_s: Ratio | None = Field(description="Images a second; error over images")
+    docs_per_batch: float | None = Field(description="Documents of a record batch of the dataset")
     machine: DecodingMachine
 
 
 class Repeated(Data):
-    """Keys of one kind that too many units have."""
+    """Keys of one kind that too many units have.
 
-    repeated: int | None = None
-    """Keys that are too frequent."""
-    units: int | None = None
-    """Units that have such a key."""
+    most: doc_id and number of the first unit, and how many, of the most frequent keys.
+    """
+
+    repeated: int | None = Field(None, description="Keys that are too frequent")
+    units: int | None = Field(None, description="Units that have such a key")
     most: list[tuple[int, int, int]] | None = None
-    """doc_id and number of the first unit, and how many there are, of the most frequent."""
 
 
 class Images(Data):
     """Images that reached the dataset."""
 
-    formats: dict[str, ImageFormat]
-    """By name, and "total" of all."""
-    images: int
-    """How many."""
-    image_bytes: int
-    """As encoded, where they are known."""
-    image_tokens: int
-    """Tokens that stand for images."""
-    text_tokens: int
-    """Tokens of text."""
-    bytes_bins: list[int]
-    """Images by their bytes: the first bin is of 0, bin k of 2^(k-1) to under 2^k."""
-    pixels_bins: list[int]
-    """Images by their pixels, in the same bins."""
-    ratio_bins: list[int]
-    """Images by width : height, from narrow to wide, four bins a doubling from 1:16 to 16:1."""
-    notes: dict[str, int]
-    """How often readers and steps met what is neither failed nor removed."""
-    sources_without: list[str]
-    """Sources that were read and had no image."""
-    repeated: dict[str, dict[str, int | Repeated]]
-    """By step: how many units there are, and by kind of key those that are too frequent."""
-    store: str
-    """As in the recipe: "bytes" or "reference"."""
+    formats: dict[str, ImageFormat] = Field(description='By name, and "total" of all')
+    images: int = Field(description="How many")
+    image_bytes: int = Field(description="As encoded, where they are known")
+    image_tokens: int = Field(description="Tokens that stand for images")
+    text_tokens: int = Field(description="Tokens of text")
+    bytes_bins: list[int] = Field(description="Images by bytes: bin k is 2^(k-1) to 2^k")
+    pixels_bins: list[int] = Field(description="Images by pixels, in the same bins")
+    ratio_bins: list[int] = Field(description="Images by width : height, from 1:16 to 16:1")
+    notes: dict[str, int] = Field(description="What else readers and steps met, how often")
+    sources_without: list[str] = Field(description="Sources that were read and had no image")
+    repeated: dict[str, dict[str, int | Repeated]] = Field(description="By step and key")
+    store: str = Field(description='As in the recipe: "bytes" or "reference"')
     decoding: Decoding
 
 
 class EarlierRun(Data):
     """A run that this one stands against."""
 
-    path: str
-    """Of its run directory."""
-    docs: int
-    """Documents that it holds."""
-    shards: int
-    """Shards that it was read in."""
+    path: str = Field(description="Its run directory")
+    docs: int = Field(description="Documents that it holds")
+    shards: int = Field(description="Shards that it was read in")
 
 
 class Against(Data):
     """The earlier runs, oldest first."""
 
-    runs: list[EarlierRun]
-    """As the recipe names them, oldest first."""
-    duplicates: dict[str, int]
-    """Documents that repeat one of theirs, by step."""
-    remarks: list[str]
-    """What to know of the comparison."""
+    runs: list[EarlierRun] = Field(description="As the recipe names them, oldest first")
+    duplicates: dict[str, int] = Field(description="Documents that repeat one of theirs, by step")
+    remarks: list[str] = Field(description="What to know of the comparison")
 
 
 class Given(Data):
     """A figure that goes into a requirement."""
 
-    name: str
-    """Of the formula's argument."""
-    value: Number
-    """In `unit`."""
-    unit: str
-    """Such as "bytes" or "bytes/s"."""
-    source: str
-    """Who says so."""
-    measured: bool
-    """On this corpus."""
-    verified: bool
-    """Found in a document, or measured."""
-    computed_by: str | None
-    """The requirement that it is."""
-    key: str | None
-    """Of the plan, that sets it."""
-    low: float | None
-    """Of its 95 % interval."""
-    high: float | None
-    """Of its 95 % interval."""
+    name: str = Field(description="The formula's argument")
+    value: Number = Field(description="In `unit`")
+    unit: str = Field(description='Such as "bytes" or "bytes/s"')
+    source: str = Field(description="Who says so")
+    measured: bool = Field(description="On this corpus")
+    verified: bool = Field(description="Found in a document, or measured")
+    computed_by: str | None = Field(description="The requirement that computed it")
+    key: str | None = Field(description="The key of a plan that sets it")
+    low: float | None = Field(description="Lower end of its 95 % interval")
+    high: float | None = Field(description="Upper end of its 95 % interval")
 
 
 class Requirement(Data):
     """What storage has to hold or deliver, as the sizing sheet has it."""
 
-    name: str
-    """What it is, unique in the sheet."""
-    value: Number
-    """In `unit`."""
-    unit: str
-    """Such as "bytes" or "bytes/s"."""
-    shown: str
-    """Value and unit as a person reads them."""
-    formula: str
-    """In the names of its inputs."""
-    inputs: list[Given]
-    """What goes into the formula."""
-    source: str
-    """Of the formula."""
-    measured: bool
-    """Nothing but measurements went in."""
-    verified: bool
-    """Every figure that went in was found in a document or measured."""
-    low: float | None
-    """Of its 95 % interval."""
-    high: float | None
-    """Of its 95 % interval."""
-    rests_on: str
-    """Whether what went in was measured, stated, assumed, or some of each."""
+    name: str = Field(description="What is required; unique")
+    value: Number = Field(description="In `unit`")
+    unit: str = Field(description='Such as "bytes" or "bytes/s"')
+    shown: str = Field(description="Value and unit as a person reads them")
+    formula: str = Field(description="In the names of its inputs")
+    inputs: list[Given] = Field(description="What goes into the formula")
+    source: str = Field(description="Where the formula comes from")
+    measured: bool = Field(description="Nothing but measurements went in")
+    verified: bool = Field(description="All that went in was measured or stands in a document")
+    low: float | None = Field(description="Lower end of its 95 % interval")
+    high: float | None = Field(description="Upper end of its 95 % interval")
+    rests_on: str = Field(description="Which of measured, stated, assumed, …")
 
 
 class Report(Data):
-    """What became of a run's inputs, and what the dataset is like."""
+    """What became of a run's inputs, and what the dataset is like.
 
-    report: str
-    """Version of this format."""
-    name: str
-    """Of the recipe."""
-    identity: str
-    """Digest of recipe and inputs: equal for runs that make the same."""
+    sections: by name what steps tell that this model does not know.
+    """
+
+    report: str = Field(description="Version of this format")
+    name: str = Field(description="The recipe's name")
+    identity: str = Field(description="Digest: equal for runs that make the same")
     inputs: Inventory
-    ledger: list[LedgerRow]
-    """The stages in order; what one lets out, the next takes in."""
-    failed_inputs: list[UnreadInput]
-    """Input files that cannot be read."""
-    failed_shards: list[FailedShard]
-    """Shards whose work failed: the same command tries them again."""
-    damaged_shards: list[DamagedShard]
-    """Shards whose file is damaged: what lies behind is missing."""
-    measurement: dict[str, Measurement]
-    """By source, and "total" of all."""
-    mixture: Mixture | None = None
-    """Only of a run that mixes."""
-    length_bins: list[int]
-    """Documents that reached the tokenizer by UTF-8 bytes: bin k is 2^(k-1) to under 2^k."""
+    ledger: list[LedgerRow] = Field(description="By stage: one lets out what the next takes in")
+    failed_inputs: list[UnreadInput] = Field(description="Input files that cannot be read")
+    failed_shards: list[FailedShard] = Field(description="Run again to retry them")
+    damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
+    measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
+    mixture: Mixture | None = Field(None, description="Only of a run that mixes")
+    length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
     duplicates: Duplicates
-    contamination: FoundItems | NoItems
-    """What decontaminate found."""
+    contamination: FoundItems | NoItems = Field(description="What decontaminate found")
     dataset: Dataset
     tokenizer: Tokenizer
-    stored_bytes: dict[str, int]
-    """Bytes written by folder of the run directory, scratch included."""
-    steps: list[StepTime]
-    """What took how long, in the order of the works."""
+    stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
+    steps: list[StepTime] = Field(description="What took how long, in the order of the works")
     machine: Machine
-    notes: dict[str, int] | None = None
-    """Only of a run of text: how often readers met what is neither failed nor removed."""
-    images: Images | None = None
-    """Only of a run with images."""
-    against: Against | None = None
-    """Only of a run that stands against earlier ones."""
-    requirements: list[Requirement]
-    """Storage to train on the dataset, of a plan that is all defaults."""
-    sizing_assumptions: list[Given]
-    """What nobody measured beneath them."""
+    notes: dict[str, int] | None = Field(None, description="Of a run of text: what else was met")
+    images: Images | None = Field(None, description="Only of a run with images")
+    against: Against | None = Field(None, description="Only with earlier runs")
+    requirements: list[Requirement] = Field(description="Storage to train on it, by default plan")
+    sizing_assumptions: list[Given] = Field(description="What they rest on unmeasured")
     sections: dict[str, dict[str, JsonValue]] | None = None
-    """By name what further steps tell; only of a run that has such steps."""
-    seconds: float | None = None
-    """Of the whole run, if it was made in one go."""
+    seconds: float | None = Field(None, description="Seconds of the whole run")
 
     @classmethod
     def of(cls, data: Mapping[str, Any], where: str) -> Self:
@@ -505,9 +368,16 @@ def _left(row: LedgerRow | ImageRow) -> Iterator[tuple[str, str, int]]:
         yield from ((outcome, reason, n) for reason, n in counts.items())
 
 
+class _Untitled(GenerateJsonSchema):
+    """Without titles, which repeat the keys."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
 def schema() -> dict[str, Any]:
     """The JSON schema of report.json."""
-    return Report.model_json_schema()
+    return Report.model_json_schema(schema_generator=_Untitled)
 
 
 if __name__ == "__main__":

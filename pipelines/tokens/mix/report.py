@@ -1,5 +1,7 @@
 """What a report says of a mixture: as data, and as a section."""
 
+from pydantic import Field
+
 from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.sizing.document.section import NONE, Section, count, table
 
@@ -12,44 +14,30 @@ COLUMNS = (
 class MixedSource(Data):
     """A source of the training split."""
 
-    docs: int
-    """Documents once, without copies."""
-    tokens: int
-    """Of these."""
-    weights: list[Number]
-    """Of its shards: copies of a document in an epoch, on average."""
-    dataset_docs: int
-    """Documents in the dataset, copies included."""
-    dataset_tokens: int
-    """Of these."""
-    epochs: float | None
-    """Tokens in the dataset for each that there is once; None without any."""
-    share: float | None
-    """Fraction of the split's tokens; None without any."""
+    docs: int = Field(description="Documents once, without copies")
+    tokens: int = Field(description="Of these")
+    weights: list[Number] = Field(description="Of its shards: mean copies a document, an epoch")
+    dataset_docs: int = Field(description="Documents in the dataset, copies included")
+    dataset_tokens: int = Field(description="Of these")
+    epochs: float | None = Field(description="Tokens in the dataset for each once; None without")
+    share: float | None = Field(description="Fraction of the split's tokens; None without any")
 
 
 class MixedTotal(Data):
     """The whole dataset, copies included; packing leaves the end of a split out of it."""
 
-    docs: int
-    """Documents."""
-    text_bytes: int
-    """UTF-8 bytes of their text."""
-    tokens: int
-    """Tokens, of text and images."""
+    docs: int = Field(description="Documents")
+    text_bytes: int = Field(description="UTF-8 bytes of their text")
+    tokens: int = Field(description="Tokens, of text and images")
 
 
 class Mixture(Data):
     """How often the documents of each source stand in the dataset."""
 
-    epochs: int
-    """As the recipe has it."""
-    seed: int
-    """What decides which documents, and in which order."""
-    sources: dict[str, MixedSource]
-    """Of the training split."""
-    total: MixedTotal
-    """Of all splits."""
+    epochs: int = Field(description="As the recipe has it")
+    seed: int = Field(description="What decides which documents, and in which order")
+    sources: dict[str, MixedSource] = Field(description="Of the training split")
+    total: MixedTotal = Field(description="Of all splits")
 
 
 def mixture_sections(mixture: Mixture | None) -> list[Section]:
