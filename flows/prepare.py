@@ -42,14 +42,14 @@ def prepare_flow(
     """
     asked = _asked(recipe, out, settings, run)
     if asked.found is not None:
-        told = ended_as(asked.found.failures, in_short(asked.found), before=True)
-        return Ended(asked.found.to_json(), told, failed=not asked.found.failures.none)
+        told = ended_as(asked.found, in_short(asked.found), before=True)
+        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
     options, name = asked.recipe.run, asked.recipe.name
     shown = f"prepare {name}, {whole(asked.out)}"
     with executing(options, asked.out, name=shown, label=name) as execute:
         report = run_recipe(asked.recipe, asked.out, execute, asked.plan)
-    told = ended_as(report.failures, in_short(report))
-    return Ended(report.to_json(), told, not report.failures.none, artifacts(report, asked.out))
+    told = ended_as(report, in_short(report))
+    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
 
 
 def _asked(

@@ -35,8 +35,8 @@ def ended_as(failed: Failures, told: str, *, before: bool = False) -> str:
 def in_a_sentence(failed: Failures) -> str:
     """How many inputs and shards failed or are damaged, and the first of them."""
     counted = []
-    for kind, rows in failed:
-        if n := len(rows):
+    for kind in Failures.model_fields:
+        if n := len(getattr(failed, kind)):
             word, _, what = kind.partition("_")
             counted.append(f"{n:,} {what if n > 1 else what[:-1]} {word}")
     return f"{', '.join(counted)} ({failures(failed)[0]})"

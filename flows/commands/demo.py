@@ -24,10 +24,10 @@ def run(args: argparse.Namespace) -> int:
     report = prepare_with_progress(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
     if args.json:
         as_json(report.to_json())
-        return exit_code(report.failures)
+        return exit_code(report)
     show_report(report, folder / "run")
     sys.stdout.write(
         f"recipe   {folder.absolute() / 'recipe.yaml'}\n"
         f"look in  tokenmill inspect {folder / 'run'} --reason near_duplicate\n"
     )
-    return exit_code(report.failures)
+    return exit_code(report)

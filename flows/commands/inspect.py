@@ -71,7 +71,7 @@ def _show(out: Path, args: argparse.Namespace) -> None:
 
 
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
-    report = Report.of(manifest["report"], str(out))
+    report = Report.read(manifest["report"], str(out))
     rows = _counted(out, manifest, report)
     names = ("stage", "outcome", "reason", "docs", *(["images"] if _has_images(manifest) else []))
     if as_data:
@@ -104,7 +104,7 @@ def _counted(out: Path, manifest: dict[str, Any], report: Report) -> list[tuple[
 
 
 def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
-    report = Report.of(manifest["report"], str(out))
+    report = Report.read(manifest["report"], str(out))
     known = list(dict.fromkeys(row[2] for row in _counted(out, manifest, report)))
     if reason not in known and removals(out, reason=reason, limit=1).num_rows == 0:
         there = f"there are: {', '.join(known)}" if known else "none left for any"

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
                 f"wall time was predicted for {found[1].cores} cores, the run has"
                 f" {n_cores(recipe)}: not compared"
             )
-    return exit_code(report.failures)
+    return exit_code(report)
 
 
 def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estimate] | None:
@@ -180,7 +180,7 @@ def headline(report: Report) -> list[str]:
 
 def troubles(report: Report) -> list[str]:
     """A line for each input or shard that failed."""
-    lines = failures(report.failures)
+    lines = failures(report)
     if report.failed_shards:
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"

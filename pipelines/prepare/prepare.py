@@ -153,7 +153,7 @@ def finished_report(job: PrepareJob) -> Report | None:
     found = read_report(job.out, lambda name: name.partition("/")[0] in stay)
     if found is None or index_wanting(job):
         return None
-    report = Report.of(found, str(job.out))
+    report = Report.read(found, str(job.out))
     if not all(mirror.size(job.out / name) is not None for name in REPORTS):
         _publish_report(job, report)
     clean(job)

@@ -51,8 +51,8 @@ class Failures(Data):
     """What could not be read or worked on."""
 
     failed_inputs: list[UnreadInput] = Field(description="Input files that cannot be read")
-    failed_shards: list[FailedShard] = Field(description="Shards whose work failed")
-    damaged_shards: list[DamagedShard] = Field(description="Shards that are not whole")
+    failed_shards: list[FailedShard] = Field(description="Shards that failed: run again to retry")
+    damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Self:

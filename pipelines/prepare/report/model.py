@@ -7,7 +7,7 @@ Counts are whole numbers; sizes are in bytes, times in seconds, and shares betwe
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from pydantic import Field, JsonValue, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -18,15 +18,12 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL, Measurement, Ratio
 from tokenmill.pipelines.read.options import Patches
-from tokenmill.pipelines.runs.finished import (
-    DamagedShard,
-    FailedShard,
-    Failures,
-    Inventory,
-    UnreadInput,
-)
+from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.pipelines.storage.files import write_json
 from tokenmill.pipelines.tokens.mix.report import Mixture
+
+Sections: TypeAlias = dict[str, dict[str, JsonValue]]
+Most: TypeAlias = list[tuple[int, int, int]]
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
@@ -208,14 +205,11 @@ class Decoding(Data):
 
 
 class Repeated(Data):
-    """Keys of one kind that too many units have.
-
-    most: doc_id and number of the first unit, and how many, of the most frequent keys.
-    """
+    """Keys of one kind that too many units have."""
 
     repeated: int | None = Field(None, description="Keys that are too frequent")
     units: int | None = Field(None, description="Units that have such a key")
-    most: list[tuple[int, int, int]] | None = None
+    most: Most | None = Field(None, description="doc_id, number of the first; how many")
 
 
 class Images(Data):
@@ -284,20 +278,14 @@ class Requirement(Data):
     rests_on: str = Field(description="Which of measured, stated, assumed, …")
 
 
-class Report(Data):
-    """What became of a run's inputs, and what the dataset is like.
-
-    sections: by name what steps tell that this model does not know.
-    """
+class Report(Failures):
+    """What became of a run's inputs, and what the dataset is like."""
 
     report: str = Field(description="Version of this format")
     name: str = Field(description="The recipe's name")
     identity: str = Field(description="Digest: equal for runs that make the same")
     inputs: Inventory
     ledger: list[LedgerRow] = Field(description="By stage: one lets out what the next takes in")
-    failed_inputs: list[UnreadInput] = Field(description="Input files that cannot be read")
-    failed_shards: list[FailedShard] = Field(description="Run again to retry them")
-    damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
     measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
     mixture: Mixture | None = Field(None, description="Only of a run that mixes")
     length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
@@ -313,11 +301,11 @@ class Report(Data):
     against: Against | None = Field(None, description="Only with earlier runs")
     requirements: list[Requirement] = Field(description="Storage to train on it, by default plan")
     sizing_assumptions: list[Given] = Field(description="What they rest on unmeasured")
-    sections: dict[str, dict[str, JsonValue]] | None = None
+    sections: Sections | None = Field(None, description="By name what further steps tell")
     seconds: float | None = Field(None, description="Seconds of the whole run")
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], where: str) -> Self:
+    def read(cls, data: Mapping[str, Any], where: str) -> Self:
         """The report of a run that has finished.
 
         Raises:
@@ -335,14 +323,6 @@ class Report(Data):
     @property
     def total(self) -> Measurement:
         return self.measurement[TOTAL]
-
-    @property
-    def failures(self) -> Failures:
-        return Failures(
-            failed_inputs=self.failed_inputs,
-            failed_shards=self.failed_shards,
-            damaged_shards=self.damaged_shards,
-        )
 
     @property
     def found_items(self) -> FoundItems | None:

@@ -61,7 +61,7 @@ def report_page(
     return page(
         title,
         sections,
-        key_figures=[*_key_figures(report), *failure_figures(report.failures, "failures")],
+        key_figures=[*_key_figures(report), *failure_figures(report, "failures")],
         plots={
             "plots": _plots(report),
             "images": [*image_plots(report), *sheets],
@@ -276,7 +276,7 @@ def sections(report: Report) -> list[Section]:
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(found.to_json()) if found else []),
         _section("requirements", "Storage requirements", _requirements(report)),
-        _section("failures", "Failed and damaged", failure_blocks(report.failures)),
+        _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
         _section("origin", "How it was made", _origin(report)),
     ]
@@ -348,7 +348,7 @@ def headline(report: Report) -> str:
     dataset = report.dataset
     sentences.append(f"The dataset takes {format_bytes(dataset.bytes)} in {dataset.path}.")
     failed = sum(sum(row.failed.values()) for row in rows)
-    return " ".join([*sentences, failed_in_short(report.failures, failed)])
+    return " ".join([*sentences, failed_in_short(report, failed)])
 
 
 def _ledger(report: Report) -> list[str | Table]:

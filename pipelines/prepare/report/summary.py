@@ -73,16 +73,13 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
-    failed = failures(plan, finished, "pass-0")
     report = Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
         identity=job.identity,
         inputs=inventory(plan),
         ledger=[LedgerRow.of(name, stats) for name, stats in rows],
-        failed_inputs=failed.failed_inputs,
-        failed_shards=failed.failed_shards,
-        damaged_shards=failed.damaged_shards,
+        **dict(failures(plan, finished, "pass-0")),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,

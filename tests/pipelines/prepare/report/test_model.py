@@ -113,7 +113,7 @@ def test_what_is_not_in_the_model_is_refused(change):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(report, SHIPPED)
     with pytest.raises(ConfigError, match="runs/a: its report is of another version"):
-        Report.of(report, "runs/a")
+        Report.read(report, "runs/a")
 
 
 def test_what_a_further_step_tells_stands_in_every_report(tmp_path, capsys):
@@ -130,7 +130,7 @@ def test_what_a_further_step_tells_stands_in_every_report(tmp_path, capsys):
     for what, value in rows:
         assert f"| {what} | {value} |" in markdown
         assert {what, value} <= set(Page(html).text)
-    show_report(Report.of(data, "test"), tmp_path)
+    show_report(Report.read(data, "test"), tmp_path)
     shown = capsys.readouterr().out
     assert all(value in shown for row in rows for value in row)
 
