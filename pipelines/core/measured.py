@@ -1,8 +1,8 @@
 """What a corpus turned out to be: documents, bytes and tokens, by source and in total."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from pydantic import Field
@@ -61,15 +61,27 @@ class Measurement(Data):
     images: Illustrations | None = Field(None, description="Not in a run of text alone")
 
 
-def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: float) -> dict[str, Measurement]:
+class ShardCounts(TypedDict):
+    """What is measured of one shard.
+
+    token_file_bytes: it takes as stored, the measure of how stored bytes vary over shards.
+    images: of a run that has some: images, image_bytes, image_tokens, pixels, and of how many
+        images bytes and pixels are known, with_bytes and with_size.
+    """
+
+    source: str
+    docs: int
+    chars: int
+    text_bytes: int
+    tokens: int
+    token_file_bytes: int
+    images: NotRequired[dict[str, int]]
+
+
+def measure(shards: Sequence[ShardCounts], stored_bytes: float) -> dict[str, Measurement]:
     """Measurements by source, and of all of them under "total".
 
-    Args:
-        shards: of each shard: source, docs, chars, text_bytes, tokens, and token_file_bytes
-            (what it takes as stored, the measure of how stored bytes vary from shard to shard);
-            of a run with images also `images`: images, image_bytes, image_tokens, pixels, and of
-            how many images bytes and pixels are known, with_bytes and with_size.
-        stored_bytes: of the whole dataset on disk.
+    stored_bytes: of the whole dataset on disk.
     """
     spread = sum(s["token_file_bytes"] for s in shards if s["docs"])
     scale = stored_bytes / spread if spread else 0.0
@@ -104,7 +116,7 @@ def ratio_and_error(
     return ratio, math.sqrt(n / (n - 1) * float(((y - ratio * x) ** 2).sum())) / total
 
 
-def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
+def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     held = [s for s in shards if s["docs"]]
     tokens = [s["tokens"] for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
@@ -130,15 +142,16 @@ def _ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
     return Ratio(value=value, se=se)
 
 
-def _text_tokens(shards: Sequence[Mapping[str, Any]]) -> list[int]:
-    return [s["tokens"] - s.get("images", {}).get("image_tokens", 0) for s in shards]
+def _text_tokens(shards: Sequence[ShardCounts]) -> list[int]:
+    return [s["tokens"] - (s["images"]["image_tokens"] if "images" in s else 0) for s in shards]
 
 
-def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
+def _illustrations(shards: Sequence[ShardCounts]) -> Illustrations:
     """shards: those that held documents."""
     names = ("images", "image_bytes", "image_tokens", "pixels", "with_bytes", "with_size")
     of = {name: [s["images"][name] for s in shards] for name in names}
-    docs, tokens, text_bytes = ([s[n] for s in shards] for n in ("docs", "tokens", "text_bytes"))
+    docs, tokens = [s["docs"] for s in shards], [s["tokens"] for s in shards]
+    text_bytes = [s["text_bytes"] for s in shards]
     both = [image + text for image, text in zip(of["image_bytes"], text_bytes, strict=True)]
     ratios: dict[str, tuple[list[int], list[int]]] = {
         "bytes_per_token": (both, tokens),

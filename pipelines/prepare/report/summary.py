@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenmill.pipelines.contamination.model import FoundItems
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.core.measured import measure
+from tokenmill.pipelines.core.measured import ShardCounts, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.clusters import merged_facts
 from tokenmill.pipelines.corpus.passes import decontamination, passes, stage_names
@@ -205,12 +205,11 @@ def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
     }
 
 
-def _shard_facts(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
-    """Of each shard what `measure` wants."""
+def _shard_facts(job: PrepareJob, finished: Finished) -> list[ShardCounts]:
     made = []
     for receipt in _last_pass(job, finished):
         counts = receipt.facts["measured"]
-        facts: dict[str, Any] = {
+        facts: ShardCounts = {
             "source": receipt.facts["source"],
             "docs": sum(counts["docs"].values()),
             "chars": counts["chars"],
