@@ -17,51 +17,56 @@ class Touched:
     Memory: 3 bits for each row of the corpus.
     """
 
-    def __init__(self, n_docs: int) -> None:
-        self.n_docs = n_docs
+    def __init__(self, n_docs: int, first: int = 0) -> None:
+        """first: the number of the corpus' first row."""
+        self.n_docs, self.first = n_docs, first
         self.bits = np.zeros(n_docs // WORD_BITS + 1, np.uint64)
 
-    def mark(self, edges: npt.NDArray[np.uint32]) -> None:
+    def mark(self, edges: npt.NDArray[np.int64]) -> None:
         """Mark the rows of (n_edges, 2) edges.
 
         Raises:
             IndexError: an edge names a row that is not one of the documents.
         """
-        if len(edges) and edges.max() >= self.n_docs:
-            raise IndexError(f"edges name row {edges.max()}, there are {self.n_docs} rows")
-        kernels.mark(read_only(edges.reshape(-1)), self.bits)
+        end = self.first + self.n_docs
+        if len(edges) and (edges.max() >= end or edges.min() < self.first):
+            raise IndexError(
+                f"edges name rows {edges.min()} to {edges.max()}, there are rows {self.first} to"
+                f" {end - 1}"
+            )
+        kernels.mark(read_only(edges.reshape(-1)), self.first, self.bits)
 
     @property
     def n(self) -> int:
         return int(np.bitwise_count(self.bits).sum(dtype=np.int64))
 
-    def rows(self) -> npt.NDArray[np.uint32]:
+    def rows(self) -> npt.NDArray[np.int64]:
         """(n,) the rows marked, ascending."""
-        out = np.empty(self.n, np.uint32)
-        kernels.marked(read_only(self.bits), out)
+        out = np.empty(self.n, np.int64)
+        kernels.marked(read_only(self.bits), self.first, out)
         return out
 
 
 class Forest:
     """Rows joined by edges, as they come; only rows that were marked before can be joined.
 
-    Memory: 8 bytes for each of these, and what `Touched` takes.
+    Memory: 12 bytes for each of these, and what `Touched` takes.
     """
 
     def __init__(self, touched: Touched) -> None:
         counts = np.bitwise_count(touched.bits)
-        self._bits = touched.bits
+        self._bits, self._first = touched.bits, touched.first
         self._before = np.cumsum(counts, dtype=np.uint32) - counts
         self.rows = touched.rows()
         self._parents = np.arange(len(self.rows), dtype=np.uint32)
 
-    def join(self, edges: npt.NDArray[np.uint32]) -> None:
+    def join(self, edges: npt.NDArray[np.int64]) -> None:
         """Join the two rows of each of (n_edges, 2) edges."""
         left, right = (read_only(edges[:, side]) for side in (0, 1))
         bits, before = read_only(self._bits), read_only(self._before)
-        kernels.unite_marked(left, right, bits, before, self._parents)
+        kernels.unite_marked(left, right, self._first, bits, before, self._parents)
 
-    def trees(self, at_once: int) -> Iterator[npt.NDArray[np.uint32]]:
+    def trees(self, at_once: int) -> Iterator[npt.NDArray[np.int64]]:
         """(n, 2) each row that is not the lowest of its tree, ascending, and that which is.
 
         at_once: rows looked at for each.

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import power_of_two, read_only, shift_of
 from tokenmill.dedup.gram_words import blocks
 from tokenmill.dedup.kernels import overlap as kernels
+from tokenmill.dedup.kernels.table import mark
 
 MAX_WORDS = 256  # of a window
 GRAMS_PER_BUCKET = 2  # at most, on the average
@@ -94,7 +95,7 @@ def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray
     runs = family.least - family.run + 1
     bits = len(minimizers) * 2 // (runs + 1) * BITS_PER_MINIMIZER
     bitmap = np.zeros(power_of_two(bits // 64), np.uint64)
-    kernels.mark(read_only(minimizers), bitmap, shift_of(bitmap))
+    mark(read_only(minimizers), bitmap, shift_of(bitmap))
     n_set = int(np.bitwise_count(bitmap).sum())
     while len(bitmap) > 2 and n_set < LEAST_SET * 64 * len(bitmap):
         bitmap = bitmap[::2] | bitmap[1::2]  # what the bitmap of half the elements would be

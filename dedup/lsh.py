@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.kernels import lsh as kernels
 from tokenmill.dedup.partition import partition
 
-NO_KEY = kernels.NO_KEY  # every band's key of a document without shingles: never a candidate
+NO_KEY = np.uint64(0)  # every band's key of a document without shingles: never a candidate
 MAX_BUCKET = 128  # rows of a bucket of which all pairs are made
 PREVIOUS_ROWS = 8  # a row of an over-full bucket is paired with as many rows before it
 
@@ -90,6 +89,8 @@ def band_keys(signatures: npt.NDArray[np.uint32], bands: Bands) -> npt.NDArray[n
             f"{bands.bands} bands of {bands.rows} rows need {bands.num_perm} permutations,"
             f" the signatures have {signatures.shape[1]}"
         )
+    from tokenmill.dedup.kernels import lsh as kernels  # compiles; settings must not
+
     out = np.empty((len(signatures), bands.bands), np.uint64)
     kernels.band_keys(read_only(signatures), bands.rows, out)
     return out
@@ -124,9 +125,18 @@ def candidate_pairs(
     if np.any(ids[1:] < ids[:-1]):
         order = np.argsort(ids)
         keys, ids = keys[order], ids[order]
+    from tokenmill.dedup.kernels import lsh as kernels
+
     members, ends = buckets(keys)
     pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
-    kernels.bucket_pairs(members, ends, max_bucket, max_bucket // 2, PREVIOUS_ROWS, pairs)
+    kernels.bucket_pairs(
+        members.astype(np.uint32, copy=False),
+        ends,
+        max_bucket,
+        max_bucket // 2,
+        PREVIOUS_ROWS,
+        pairs,
+    )
     pairs.sort()
     out = np.empty((len(pairs), 2), ids.dtype)
     np.take(ids, pairs >> np.uint64(32), out=out[:, 0])
@@ -137,11 +147,12 @@ def candidate_pairs(
 class Buckets(NamedTuple):
     """Rows that share their key, bucket after bucket.
 
-    members: (n_members,) uint32 row numbers, ascending within a bucket.
+    members: (n_members,) uint32 places among the keys, or int64 rows of a corpus, ascending within
+        a bucket.
     ends: (n_buckets,) int64, where in `members` each bucket ends.
     """
 
-    members: npt.NDArray[np.uint32]
+    members: npt.NDArray[np.integer[Any]]
     ends: npt.NDArray[np.int64]
 
 
@@ -151,6 +162,8 @@ def buckets(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Buckets:
     Buckets come in order of the top `bits` of their key, and of their first row: so that
     those of a range of prefixes are a part of those of all. Memory: see BUCKET_BYTES.
     """
+    from tokenmill.dedup.kernels import lsh as kernels
+
     parts = partition(keys, bits)
     largest = parts.largest
     members = np.empty(len(keys), np.uint32)

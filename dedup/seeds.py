@@ -19,6 +19,7 @@ from tokenmill.dedup.kernels import containment as kernels
 from tokenmill.dedup.kernels import seeds as windows
 from tokenmill.dedup.kernels.containment_args import Seeds
 from tokenmill.dedup.kernels.gram_words import mark_letters
+from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.unicode import ALPHA, tables
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
@@ -221,7 +222,7 @@ def _joined(parts: list[Block]) -> Block:
 
 def bitmap_of(tails: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     bitmap = np.zeros(power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
-    kernels.mark(read_only(tails), bitmap, shift_of(bitmap))
+    mark(read_only(tails), bitmap, shift_of(bitmap))
     return bitmap
 
 

@@ -187,7 +187,7 @@ def _word_characters(words: Words) -> WordCharacters:
     three[:0x800] = word_kernels.AS_SLOW
     utf8 = 0xC0 | lower >> 6 | (0x80 | lower & 0x3F) << 8
     slow = (cp < 0x80) | (in_word & ((lower < 0x80) | (lower >= 0x800)))
-    slow[[word_kernels.CAPITAL_SIGMA, word_kernels.CAPITAL_I_WITH_DOT]] = True
+    slow[[unicode.CAPITAL_SIGMA, unicode.CAPITAL_I_WITH_DOT]] = True
     two = np.where(slow, word_kernels.AS_SLOW, np.where(in_word, utf8, 0))[:0x800]
     return WordCharacters(
         read_only(low),

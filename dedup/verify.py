@@ -17,12 +17,12 @@ CONTEXT_ROWS = FIRST_ROWS + PREVIOUS_ROWS  # of a bucket, that its later rows ar
 
 def verified_edges(
     buckets: Buckets,
-    signed: Callable[[npt.NDArray[np.uint32]], npt.NDArray[np.uint32]],
+    signed: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.uint32]],
     *,
     num_perm: int,
     verify: float,
     rows_at_once: int,
-) -> Iterator[npt.NDArray[np.uint32]]:
+) -> Iterator[npt.NDArray[np.int64]]:
     """Compare the signatures of the candidate pairs of each bucket, as `candidate_pairs` has them.
 
     In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
@@ -36,9 +36,9 @@ def verified_edges(
         rows_at_once: signatures to ask for at a time; a few more may be asked for.
 
     Yields:
-        (n_edges, 2) uint32 rows, each (lower, higher).
+        (n_edges, 2) int64 rows, each (lower, higher).
     """
-    members, ends = buckets
+    members, ends = buckets.members.astype(np.int64, copy=False), buckets.ends
     parents = np.arange(len(members), dtype=np.uint32)
     least = least_equal(num_perm, verify)
     for start, stop in blocks(ends, rows_at_once):
@@ -50,7 +50,7 @@ def verified_edges(
         order = np.argsort(rows)
         places = np.empty(len(rows), np.int64)
         places[order] = np.arange(len(rows))
-        out = np.empty((_most_edges(ends, bucket, start, stop), 2), np.uint32)
+        out = np.empty((_most_edges(ends, bucket, start, stop), 2), np.int64)
         n = kernels.alike(
             read_only(members),
             read_only(ends),

@@ -4,19 +4,27 @@ A command does this before it starts one, and hands it to the flow by `flows.err
 a deployment runs does it itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from tokenmill.flows.pools.choose import check_pool
 from tokenmill.pipelines.contamination import check as contamination
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
+from tokenmill.pipelines.contamination.copies import Copies
+from tokenmill.pipelines.contamination.items.known import read_known
+from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
+from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure import run as estimating
+from tokenmill.pipelines.measure.growth import FURTHEST
 from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import n_cores
 from tokenmill.pipelines.prepare.prepare import finished_report, opened, plan_run
 from tokenmill.pipelines.prepare.recipe import (
     SHIPPED,
@@ -26,6 +34,7 @@ from tokenmill.pipelines.prepare.recipe import (
     make_recipe,
 )
 from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 
 class AskedRun(NamedTuple):
@@ -44,7 +53,7 @@ class AskedCheck(NamedTuple):
     out: Path
     plan: Plan
     job: ContaminationJob
-    found: dict[str, Any] | None
+    found: contamination.Report | None
 
 
 class AskedMeasuring(NamedTuple):
@@ -133,3 +142,110 @@ def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
 def whole(out: Place) -> str:
     """A place by an address that means the same wherever it is read."""
     return str(out) if is_remote(out) else str(Path(out).absolute())
+
+
+def check_of(
+    corpus: Sequence[str],
+    specs: Sequence[str],
+    matching: Mapping[str, Any],
+    *,
+    copies: Copies | None,
+    text_column: str | None,
+    run: RunOptions,
+) -> Check:
+    """A search of a corpus for benchmarks.
+
+    specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
+
+    Raises:
+        ConfigError: one line that names what is wrong and the way out.
+    """
+    if not specs:
+        names = ", ".join(known.name for known in read_known())
+        raise ConfigError(
+            f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
+            f" from the hub: {names}"
+        )
+    benchmarks = [parse_benchmark(spec) for spec in specs]
+    names = [benchmark.name for benchmark in benchmarks]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
+    settings = {
+        "inputs": [{"path": path, "text": text_column} for path in corpus],
+        "matching": {**matching, "benchmarks": benchmarks},
+        "copies": copies,
+        "run": run,
+    }
+    try:
+        return Check.model_validate(settings)
+    except ValidationError as e:
+        raise explain(e, "contamination", {"": list(Check.model_fields)}) from e
+
+
+def measuring_of(
+    recipe: Recipe,
+    *,
+    probes: int,
+    sample: str,
+    budget: str,
+    grow_to: str | None,
+    seed: int,
+    cores: int | None,
+) -> Measuring:
+    """What is asked for, as the command's options say it.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    for name, value in (("probes", probes), ("cores", cores)):
+        if value is not None and value < 1:
+            raise ConfigError(f"--{name} {value}: must be 1 at least")
+    if seed < 0:
+        raise ConfigError(f"--seed {seed}: must be 0 at least")
+    return Measuring(
+        recipe=recipe,
+        probes=probes,
+        sample=_share("--sample", sample),
+        budget=_share("--budget", budget),
+        seed=seed,
+        cores=cores or n_cores(recipe),
+        grow_to=None if grow_to is None else _grow_to(grow_to),
+    )
+
+
+def _grow_to(text: str) -> float:
+    """Times as many documents up to 2, as 1.5x, or documents, as 30M.
+
+    >>> _grow_to("1.5x"), _grow_to("30M")
+    (1.5, 30000000.0)
+    """
+    try:
+        found = float(text[:-1]) if text.endswith("x") else parse_count(text)
+    except (ValueError, UnitError):
+        found = 0.0
+    if not 1 <= found < float("inf") or (found <= FURTHEST) != text.endswith("x"):
+        raise ConfigError(
+            f"--grow-to {text!r}: write times as many documents (1.5x), {FURTHEST:g}x at most,"
+            " beyond which no model of growth can be trusted; or documents (30M)"
+        )
+    return found
+
+
+def _share(option: str, text: str) -> float:
+    """A share of the bytes up to 1, as 0.2 or 20%, or bytes, as 5GB.
+
+    >>> _share("--sample", "20%"), _share("--budget", "5 GB")
+    (0.2, 5000000000.0)
+    """
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        share = None
+    try:
+        found = float(parse_bytes(text)) if share is None else share
+    except UnitError:
+        found = 0.0
+    if not 0 < found < float("inf") or (text.endswith("%") and found > 1):
+        raise ConfigError(f"{option} {text!r}: write a share of the bytes (20%), or bytes (5GB)")
+    return found

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.dedup.gram_counts import MOST_DOCS
-from tokenmill.flows.asked import AskedCheck, ask_check, whole
-from tokenmill.flows.commands.contamination import check_of
+from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
@@ -20,8 +19,8 @@ from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
+from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.runs.finished import Failures
 
 KEY = "contamination"  # of the report; the tables of benchmarks have their names behind it
 DEFAULT_COPIES, DEFAULT_FOLDS = Copies(), Folds()
@@ -68,28 +67,27 @@ def contamination_flow(
         )
         asked = ask_check(check, from_anywhere(out))
     if asked.found is not None:
-        told = ended_as(Failures.of(asked.found), in_short(asked.found), before=True)
-        return Ended(asked.found, told, failed=not Failures.of(asked.found).none)
+        told = ended_as(asked.found, in_short(asked.found), before=True)
+        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
     with executing(
         asked.check.run, asked.out, name=f"check {whole(asked.out)}", label="contamination"
     ) as execute:
         report = check_contamination(asked.check, asked.out, execute, asked.plan)
-    failed = Failures.of(report)
-    told = ended_as(failed, in_short(report))
-    return Ended(report, told, not failed.none, artifacts(report, asked.out))
+    told = ended_as(report, in_short(report))
+    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
 
 
-def in_short(report: dict[str, Any]) -> str:
+def in_short(report: Report) -> str:
     """What was found, in one sentence."""
-    found = [f"{b['name']} {b['dirty'] + b['found_whole']:,}" for b in report["benchmarks"]]
-    return f"items in {report['documents']['read']:,} documents: {', '.join(found)}"
+    items = ", ".join(f"{b.name} {b.found_items:,}" for b in report.benchmarks)
+    return f"items in {report.documents.read:,} documents: {items}"
 
 
-def artifacts(report: dict[str, Any], out: Path) -> Iterator[Shown]:
+def artifacts(report: Report, out: Path) -> Iterator[Shown]:
     """A table of the items found for each benchmark, and the report as a document."""
-    names = [benchmark["name"] for benchmark in report["benchmarks"]]
-    for benchmark, key in zip(report["benchmarks"], artifact_keys(names), strict=True):
-        rows = item_rows(out / report["files"]["items"], benchmark["name"])
+    keys = artifact_keys(benchmark.name for benchmark in report.benchmarks)
+    for benchmark, key in zip(report.benchmarks, keys, strict=True):
+        rows = item_rows(out / report.files["items"], benchmark.name)
         yield Shown(key, rows, in_a_line(benchmark))
     markdown = (out / DOCUMENT).read_text(encoding="utf-8")
     yield Shown(KEY, markdown, f"{in_short(report)}; {out / PAGE}")
@@ -125,13 +123,13 @@ def item_rows(path: Path, benchmark: str) -> list[dict[str, Any]]:
     ]
 
 
-def in_a_line(benchmark: dict[str, Any]) -> str:
+def in_a_line(benchmark: BenchmarkSummary) -> str:
     """What the table of a benchmark is about, as Markdown."""
-    tested = benchmark["clean"] + benchmark["dirty"]
+    b = benchmark
     return (
-        f"{benchmark['dirty']:,} of {tested:,} items that n-grams of {benchmark['ngram']} words can"
-        f" test are dirty, {benchmark['found_whole']:,} of {benchmark['untestable']:,} others were"
-        f" found whole, in {benchmark['docs']:,} documents; of the rest {benchmark['edited']:,}"
-        " stand in the corpus as edited copies, and"
-        f" {benchmark['widespread']:,} in too many documents to be dirty"
+        f"{b.dirty:,} of {b.clean + b.dirty:,} items that n-grams of {b.ngram} words can"
+        f" test are dirty, {b.found_whole:,} of {b.untestable:,} others were"
+        f" found whole, in {b.docs:,} documents; of the rest {b.edited:,}"
+        f" stand in the corpus as edited copies, and {b.widespread:,} in too many documents to be"
+        " dirty"
     )

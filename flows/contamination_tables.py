@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -14,14 +14,14 @@ from rich.text import Text
 from tokenmill.flows.show import console, printable, table
 from tokenmill.flows.troubles import bounded, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT
-from tokenmill.pipelines.contamination.report import (
-    counted,
-    edited_documents,
-    found_in_short,
-    total,
-    warnings,
+from tokenmill.pipelines.contamination.model import (
+    AnyExample,
+    BenchmarkSummary,
+    EditedExample,
+    IgnoredPassage,
+    Report,
 )
-from tokenmill.pipelines.runs.finished import Failures
+from tokenmill.pipelines.contamination.report_found import columns_of, found_in_short, warnings
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_bytes
 
@@ -30,29 +30,28 @@ MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of ex
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
 MATCH = "bold black on yellow"
 
-Row = dict[str, Any]
+AnExample = TypeVar("AnExample", bound=AnyExample)
 
 
-def show_report(report: dict[str, Any], out: Path) -> None:
+def show_report(report: Report, out: Path) -> None:
     """Print what was found, in the order a reader asks."""
     show = console()
-    documents = report["documents"]
-    read = count(documents["read"], "document")
+    read = count(report.documents.read, "document")
     show.print(
-        f"{read}, {format_bytes(documents['text_bytes'])} of text,"
-        f" searched for {count(total(report['benchmarks'], 'items'), 'item')}"
+        f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
+        f" searched for {count(report.total('items'), 'item')}"
     )
     for sentence in found_in_short(report, read):
         show.print(Text(printable(sentence)))
     show.print()
-    show.print(benchmarks_table(report["benchmarks"], "items of benchmarks"))
-    for made in (_foldings(report["benchmarks"]), _worst(report), _sources(report)):
-        if made.row_count:
+    show.print(benchmarks_table(report.benchmarks, "items of benchmarks"))
+    for further in (_foldings(report.benchmarks), _worst(report), _sources(report)):
+        if further.row_count:
             show.print()
-            show.print(made)
+            show.print(further)
     _ignored(show, report)
     for kind, most in MOST_SHOWN.items():
-        for example in one_a_benchmark(report[kind])[:most]:
+        for example in one_a_benchmark(getattr(report, kind) or ())[:most]:
             show.print()
             show.print(_example(example))
     show.print()
@@ -60,17 +59,14 @@ def show_report(report: dict[str, Any], out: Path) -> None:
         show.print(Text(printable(line)))
     folder = out.absolute()
     for name in ("report", "items", "overlaps"):
-        show.print(Text(f"{name:<9} {folder / report['files'][name]}"))
+        show.print(Text(f"{name:<9} {folder / report.files[name]}"))
 
 
-def benchmarks_table(benchmarks: Sequence[Row], title: str) -> Table:
-    """Numbers of items, but for the share, the documents and N; only columns that tell something.
-
-    benchmarks: as of `pipelines.contamination.summary.summarize`.
-    """
-    columns = counted(benchmarks)
+def benchmarks_table(benchmarks: Sequence[BenchmarkSummary], title: str) -> Table:
+    """Numbers of items, but for the share, the documents and N; without empty columns."""
+    columns = columns_of(benchmarks)
     rows = [
-        (b["name"], *(_share(b[k]) if k == "dirty_frac" else b.get(k) for k in columns))
+        (b.name, *(_share(b.dirty_frac) if k == "dirty_frac" else getattr(b, k) for k in columns))
         for b in benchmarks
     ]
     labels = (f">{label}".replace(" ", "\n") for label in columns.values())
@@ -90,109 +86,90 @@ def hundredths(frac: float | None) -> str:
     return "-" if frac is None else f"{100 * frac:.3g}"
 
 
-def _foldings(benchmarks: Sequence[Row]) -> Table:
+def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> Table:
     """Items that would have been missed without seeing through a disguise."""
-    names = list(dict.fromkeys(name for b in benchmarks for name in b["foldings"]))
+    names = list(dict.fromkeys(name for b in benchmarks for name in b.foldings))
     rows = [
-        (b["name"], *(b["foldings"].get(name, 0) for name in names))
-        for b in benchmarks
-        if b["foldings"]
+        (b.name, *(b.foldings.get(name, 0) for name in names)) for b in benchmarks if b.foldings
     ]
     columns = ("benchmark", *(f">{name.replace('_', ' ')}" for name in names))
     return table("of these, items seen only through a folding", columns, rows)
 
 
-def _worst(report: Row) -> Table:
+def _worst(report: Report) -> Table:
     rows = [
         (
-            f"{w['source']}: {w['id']}",
-            w["items"],
-            format_bytes(w["overlap_bytes"]),
-            hundredths(w["overlap_bytes"] / w["text_bytes"]),
+            f"{document.source}: {document.id}",
+            document.items,
+            format_bytes(document.overlap_bytes),
+            hundredths(document.overlap_bytes / document.text_bytes),
         )
-        for w in report["worst"][:MOST_WORST]
+        for document in report.worst[:MOST_WORST]
     ]
     columns = ("document", ">items", ">overlap", ">% of its text")
     return table("documents with most of them", columns, rows)
 
 
-def _sources(report: Row) -> Table:
-    found = report["sources"] if len(report["sources"]) > 1 else ()
-    names = ["docs", "pairs", *(["edited_docs"] if edited_documents(report) else [])]
-    rows = [(s["source"], *(s[name] for name in names)) for s in found[:MOST_SOURCES]]
+def _sources(report: Report) -> Table:
+    sources = report.sources if len(report.sources) > 1 else ()
+    names = ["docs", "pairs", *(["edited_docs"] if report.edited_docs else [])]
+    rows = [(s.source, *(getattr(s, name) for name in names)) for s in sources[:MOST_SOURCES]]
     labels = {"docs": ">documents", "pairs": ">items in them", "edited_docs": ">with edited copies"}
     return table("sources", ("source", *(labels[name] for name in names)), rows)
 
 
-def _ignored(show: Console, report: Row) -> None:
-    n = sum(report["n_ignored"].values())
+def _ignored(show: Console, report: Report) -> None:
+    n = sum(report.n_ignored.values())
     if n:
-        reasons = ", ".join(f"{k:,} {name}" for name, k in report["n_ignored"].items() if k)
+        reasons = ", ".join(f"{k:,} {name}" for name, k in report.n_ignored.items() if k)
         show.print()
         show.print(f"{n:,} n-grams stand in the corpus but count for nothing ({reasons}), as")
-        for row in one_a_reason(report["ignored"]):
-            documents = count(row["documents"], "document")
-            show.print(Text(f"  {documents}: {printable(row['passage'])}"))
+        for row in one_a_reason(report.ignored):
+            documents = count(row.documents, "document")
+            show.print(Text(f"  {documents}: {printable(row.passage)}"))
 
 
-def one_a_reason(ignored: Sequence[Row]) -> list[Row]:
-    """The first passage of each reason; those in too many documents first, which may be items.
-
-    >>> rows = [{"reason": reason} for reason in ("letterless", "frequent", "frequent")]
-    >>> one_a_reason(rows)
-    [{'reason': 'frequent'}, {'reason': 'letterless'}]
-    """
-    first = {row["reason"]: row for row in reversed(ignored)}
+def one_a_reason(ignored: Sequence[IgnoredPassage]) -> list[IgnoredPassage]:
+    """The first passage of each reason; those in too many documents first, which may be items."""
+    first = {row.reason: row for row in reversed(ignored)}
     return [first[reason] for reason in sorted(first, key=lambda r: ("frequent" not in r, r))]
 
 
-def one_a_benchmark(examples: Sequence[Row]) -> list[Row]:
-    """The first of each benchmark, then the second of each, and so on.
-
-    >>> rows = [{"benchmark": benchmark, "item": item} for benchmark, item in ("a1", "a2", "b3")]
-    >>> [row["item"] for row in one_a_benchmark(rows)]
-    ['1', '3', '2']
-    """
+def one_a_benchmark(examples: Sequence[AnExample]) -> list[AnExample]:
+    """The first of each benchmark, then the second of each, and so on."""
     met: Counter[str] = Counter()
     ranks = []
     for example in examples:
-        ranks.append(met[example["benchmark"]])
-        met[example["benchmark"]] += 1
+        ranks.append(met[example.benchmark])
+        met[example.benchmark] += 1
     return [examples[n] for n in sorted(range(len(examples)), key=ranks.__getitem__)]
 
 
-def _example(example: Row) -> Group:
+def _example(example: AnyExample) -> Group:
     """An item beside the document that has most of it."""
-    heads = (
-        example["item"],
-        f"{example['source']}: {example['id']}, byte {example['start_byte']:,}",
-    )
-    made = Table(box=None, pad_edge=False, show_header=True, expand=True)
-    for head in heads:
-        made.add_column(Text(printable(head), style="bold"), ratio=1, overflow="fold")
-    made.add_row(_item(example["item_text"], copied="containment" in example), _document(example))
-    return Group(made, Padding(Text(_how(example), style="dim"), (0, 0)))
+    document = f"{example.source}: {example.id}, byte {example.start_byte:,}"
+    sides = Table(box=None, pad_edge=False, show_header=True, expand=True)
+    for head in (example.item, document):
+        sides.add_column(Text(printable(head), style="bold"), ratio=1, overflow="fold")
+    sides.add_row(_item(example), highlighted(example.before, example.match, example.after))
+    return Group(sides, Padding(Text(_how(example), style="dim"), (0, 0)))
 
 
-def _how(example: Row) -> str:
-    seen = f", seen through {', '.join(example['foldings'])}" if example["foldings"] else ""
-    if "containment" in example:
-        return f"a copy with {hundredths(example['containment'])} % of the item's word pairs{seen}"
-    places = count(example["spans"], "place")
-    return f"{hundredths(example['found_frac'])} % of the item's n-grams in {places}{seen}"
+def _how(example: AnyExample) -> str:
+    seen = f", seen through {', '.join(example.foldings)}" if example.foldings else ""
+    if isinstance(example, EditedExample):
+        return f"a copy with {hundredths(example.containment)} % of the item's word pairs{seen}"
+    places = count(example.spans, "place")
+    return f"{hundredths(example.found_frac)} % of the item's n-grams in {places}{seen}"
 
 
-def _item(item: Row, *, copied: bool) -> Text:
-    """The longest stretch of it marked; of a copy that was edited all from its first word on."""
-    text, spans = item["text"], [tuple(span) for span in item["spans"]]
+def _item(example: AnyExample) -> Text:
+    """The item with its longest match marked; of an edited one, all from its first match on."""
+    text, spans = example.item_text.text, example.item_text.spans
     start, end = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-    if copied and spans:
+    if isinstance(example, EditedExample) and spans:
         start, end = spans[0][0], spans[-1][1]
     return highlighted(text[:start], text[start:end], text[end:])
-
-
-def _document(example: Row) -> Text:
-    return highlighted(example["before"], example["match"], example["after"])
 
 
 def highlighted(before: str, match: str, after: str) -> Text:
@@ -213,14 +190,13 @@ def _middle_out(text: str) -> str:
     return text if len(text) <= MATCH_CHARS else f"{text[:half]} … {text[-half:]}"
 
 
-def _troubles(report: Row) -> list[str]:
-    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(Failures.of(report))]
-    failed = report["documents"]["failed"]
+def _troubles(report: Report) -> list[str]:
+    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report)]
+    failed = report.documents.failed
     if failed:
         causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())
         lines.append(f"documents that could not be read: {causes}")
-    if report["inputs"]["skipped"]:
-        lines.append(
-            f"not read, for their names tell no format: {', '.join(report['inputs']['skipped'])}"
-        )
+    if report.inputs.skipped:
+        skipped = ", ".join(report.inputs.skipped)
+        lines.append(f"not read, for their names tell no format: {skipped}")
     return bounded(lines, DOCUMENT)

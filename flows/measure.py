@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tokenmill.flows.asked import AskedMeasuring, ask_measuring, read_recipe, whole
-from tokenmill.flows.commands.measure import measuring_of
+from tokenmill.flows.asked import AskedMeasuring, ask_measuring, measuring_of, read_recipe, whole
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow

@@ -115,11 +115,9 @@ def removal_rows(report: Report) -> list[Row]:
 
 def cluster_rows(report: Report) -> list[Row]:
     """Clusters by step and size; a document's id is text, which JavaScript leaves as it is."""
-    steps = {"exact": report.duplicates.exact, "near": report.duplicates.near}
     return [
         {"step": step, "document kept": str(doc_id), "documents": size}
-        for step, found in steps.items()
-        if found is not None
+        for step, found in report.clusters.items()
         for doc_id, size in found.largest
     ]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.report import sheet_json
 from tokenmill.sizing.report_html import sheet_html

@@ -8,7 +8,6 @@ Prefect, and an API that is slow or gone holds up no work.
 import threading
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from prefect import task
@@ -20,11 +19,9 @@ from tokenmill.flows.pools.lane import Chain, Lane
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.pool import Pool
 from tokenmill.flows.progress import watcher
-from tokenmill.pipelines.runs.receipt import valid_receipt
 from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
 
 MOST_RUNS = 300  # task runs of a phase, about
-LOOKERS = 16  # receipts looked for at a time
 
 
 def as_tasks(pool: Pool, *, task_seconds: float) -> Execute:
@@ -52,12 +49,11 @@ class _Running:
     def outcomes(self) -> list[Outcome]:
         """How the works of the phase ended, in order; a failed one is an outcome, not the end."""
         phase, show = self._phase, self._show
-        show.start(phase.name, len(phase.works))
-        made = {outcome.work.key: outcome for outcome in self._found()}
-        for _ in made:
+        show.start(phase.name, phase.n_done + len(phase.works))
+        for _ in range(phase.n_done):
             show.advance(phase.name)
-        left = [work for work in phase.works if work.key not in made]
-        waiting = deque(chained(left, self._pool.n_workers))
+        made: dict[str, Outcome] = {}
+        waiting = deque(chained(phase.works, self._pool.n_workers))
         futures: set[Any] = set()
         try:
             while waiting or futures:
@@ -70,16 +66,6 @@ class _Running:
             self._stopping.set()  # what is not begun is not worth it, should the run end here
         show.end(phase.name)
         return [made[work.key] for work in phase.works]
-
-    def _found(self) -> list[Outcome]:
-        """The works that are done already: they cost a look, not a task."""
-
-        def look(work: Work) -> Outcome | None:
-            receipt = valid_receipt(self._job.out, work.step, work.key, work.inputs)
-            return None if receipt is None else Outcome(work=work, receipt=receipt)
-
-        with ThreadPoolExecutor(LOOKERS) as looking:
-            return [outcome for outcome in looking.map(look, self._phase.works) if outcome]
 
     def _submitted(self, waiting: "deque[deque[Work]]") -> Any:
         """A task run for the next group."""

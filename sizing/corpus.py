@@ -178,6 +178,8 @@ class Estimate(BaseModel):
     disk_bytes: of the run directory once a folder is full, all before it included: scratch is
         deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
+    not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
+        so that figures behind them reach down to next to nothing.
     cpu_hours, wall_hours: of the run with `cores`.
     """
 
@@ -200,6 +202,7 @@ class Estimate(BaseModel):
     cores: Annotated[int, Field(ge=1)] | None = None
     cpu_hours: AnyFigure | None = None
     wall_hours: AnyFigure | None = None
+    not_predicted: list[str] = Field(default_factory=list)
 
 
 def load_corpus(path: Path) -> CorpusMeasurement:

@@ -7,8 +7,9 @@ import yaml
 
 from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
-from tokenmill.pipelines.prepare.recipe import STEPS, make_recipe
+from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.requirements import requirement_sheet
 

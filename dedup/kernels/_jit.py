@@ -4,15 +4,23 @@
 2. A kernel never raises and never allocates: its caller validates and sizes.
 3. Numba widens integers to 64 bits where NumPy wraps: cast wherever wrapping
    is meant, `np.uint32(a * h + b)`.
-4. A kernel, its helpers and its constants live in one file: Numba's disk cache
-   does not notice an edit in another module.
+4. What kernels share is imported as `from tokenmill.… import name`, of kernel files or of modules
+   of constants: `_digest` follows these lines, so that an edit there compiles anew.
 5. No `prange`: kernels release the GIL and run under threads.
+
+Numba is imported when the first kernel is called: settings are read without it, and it takes as
+long as all the rest of them.
 """
 
+import re
+import sys
 from collections.abc import Callable
+from functools import cache, update_wrapper
+from hashlib import sha256
+from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -29,17 +37,73 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(f: F) -> F:
-    """Compile `f` on first call, cache it on disk, release the GIL while it runs.
-
-    Where neither the install nor the home directory is writable Numba refuses to
-    cache ("no locator available"); the kernel then compiles in each process.
-    """
-    try:
-        return numba.njit(cache=True, nogil=True)(f)  # type: ignore[return-value]
-    except RuntimeError:
-        return numba.njit(nogil=True)(f)  # type: ignore[return-value]
+    """Compile `f` on first call, cache it on disk, release the GIL while it runs."""
+    return _Late(f, _cached)  # type: ignore[return-value]
 
 
 def inlined(f: F) -> F:
-    """Compile a helper that kernels of the same file call; LLVM inlines small ones."""
-    return numba.njit(nogil=True, inline="never")(f)  # type: ignore[return-value]
+    """Compile a helper that kernels call; LLVM inlines small ones."""
+    return _Late(f, _helper)  # type: ignore[return-value]
+
+
+class _Late:
+    """A function that Numba gets to see when it is called, or when a kernel that calls it is."""
+
+    _lock = RLock()
+
+    def __init__(self, f: Callable[..., Any], numba_of: Callable[[Any], Any]) -> None:
+        update_wrapper(self, f)
+        self._f, self._numba_of = f, numba_of
+        self._dispatcher: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._dispatcher or self._made())(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def _made(self) -> Any:
+        """Numba's dispatcher; the function's helpers are replaced by theirs, as Numba needs it."""
+        with self._lock:
+            if self._dispatcher is None:
+                dispatcher, names = self._numba_of(self._f), self._f.__globals__
+                for name in self._f.__code__.co_names:
+                    if isinstance(names.get(name), _Late):
+                        names[name] = names[name]._made()
+                self._dispatcher = dispatcher
+            return self._dispatcher
+
+
+def _cached(f: Callable[..., Any]) -> Any:
+    """A dispatcher with a cache on disk.
+
+    Where neither the install nor the home directory is writable Numba refuses to
+    cache ("no locator available"); the kernel then compiles in each process. So it
+    does with a Numba whose cache cannot be told of edits in other files.
+    """
+    import numba  # takes 0.2 s
+
+    try:
+        dispatcher: Any = numba.njit(cache=True, nogil=True)(f)
+        index = dispatcher._cache._cache_file
+        index._source_stamp = index._source_stamp, _digest(f.__module__)
+    except (RuntimeError, AttributeError):
+        dispatcher = numba.njit(nogil=True)(f)
+    return dispatcher
+
+
+def _helper(f: Callable[..., Any]) -> Any:
+    import numba
+
+    return numba.njit(nogil=True, inline="never")(f)
+
+
+@cache
+def _digest(module: str) -> bytes:
+    """Digest of a module's file and, through its imports, of all that it takes from tokenmill.
+
+    Numba asks the kernel's own file alone whether it was edited.
+    """
+    source = Path(str(sys.modules[module].__file__)).read_bytes()
+    imported = re.findall(rb"^from (tokenmill\.[\w.]+) import", source, re.MULTILINE)
+    return sha256(source + b"".join(_digest(name.decode()) for name in imported)).digest()

@@ -3,15 +3,8 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
-
-U64_1 = np.uint64(1)
-U64_2 = np.uint64(2)
-U64_4 = np.uint64(4)
-U64_56 = np.uint64(56)
-ODD_BITS = np.uint64(0x5555555555555555)
-PAIRS = np.uint64(0x3333333333333333)
-NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
-BYTES = np.uint64(0x0101010101010101)
+from tokenmill.dedup.kernels.swar import n_bits
+from tokenmill.dedup.kernels.u64 import ONE
 
 
 @inlined
@@ -50,54 +43,47 @@ def flatten(parents: I64 | U32) -> None:
 
 
 @inlined
-def ones(word: np.uint64) -> np.uint64:
-    """How many bits of a word are set (Hacker's Delight, 5-1)."""
-    word -= (word >> U64_1) & ODD_BITS
-    word = (word & PAIRS) + ((word >> U64_2) & PAIRS)
-    word = (word + (word >> U64_4)) & NIBBLES
-    return (word * BYTES) >> U64_56
-
-
-@inlined
 def place(bits: U64, before: U32, row: int) -> int:
     """The number of a marked row among those marked."""
     word = row >> 6
-    below = (U64_1 << np.uint64(row & 63)) - U64_1
-    return int(before[word] + ones(bits[word] & below))
+    below = (ONE << np.uint64(row & 63)) - ONE
+    return int(before[word] + n_bits(bits[word] & below))
 
 
 @kernel
-def mark(rows: U32, bits: U64) -> None:
-    """Set the bit of each row. bits: (n_docs // 64 + 1,)."""
+def mark(rows: I64, first: int, bits: U64) -> None:
+    """Set the bit of each row, which count from `first`. bits: (n_docs // 64 + 1,)."""
     for i in range(rows.shape[0]):
-        bits[rows[i] >> 6] |= U64_1 << np.uint64(rows[i] & 63)
+        row = rows[i] - first
+        bits[row >> 6] |= ONE << np.uint64(row & 63)
 
 
 @kernel
-def marked(bits: U64, rows: U32) -> None:
+def marked(bits: U64, first: int, rows: I64) -> None:
     """Write the rows whose bit is set, ascending. rows: (n_marked,)."""
     n = 0
     for word in range(bits.shape[0]):
         left = bits[word]
-        row = word << 6
+        row = first + (word << 6)
         while left:
-            if left & U64_1:
+            if left & ONE:
                 rows[n] = row
                 n += 1
-            left >>= U64_1
+            left >>= ONE
             row += 1
 
 
 @kernel
-def unite_marked(left: U32, right: U32, bits: U64, before: U32, parents: U32) -> None:
+def unite_marked(left: I64, right: I64, first: int, bits: U64, before: U32, parents: U32) -> None:
     """Join the trees of each edge between marked rows under the lower of their roots.
 
-    left, right: (n_edges,) rows.  bits: as of `mark`.  before: (n_words,) bits set in the words
-    before each.  parents: (n_marked,) places of rows among those marked, each its own at first.
+    left, right: (n_edges,) rows, which count from `first`.  bits: as of `mark`.
+    before: (n_words,) bits set in the words before each.
+    parents: (n_marked,) places of rows among those marked, each its own at first.
     """
     for e in range(left.shape[0]):
-        x = root(parents, place(bits, before, left[e]))
-        y = root(parents, place(bits, before, right[e]))
+        x = root(parents, place(bits, before, left[e] - first))
+        y = root(parents, place(bits, before, right[e] - first))
         if x < y:
             parents[y] = x
         else:

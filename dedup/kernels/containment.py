@@ -7,15 +7,10 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.containment_args import Probe, Room, Seeds, Texts, Thresholds
+from tokenmill.dedup.kernels.seeds import BASE, hash_of
+from tokenmill.dedup.kernels.table import SPREAD, bits_of
+from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
-BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash, as in kernels.seeds
-SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its place in a table
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-HALF = np.uint64(32)
-BIT_MASK = np.uint64(63)  # of the number of a bit in an element
-FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
-SECOND_BIT = np.uint64(30)
 EMPTY = np.uint32(0)  # of a text's table
 
 
@@ -26,37 +21,13 @@ def reach_of(words: int) -> int:
 
 
 @inlined
-def hash_of(words: U64, first: int, length: int) -> np.uint64:
-    """The sum of word * BASE ** (words after it) mod 2**64."""
-    h = ZERO
-    for k in range(first, first + length):
-        h = h * BASE + words[k]
-    return h
-
-
-@inlined
-def bits_of(spread: np.uint64) -> np.uint64:
-    """The two bits of a spread hash in its element of a bitmap."""
-    first = ONE << ((spread >> FIRST_BIT) & BIT_MASK)
-    return first | (ONE << ((spread >> SECOND_BIT) & BIT_MASK))
-
-
-@inlined
 def slot_of(table: U32, offset: int, size: int, h: np.uint64) -> int:
     """Where in a text's table a gram is, or the empty place it may have."""
     key = max(np.uint32(h), np.uint32(1))
-    s = np.int64(((h * SPREAD) >> HALF) * np.uint64(size) >> HALF)
+    s = np.int64(((h * SPREAD) >> U64_32) * np.uint64(size) >> U64_32)
     while table[offset + s] != EMPTY and table[offset + s] != key:
         s = np.int64(s + 1 if s + 1 < size else 0)
     return int(s)
-
-
-@kernel
-def mark(hashes: U64, bitmap: U64, shift: np.uint64) -> None:
-    """Set the bits of a `Probe`."""
-    for h in hashes:
-        spread = h * SPREAD
-        bitmap[spread >> shift] |= bits_of(spread)
 
 
 @kernel

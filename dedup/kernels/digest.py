@@ -3,8 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, kernel
-
-ONE = np.uint64(1)
+from tokenmill.dedup.kernels.u64 import ONE
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
-from tokenmill.dedup.kernels.fold_edits import Edits, Found
+from tokenmill.dedup.kernels.fold_edits import Edits, Found, note
 
 # Foldings, in the order in which they are applied.
 ENTITIES = 1
@@ -94,17 +94,6 @@ def before(data: U8, i: int, start: int) -> np.int64:
     while j > start and (data[j] & 0xC0) == 0x80:
         j -= 1
     return code_point(data, j, i)[0] if j >= start else NONE
-
-
-@inlined
-def note(spots: I64, n: int, start: int, end: int, fresh: int, kinds: np.int64 | int) -> int:
-    """Append an edit to the `n` there if there is room; return their number."""
-    if n < spots.shape[0]:
-        spots[n, 0] = start
-        spots[n, 1] = end
-        spots[n, 2] = fresh
-        spots[n, 3] = kinds
-    return n + 1
 
 
 @inlined

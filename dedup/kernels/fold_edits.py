@@ -32,6 +32,17 @@ class Found(NamedTuple):
 
 
 @inlined
+def note(spots: I64, n: int, start: int, end: int, fresh: int, kinds: np.int64 | int) -> int:
+    """Append an edit to the `n` there if there is room; return their number."""
+    if n < spots.shape[0]:
+        spots[n, 0] = start
+        spots[n, 1] = end
+        spots[n, 2] = fresh
+        spots[n, 3] = kinds
+    return n + 1
+
+
+@inlined
 def copy(data: U8, start: int, stop: int, out: U8, at: int) -> int:
     """Write `data[start:stop]` at `at`; return the place after it."""
     for k in range(stop - start):

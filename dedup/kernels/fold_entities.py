@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, inlined, kernel
-from tokenmill.dedup.kernels.fold_edits import Edits, Found
+from tokenmill.dedup.kernels.fold_edits import Edits, Found, note
 
 BLOCK = 128  # bytes that are looked at together
 LONGEST_NAME = 32  # bytes, with its semicolon
@@ -48,17 +48,6 @@ def put(fresh: U8, at: int, cp: np.int64) -> int:
         for k in range(1, width):
             fresh[at + k] = 0x80 | (cp >> 6 * (width - 1 - k) & 0x3F)
     return at + width
-
-
-@inlined
-def note(spots: I64, n: int, start: int, end: int, fresh: int, kinds: int) -> int:
-    """Append an edit to the `n` there if there is room; return their number."""
-    if n < spots.shape[0]:
-        spots[n, 0] = start
-        spots[n, 1] = end
-        spots[n, 2] = fresh
-        spots[n, 3] = kinds
-    return n + 1
 
 
 @inlined

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
+from tokenmill.dedup.kernels.utf8 import place
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
@@ -17,11 +19,6 @@ KEEP = np.uint8(0)  # of code points
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
 LINE_FEED = np.uint8(0x0A)
 FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
 
 
 class Chars(NamedTuple):
@@ -47,11 +44,6 @@ def code_point(data: U8, i: int, stop: int) -> tuple[np.uint32, int]:
     for j in range(i + 1, after):
         cp = np.uint32((cp << np.uint32(6)) | (np.uint32(data[j]) & np.uint32(0x3F)))
     return min(cp, np.uint32(0x10FFFF)), after
-
-
-@inlined
-def place(chars: Chars, cp: np.uint32) -> int:
-    return int(chars.pages[cp >> np.uint32(8)]) * 256 + int(cp & np.uint32(255))
 
 
 @kernel
@@ -93,7 +85,7 @@ def split(
             if i >= stop:
                 break
             cp, after = code_point(data, int(i), int(stop))
-            at = place(chars, cp)
+            at = place(chars.pages, cp)
             if chars.kinds[at] == KEEP:
                 lower = np.uint32(cp + chars.lower_delta[at])
                 if lower < 128:
@@ -121,7 +113,7 @@ def keeps(data: U8, i: int, stop: int, chars: Chars) -> bool:
     """Whether a character of more than a byte that belongs to words begins at `i`."""
     if data[i] & CONTINUES == CONTINUATION:
         return False
-    return bool(chars.kinds[place(chars, code_point(data, i, stop)[0])] == KEEP)
+    return bool(chars.kinds[place(chars.pages, code_point(data, i, stop)[0])] == KEEP)
 
 
 @kernel
@@ -186,7 +178,7 @@ def letterless_runs(
             kind = chars.ascii[data[i]]
             if kind == NON_ASCII:
                 cp, i = code_point(data, i, stop)
-                at = place(chars, cp)
+                at = place(chars.pages, cp)
                 kind = chars.kinds[at]
                 has_letter |= is_letter[at] != 0
             else:
@@ -218,7 +210,7 @@ def mark_letters(
                 kind = chars.ascii[data[i]]
                 if kind == NON_ASCII:
                     cp, i = code_point(data, i, stops[w])
-                    lettered[w] |= is_letter[place(chars, cp)]
+                    lettered[w] |= is_letter[place(chars.pages, cp)]
                 else:
                     i += 1
                     lettered[w] |= np.uint8((kind >= FIRST_LETTER) & (kind <= LAST_LETTER))
@@ -242,7 +234,7 @@ def blank_lines(data: U8, offsets: I64, chars: Chars, blanks: I64) -> int:
             after = i + 1
             if kind == NON_ASCII:
                 cp, after = code_point(data, i, stop)
-                kind = chars.kinds[place(chars, cp)]
+                kind = chars.kinds[place(chars.pages, cp)]
             if data[i] == LINE_FEED:
                 first = min(first, i)
                 last = i

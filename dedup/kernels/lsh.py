@@ -3,14 +3,12 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, U64_32
 
 BAND_SEED = np.uint64(0x9E3779B97F4A7C15)
 BAND_FOLD = np.uint64(0xD6E8FEB86659FD93)
 EMPTY = np.uint32(0xFFFF_FFFF)
 NO_KEY = np.uint64(0)
-
-U64_1 = np.uint64(1)
-U64_32 = np.uint64(32)
 
 
 @inlined
@@ -35,11 +33,11 @@ def band_keys(signatures: U32, rows: int, out: U64) -> None:
                 out[d, band] = NO_KEY
             continue
         for band in range(bands):
-            h = np.uint64(band) * BAND_SEED + U64_1
+            h = np.uint64(band) * BAND_SEED + ONE
             for r in range(band * rows, (band + 1) * rows):
                 h = (h ^ np.uint64(signatures[d, r])) * BAND_FOLD
                 h ^= h >> U64_32
-            out[d, band] = h if h != NO_KEY else U64_1
+            out[d, band] = h if h != NO_KEY else ONE
 
 
 @kernel
@@ -81,7 +79,7 @@ def buckets(
             key = local[j]
             slot = key & mask
             while table[slot] >= 0 and local[table[slot]] != key:
-                slot = (slot + U64_1) & mask
+                slot = (slot + ONE) & mask
             if table[slot] < 0:
                 table[slot] = j
                 size[j] = 0

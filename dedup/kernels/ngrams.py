@@ -3,21 +3,18 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
 NGRAM_BASE = np.uint64(0xD1342543DE82EF95)
 NGRAM_FINAL = np.uint64(0xBF58476D1CE4E5B9)
 SPREAD = np.uint64(0x94D049BB133111EB)
-
-U64_0 = np.uint64(0)
-U64_1 = np.uint64(1)
-U64_32 = np.uint64(32)
 
 
 @inlined
 def mixed(s: np.uint64) -> np.uint64:
     """The 64-bit n-gram hash of dedup.shingle; never 0, which stands for no key."""
     h = (s ^ (s >> U64_32)) * NGRAM_FINAL
-    return (h ^ (h >> U64_32)) | np.uint64(h == U64_0)
+    return (h ^ (h >> U64_32)) | np.uint64(h == ZERO)
 
 
 @inlined
@@ -40,7 +37,7 @@ def least_of(keys: U64, first: int, last: int) -> int:
 @inlined
 def holds(known: U64, starts: I32, shift: np.uint64, key: np.uint64) -> bool:
     bucket = key >> shift
-    for i in range(starts[bucket], starts[bucket + U64_1]):
+    for i in range(starts[bucket], starts[bucket + ONE]):
         if known[i] == key:
             return True
     return False
@@ -65,7 +62,7 @@ def minimizers(
         end = ends[u + 1]
         if end - start < ngram:
             continue
-        s = U64_0
+        s = ZERO
         for i in range(start, start + run - 1):
             s = s * NGRAM_BASE + words[i]
         least = start
@@ -116,10 +113,10 @@ def candidates(
         end = ends[u + 1]
         if end - start < ngram:
             continue
-        s = U64_0
+        s = ZERO
         for i in range(start, start + run - 1):
             s = s * NGRAM_BASE + words[i]
-        w = U64_0
+        w = ZERO
         for i in range(start, start + ngram - 1):
             w = w * NGRAM_BASE + words[i]
         least = start

@@ -11,14 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels.seeds import BASE
+from tokenmill.dedup.kernels.table import SPREAD, bits_of
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
 
-BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash; odd, so that no word fades out
-SPREAD = np.uint64(0xD6E8FEB86659FD93)  # from a hash to its bits
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-BIT_MASK = np.uint64(63)  # of the number of a bit in an element
-FIRST_BIT = np.uint64(24)  # in a spread hash, where the numbers of its bits begin
-SECOND_BIT = np.uint64(30)
 CHUNK = 1024  # windows of which minimizers are made at a time, in the first-level cache
 
 
@@ -161,21 +157,6 @@ def hash_windows(
             gram_texts[found] = t
             found += 1
     return found
-
-
-@inlined
-def bits_of(spread: np.uint64) -> np.uint64:
-    """The two bits of a spread minimizer in its element of a bitmap."""
-    first = ONE << ((spread >> FIRST_BIT) & BIT_MASK)
-    return first | (ONE << ((spread >> SECOND_BIT) & BIT_MASK))
-
-
-@kernel
-def mark(marks: U64, bitmap: U64, shift: np.uint64) -> None:
-    """Set the bits of minimizers in a bitmap of a `Probe`."""
-    for m in marks:
-        spread = m * SPREAD
-        bitmap[spread >> shift] |= bits_of(spread)
 
 
 @inlined

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ZERO
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash; odd, so that no word fades out
-ZERO = np.uint64(0)
 
 
 @inlined

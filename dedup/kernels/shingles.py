@@ -3,12 +3,10 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import U64_32, ZERO
 
 SHINGLE_BASE = np.uint64(0xD1342543DE82EF95)
 SHINGLE_FINAL = np.uint64(0xBF58476D1CE4E5B9)
-
-U64_0 = np.uint64(0)
-U64_32 = np.uint64(32)
 
 
 @inlined
@@ -33,7 +31,7 @@ def shingle_hashes(
         start = ends[d]
         end = ends[d + 1]
         full = min(start + n, end)
-        s = U64_0
+        s = ZERO
         for i in range(start, full):
             s = s * SHINGLE_BASE + words[i]
         if full > start:

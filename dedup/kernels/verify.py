@@ -1,20 +1,12 @@
 """Which rows of a bucket are alike, by their signatures."""
 
-from tokenmill.dedup.kernels._jit import I64, U32, inlined, kernel
-
-
-@inlined
-def root(parents: U32, member: int) -> int:
-    """The member at the top of a member's tree; halves the path to it on the way."""
-    while parents[member] != member:
-        parents[member] = parents[parents[member]]
-        member = parents[member]
-    return member
+from tokenmill.dedup.kernels._jit import I64, U32, kernel
+from tokenmill.dedup.kernels.cluster import root
 
 
 @kernel
 def alike(
-    members: U32,
+    members: I64,
     ends: I64,
     bucket: int,
     start: int,
@@ -29,7 +21,7 @@ def alike(
     n_first: int,
     n_previous: int,
     parents: U32,
-    out: U32,
+    out: I64,
 ) -> int:
     """Write the pairs of alike rows, of which the higher is a member from `start` to `stop`.
 

@@ -3,33 +3,16 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, inlined, kernel
+from tokenmill.dedup.kernels.utf8 import BLANK, COMBINING_DOT_ABOVE, decode, place
+from tokenmill.dedup.unicode import CAPITAL_I_WITH_DOT
 
-CAPITAL_I_WITH_DOT = 0x130
-COMBINING_DOT_ABOVE = 0x307
 LINE_FEED = 10
 
 
 @inlined
-def decode(data: U8, i: int, end: int) -> tuple[int, int]:
-    """The code point at byte `i` of UTF-8, and how many bytes it has."""
-    lead = np.int64(data[i])
-    if lead < 0x80:
-        return int(lead), 1
-    size = 2 + int(lead >= 0xE0) + int(lead >= 0xF0)
-    if lead < 0xC0 or i + size > end:
-        return 0x20, 1
-    cp = lead & (0x7F >> size)
-    for j in range(i + 1, i + size):
-        cp = cp << 6 | np.int64(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return 0x20, 1
-    return int(cp), size
-
-
-@inlined
-def has_flag(cp: int, table: U8, pages: U16, flags: U8) -> bool:
+def has_flag(cp: np.uint32, table: U8, pages: U16, flags: U8) -> bool:
     """What a table of 256 by flags says of a code point."""
-    return bool(table[flags[np.int64(pages[cp >> 8]) * 256 + (cp & 255)]])
+    return bool(table[flags[place(pages, cp)]])
 
 
 @kernel
@@ -58,7 +41,7 @@ def word_places(
         in_word = False
         i = begin
         while i < end:
-            cp, size = decode(data, i, end)
+            cp, size = decode(data, i, end, BLANK)
             if has_flag(cp, is_word, pages, flags):
                 if not in_word:
                     starts[n] = i - begin
@@ -86,7 +69,7 @@ def spaces(data: U8, i: int, end: int, is_space: U8, pages: U16, flags: U8) -> t
     """
     begin, feeds = end, 0
     while i < end:
-        cp, size = decode(data, i, end)
+        cp, size = decode(data, i, end, BLANK)
         if has_flag(cp, is_space, pages, flags):
             if begin == end:
                 begin = i

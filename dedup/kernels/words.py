@@ -3,6 +3,17 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_32, U64_63, ZERO
+from tokenmill.dedup.kernels.utf8 import (
+    BLANK,
+    COMBINING_DOT_ABOVE,
+    FINAL_SIGMA,
+    decode,
+    encode,
+    place,
+    sigma_is_final,
+)
+from tokenmill.dedup.unicode import CAPITAL_I_WITH_DOT, CAPITAL_SIGMA
 
 # Any odd multipliers with well-spread bits will do; these are 2**64 / golden ratio and the
 # second multiplier of SplitMix64. The seed is the first 64 bits of pi's fraction.
@@ -22,24 +33,7 @@ SIX = np.uint32(6)
 EIGHT_BITS = np.uint32(8)
 TWELVE = np.uint32(12)
 
-CASED = np.uint8(8)  # as in dedup.unicode; a kernel's constants live in its own file
-IGNORABLE = np.uint8(16)
-CAPITAL_I_WITH_DOT = np.uint32(0x130)
-CAPITAL_SIGMA = np.uint32(0x3A3)
-FINAL_SIGMA = np.uint32(0x3C2)
-COMBINING_DOT_ABOVE = np.uint32(0x307)
-SPACE = np.uint32(0x20)
-
-# Unsigned indices: a signed one is tested for being negative at each use, 3 times slower here.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
 SEVEN = np.uint64(7)
-EIGHT = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_63 = np.uint64(63)
-U64_256 = np.uint64(256)
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
@@ -57,76 +51,6 @@ def eight_bytes(chunks: U64, i: np.uint64) -> np.uint64:
     at = i >> THREE
     low = np.uint64(chunks[at] >> shift)
     return low | np.uint64(chunks[at + ONE] << ONE << (U64_63 - shift))
-
-
-@inlined
-def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """The code point at byte `i`, and how many bytes it has.
-
-    Text is UTF-8, as Arrow requires; where it is not, a space of one byte: never a read
-    beyond `end`, never a code point beyond the tables.
-    """
-    lead = np.uint32(data[i])
-    if lead < 0x80:
-        return lead, ONE
-    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
-    if lead < 0xC0 or i + size > end:
-        return SPACE, ONE
-    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
-    for j in range(i + ONE, i + size):
-        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return SPACE, ONE
-    return cp, size
-
-
-@inlined
-def encode(cp: np.uint32, out: U8, k: np.uint64) -> np.uint64:
-    """Write a code point's UTF-8 at `out[k]`; where the next one goes."""
-    if cp < 0x80:
-        out[k] = cp
-        return k + ONE
-    size = np.uint64(2 + int(cp >= 0x800) + int(cp >= 0x10000))
-    last = k + size - ONE
-    while last > k:
-        out[last] = 0x80 | (cp & np.uint32(0x3F))
-        cp >>= np.uint32(6)
-        last -= ONE
-    out[k] = np.uint32((0xF00 >> int(size)) & 0xFF) | cp
-    return k + size
-
-
-@inlined
-def place(pages: U16, cp: np.uint32) -> np.uint64:
-    """Where the tables of dedup.unicode hold a code point."""
-    return np.uint64(pages[cp >> np.uint32(8)]) * U64_256 + np.uint64(cp & np.uint32(255))
-
-
-@inlined
-def sigma_is_final(
-    data: U8, start: np.int64, i: np.uint64, end: np.uint64, pages: U16, flags: U8
-) -> bool:
-    """Whether the capital sigma at `i` ends a word, as `str.lower()` has it.
-
-    So it does if, case-ignorable characters apart, a cased one stands before and none after.
-    """
-    flag = IGNORABLE
-    j = np.int64(i)
-    while j > start and flag & IGNORABLE:
-        j -= 1
-        while j > start and (data[j] & 0xC0) == 0x80:
-            j -= 1
-        cp, _ = decode(data, np.uint64(j), end)
-        flag = flags[place(pages, cp)]
-    if not flag & CASED:
-        return False
-    flag = IGNORABLE
-    after = i + TWO
-    while after < end and flag & IGNORABLE:
-        cp, size = decode(data, after, end)
-        flag = flags[place(pages, cp)]
-        after += size
-    return not flag & CASED
 
 
 @kernel
@@ -216,12 +140,13 @@ def split_words(
                 i += THREE
             if i >= end or low[data[i]] != NON_ASCII:
                 continue
-            cp, size = decode(data, i, end)
+            cp, size = decode(data, i, end, BLANK)
             at = place(pages, cp)
             if is_word[flags[at]]:
                 lower = np.uint32(cp + lower_delta[at])
-                if cp == CAPITAL_SIGMA and sigma_is_final(data, offsets[d], i, end, pages, flags):
-                    lower = FINAL_SIGMA
+                if cp == CAPITAL_SIGMA:
+                    if sigma_is_final(data, np.uint64(offsets[d]), i, end, pages, flags):
+                        lower = FINAL_SIGMA
                 k = encode(lower, letters, k)
                 in_word = ONE
                 if cp == CAPITAL_I_WITH_DOT:

@@ -3,14 +3,11 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-
-from pydantic import ValidationError
 
 from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.dedup.ngram_index import MAX_NGRAM
-from tokenmill.flows.asked import AskedCheck, ask_check, whole
+from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.cli import NO
 from tokenmill.flows.contamination_tables import show_report
 from tokenmill.flows.progress import watching
@@ -21,12 +18,9 @@ from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
-from tokenmill.pipelines.core.config import explain
+from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.runs.finished import Failures
 from tokenmill.sizing.nearest import nearest
 from tokenmill.sizing.percent import parse_fraction
 
@@ -42,13 +36,13 @@ def run(args: argparse.Namespace) -> int:
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
     report = check_with_progress(asked, shown, quiet=args.json)
     if args.json:
-        as_json(report)
+        as_json(report.to_json())
     else:
         show_report(report, asked.out)
-    return NO if args.fail_on_hit and has_hit(report) else exit_code(Failures.of(report))
+    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
 
 
-def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> Report:
     """Run the flow against the user's Prefect server, or against one of its own.
 
     shown: of the flow's parameters those that no part of the check holds, for Prefect's UI.
@@ -63,7 +57,7 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
         )
         from tokenmill.flows.run_here import run_here
 
-        report: dict[str, Any] = run_here(
+        data = run_here(
             contamination_flow,
             asked,
             out=whole(asked.out),
@@ -72,7 +66,7 @@ def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool
             **matching,
             **shown,
         )
-        return report
+        return Report.model_validate(data)
 
 
 def several_files(job: ContaminationJob) -> list[str]:
@@ -86,10 +80,9 @@ def several_files(job: ContaminationJob) -> list[str]:
     ]
 
 
-def has_hit(report: dict[str, Any]) -> bool:
+def has_hit(report: Report) -> bool:
     """Whether any item of any benchmark stands in the corpus, perhaps edited or all over it."""
-    kinds = ("dirty", "found_whole", "edited", "widespread")
-    return any(b[kind] for b in report["benchmarks"] for kind in kinds)
+    return any(report.total(kind) for kind in ("found_items", "edited", "widespread"))
 
 
 def parse_check(args: argparse.Namespace) -> Check:
@@ -114,45 +107,6 @@ def parse_check(args: argparse.Namespace) -> Check:
         text_column=args.text_column,
         run=RunOptions(**run),
     )
-
-
-def check_of(
-    corpus: Sequence[str],
-    specs: Sequence[str],
-    matching: Mapping[str, Any],
-    *,
-    copies: Copies | None,
-    text_column: str | None,
-    run: RunOptions,
-) -> Check:
-    """A search of a corpus for benchmarks.
-
-    specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
-
-    Raises:
-        ConfigError: one line that names what is wrong and the way out.
-    """
-    if not specs:
-        names = ", ".join(known.name for known in read_known())
-        raise ConfigError(
-            f"no --benchmark; write --benchmark {FORM}, or the name alone of one that is read"
-            f" from the hub: {names}"
-        )
-    benchmarks = [parse_benchmark(spec) for spec in specs]
-    names = [benchmark.name for benchmark in benchmarks]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"--benchmark {name!r} stands twice; give each its own name")
-    settings = {
-        "inputs": [{"path": path, "text": text_column} for path in corpus],
-        "matching": {**matching, "benchmarks": benchmarks},
-        "copies": copies,
-        "run": run,
-    }
-    try:
-        return Check.model_validate(settings)
-    except ValidationError as e:
-        raise explain(e, "contamination", {"": list(Check.model_fields)}) from e
 
 
 def _ngram(text: str) -> int | Literal["auto"]:

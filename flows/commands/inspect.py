@@ -29,13 +29,12 @@ from tokenmill.pipelines.prepare.inspect import (
     cut_documents,
     cuts,
     documents,
-    open_run,
     pieces,
     removals,
     removed_images,
 )
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.runs.finished import Failures
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(out: Path, args: argparse.Namespace) -> None:
-    manifest = open_run(out)
+    manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
@@ -182,7 +181,7 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
             f"{out}: document {doc_id} is of the earlier run {earlier}; inspect that one"
         )
     number = part_number(out, doc_id)
-    for failed in Failures.of(manifest["report"]).failed_shards:
+    for failed in Report.read(manifest["report"], str(out)).failed_shards:
         if int(failed.key.partition("-")[0]) == number:
             raise ConfigError(
                 f"document {doc_id} is in shard {failed.key}, which failed: {failed.error}"

@@ -18,7 +18,7 @@ from tokenmill.flows.server import embedded_server
 from tokenmill.flows.settings import run_settings, setting
 from tokenmill.flows.show import as_json, console, printable, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
-from tokenmill.pipelines.contamination.report import warnings
+from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below, is_remote, place
 from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
 from tokenmill.pipelines.measure.run import n_cores
@@ -132,12 +132,11 @@ def show_report(report: Report, out: Place) -> None:
     show.print()
     for line in headline(report):
         show.print(line)
-    if report.found_items:
-        found = report.found_items.to_json()
+    if (summary := report.found_items) is not None:
         title = "benchmark items in the corpus, before cutting"
         show.print()
-        show.print(benchmarks_table(found["benchmarks"], title))
-        for line in warnings(found):
+        show.print(benchmarks_table(summary.benchmarks, title))
+        for line in warnings(summary):
             show.print(printable(f"warning: {line}"))
     if report.requirements:
         first = report.requirements[:MOST_REQUIREMENTS]

@@ -13,7 +13,7 @@ from tokenmill.flows.cli import OK
 from tokenmill.flows.show import as_json, console, table
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.recipe import STEPS
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.sizing.nearest import nearest
 
 

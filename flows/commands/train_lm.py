@@ -12,11 +12,10 @@ from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.filters.models.kenlm import save_arpa
 from tokenmill.pipelines.filters.models.model_file import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
-from tokenmill.pipelines.storage.files import write_text
-from tokenmill.pipelines.train.lm.fit import Fitted
+from tokenmill.pipelines.storage.atomic import write_text
+from tokenmill.pipelines.train.lm.fit import Fitted, save_arpa
 from tokenmill.pipelines.train.lm.report import blocks, lm_markdown
 from tokenmill.pipelines.train.lm.train import train
 from tokenmill.pipelines.train.lm.training import LmTraining

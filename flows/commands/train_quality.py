@@ -14,7 +14,7 @@ from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.quality_model import LinearModel, save_model
 from tokenmill.pipelines.runs.manifest import check_apart
-from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.quality.report import blocks, quality_markdown
 from tokenmill.pipelines.train.quality.train import check_library, train
 from tokenmill.pipelines.train.quality.training import SIDES, Training

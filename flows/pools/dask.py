@@ -18,6 +18,7 @@ from distributed import Client, KilledWorker, LocalCluster
 from tokenmill.flows.pools.pool import WorkerDiedError
 from tokenmill.flows.progress import watcher
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.bundle import do_bundle, versions
 from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
@@ -63,7 +64,7 @@ class DaskPool:
         key = f"{works[0].step}-{works[0].key}-{len(works)}-{id(works):x}"
         with _asking():
             task = self._client.submit(
-                do_bundle, job, tuple(works), versions(), key=key, pure=False
+                do_bundle, job, tuple(works), versions(), within=parking, key=key, pure=False
             )
         done: Future[list[Outcome]] = Future()
         task.add_done_callback(lambda ended: _hand_over(self._client, ended, done))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 
+from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.bundle import do_bundle
 from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
@@ -20,7 +21,7 @@ class ThreadPool:
     def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
         done: Future[list[Outcome]] = Future()
         try:
-            done.set_result(do_bundle(job, works))
+            done.set_result(do_bundle(job, works, within=parking))
         except Exception as e:  # noqa: BLE001 - told by the future
             done.set_exception(e)
         return done

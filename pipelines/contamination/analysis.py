@@ -1,18 +1,18 @@
 """Which items of benchmarks are in a corpus, and where.
 
-    FOUND of every shard --add--> Analysis --> items: clean, dirty, untestable; documents; sources
+    FOUND of every shard ─ add ─► Analysis ──► items: clean, dirty, untestable; documents; sources
 
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
-appendix C), n-grams that are ignored apart (`dedup.gram_counts`). An item of fewer than 8 words
-cannot be tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
-An item that many documents repeat has n-grams in too many of them, all ignored, and is clean by
-that rule: a clean item is *widespread* if at least half of its n-grams stand in too many documents,
-of those that are not ignored for what they are (shared by many items, without a letter).
+appendix C) that is not ignored (`dedup.gram_counts`). An item of fewer than 8 words cannot be
+tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
+The n-grams of an item that many documents repeat are in too many of them, so that all are ignored
+and the item is clean by that rule. Such a clean item is *widespread*: at least half of its n-grams
+stand in too many documents, n-grams apart that are ignored for what they are (shared by many
+items, or without a letter).
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,10 @@ from tokenmill.pipelines.contamination.examples import (
 )
 from tokenmill.pipelines.contamination.found import hits_of, parts_of
 from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
-# of each set of foldings, a number that is the less the fewer there are; the bits are its last 8
+# a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
 UNSEEN = 1 << 16
 MOST_EXAMPLES = 1
@@ -53,38 +54,6 @@ WORST = pa.schema(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkCounts:
-    """Items of one benchmark.
-
-    ngram: words in its n-grams.
-    clean, dirty, untestable: all items, each in one of these.
-    found_whole: of the untestable, those that stand in a document as a whole.
-    too_short: of the untestable, those that are not looked for at all.
-    widespread: of the clean, those that stand in too many documents to be dirty.
-    only_ignored: of the other clean ones, those of which documents have n-grams, all ignored.
-    uncounted: of the clean, those that could not be dirty: no n-gram of theirs counts, wherever
-        it stands, as many items share it or it has no letter.
-    docs: those that have an item, dirty or found whole.
-    pairs: of such a document and an item that it has.
-    foldings: of the dirty and the found whole, those that no document has but in disguise, by
-        the folding that sees through it; an item that needs two counts for both.
-    """
-
-    ngram: int
-    clean: int
-    dirty: int
-    untestable: int
-    found_whole: int
-    too_short: int
-    widespread: int
-    only_ignored: int
-    docs: int
-    pairs: int
-    uncounted: int = 0
-    foldings: Mapping[str, int] = field(default_factory=dict)
-
-
 @dataclass(kw_only=True)
 class SourceCounts:
     """Documents of one source that have counted n-grams, and their pairs with items."""
@@ -94,13 +63,13 @@ class SourceCounts:
 
 
 class Analysis:
-    """What has been found so far.
+    """Counts of items, documents and sources, from all FOUND rows that were added.
 
     item_docs: (n_items,) int64, documents that have each item.
     worst: rows of schema WORST: the documents with most items, then with most bytes of them.
     sources: counts by source.
-    frequent: the same of n-grams of items that may be widespread, those of too many documents
-        too; None if there are none.
+    frequent: an analysis of the items that may be widespread, with the n-grams that stand in too
+        many documents; None if there are no such items.
     """
 
     def __init__(
@@ -113,12 +82,12 @@ class Analysis:
         most_examples: int = MOST_EXAMPLES,
         most_documents: int = MOST_DOCUMENTS,
     ) -> None:
-        """frequent: (n_grams,) bool, those ignored only for standing in too many documents."""
+        """frequent: (n_grams,) bool, those ignored only because too many documents have them."""
         self._texts, self._index, self._ignored = texts, index, ignored
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        which = self._benchmarks(np.arange(len(texts.lengths)))
+        which = texts.benchmarks_of(np.arange(len(texts.lengths)))
         self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
@@ -136,7 +105,7 @@ class Analysis:
         self.sources: dict[str, SourceCounts] = {}
 
     def add(self, found: pa.RecordBatch) -> None:
-        """Take in the rows of some documents (schema FOUND); no document may come twice."""
+        """Add the rows of some documents (schema FOUND); no document may come twice."""
         if self.frequent is not None:
             self.frequent.add(found)
         for part in parts_of(found, self._index):
@@ -156,7 +125,7 @@ class Analysis:
         rows, items = pairs.rows, pairs.items
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         n = len(self._benchmark_docs)
-        of_benchmarks = np.unique(rows * n + self._benchmarks(items)) % n
+        of_benchmarks = np.unique(rows * n + self._texts.benchmarks_of(items)) % n
         self._benchmark_docs += np.bincount(of_benchmarks, minlength=n)
         shares = pairs.ngrams / self._counted[items]
         best = best_of(items, shares, np.asarray(found["doc_id"])[rows], self._most_examples)
@@ -181,7 +150,7 @@ class Analysis:
         return widespread
 
     def unseen(self) -> npt.NDArray[np.bool_]:
-        """(n_items,) those that no n-gram shows, nor widespread; a copy of one is edited."""
+        """(n_items,) items neither found by n-grams nor widespread: a copy of one is edited."""
         unseen: npt.NDArray[np.bool_] = (self.item_docs == 0) & ~self.widespread()
         return unseen
 
@@ -194,7 +163,7 @@ class Analysis:
     def foldings(self) -> npt.NDArray[np.uint8]:
         """(n_items,) bits of the fewest foldings that it took to see any n-gram of each item.
 
-        0 for items that were seen as they are, and for those that were not seen at all.
+        0 for items that were seen without any, and for items that were not seen at all.
         """
         return np.where(self._needed == UNSEEN, 0, self._needed & 0xFF).astype(np.uint8)
 
@@ -207,7 +176,7 @@ class Analysis:
         status, is_found = self.status(), self.item_docs > 0
         clean, untestable = status == CLEAN, status == UNTESTABLE
         widespread = self.widespread()
-        of_items = {
+        items = {
             "clean": clean,
             "dirty": status == DIRTY,
             "untestable": untestable,
@@ -223,7 +192,7 @@ class Analysis:
         of_foldings = {name: (needed >> bit) & 1 for bit, name in enumerate(FOLDINGS)}
         sums, disguised = (
             {k: np.add.reduceat(v, starts, dtype=np.int64) for k, v in columns.items()}
-            for columns in (of_items, of_foldings)
+            for columns in (items, of_foldings)
         )
         return [
             BenchmarkCounts(
@@ -235,10 +204,6 @@ class Analysis:
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
 
-    def _benchmarks(self, items: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The number of each item's benchmark."""
-        return np.searchsorted(self._texts.starts, items, "right") - 1
-
     def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""
         wanted = np.repeat(grams, np.diff(self._index.item_offsets))
@@ -247,7 +212,7 @@ class Analysis:
     def _count_documents(
         self, found: pa.RecordBatch, hits: Hits, n_items: npt.NDArray[np.int64]
     ) -> None:
-        """n_items: (n_docs,) items that each document has."""
+        """Add documents to the sources and to the worst; n_items: (n_docs,) items of each."""
         windows = np.column_stack((hits.docs, np.zeros_like(hits.docs), hits.starts, hits.ends))
         merged = np.empty((len(windows), 5), np.int64)
         sorted_windows = read_only(windows[np.lexsort(windows.T[::-1])])

@@ -1,11 +1,9 @@
-"""The phases of looking for benchmark items in a corpus.
+"""A check of a corpus for benchmark items: its settings, its phases, its folder.
 
-index    n-grams of the items
-search   documents that have some of them; a work for each shard
-count    in how many documents each n-gram stands
-analyse  what counts: items, overlaps, summary
-
-The job of looking for benchmark items in a corpus, and where everything lies in its folder.
+    index     n-grams of the items, and what edited copies are found by
+    search    documents that have some of them; a work for each shard
+    count     in how many documents each n-gram stands
+    analyse   what counts: items, overlaps, summary
 
 OUT/manifest.json       what this run is, and at its end what it did
 OUT/index/…             n-grams of the benchmarks
@@ -17,14 +15,9 @@ OUT/overlaps.parquet    a row for every span of a document that repeats an item,
 OUT/summary.json        what the reports say of them
 OUT/contamination.json  the report; also .md and .html
 OUT/receipts/…          proof of each piece of work
-
-Look for benchmark items in a corpus: plan, search, count, analyse, report.
-
-The caller brings the executor.
 """
 
 import contextlib
-import json
 import shutil
 import time
 from collections import Counter
@@ -33,7 +26,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
@@ -49,7 +41,6 @@ from tokenmill.pipelines.contamination.copies import (
     CopyAnalysis,
     find_copies,
     index_copies,
-    summarize_edited,
 )
 from tokenmill.pipelines.contamination.found import (
     FOUND,
@@ -60,9 +51,9 @@ from tokenmill.pipelines.contamination.found import (
     search_folded,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
-from tokenmill.pipelines.contamination.items.files import files_of
-from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.files import files_of, inside
 from tokenmill.pipelines.contamination.items.rows import data_files
+from tokenmill.pipelines.contamination.model import Documents, Report, Summary
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
     ITEM,
@@ -73,17 +64,18 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.summary import MOST_EXAMPLES, summarize
+from tokenmill.pipelines.contamination.summary import summarize, with_copies
 from tokenmill.pipelines.core.config import Bytes, Config, explain
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import FailedInput, Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.read.readers import read_shard, reader_named
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import failures, inventory, manifest, read_report
 from tokenmill.pipelines.runs.manifest import (
@@ -92,8 +84,9 @@ from tokenmill.pipelines.runs.manifest import (
     open_run,
     read_manifest,
     refuse_runs,
+    write_manifest,
 )
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import (
     Done,
     Execute,
@@ -106,9 +99,17 @@ from tokenmill.pipelines.runs.work import (
     do_phase,
     drive,
 )
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import atomic_path, write_json
+from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
+INDEX, COPY_INDEX = "index", "index/copies.arrow"
+COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
+SUMMARY = "summary.json"
+PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
+SCRATCH = ("found", "copies")  # folders that go when a run has finished
+NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
+SEARCH = "search"
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
 
 # what the command line calls settings, for a run that finds others in its folder
@@ -161,35 +162,16 @@ class ContaminationJob(Job):
     def workers(self) -> int | None:
         return self.check.run.works_per_process
 
-    @property
-    def index(self) -> Path:
-        return self.out / "index"
-
     def found(self, key: str) -> Path:
+        """Of a shard, the documents with n-grams of items."""
         return self.out / "found" / f"part-{key}.arrow"
 
-    @property
-    def copy_index(self) -> Path:
-        return self.index / "copies.arrow"
-
     def copies(self, key: str) -> Path:
+        """Of a shard, the documents with copies of items."""
         return self.out / "copies" / f"part-{key}.arrow"
 
-    @property
-    def counts(self) -> Path:
-        return self.out / "counts.arrow"
-
-    @property
-    def items(self) -> Path:
-        return self.out / "items.parquet"
-
-    @property
-    def overlaps(self) -> Path:
-        return self.out / "overlaps.parquet"
-
-    @property
-    def summary(self) -> Path:
-        return self.out / "summary.json"
+    def load_index(self) -> BenchmarkIndex:
+        return BenchmarkIndex.load(self.out / INDEX, self.check.matching)
 
 
 def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
@@ -198,12 +180,12 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     Raises:
         ConfigError: a benchmark is not there; or see `open_run`.
     """
-    files = [files_of(b) for b in check.matching.benchmarks]
+    by_benchmark = [files_of(b) for b in check.matching.benchmarks]
     pages = pages_of(plan)
     identity = {
         "check": check.identity(),
         **plan.identity(),
-        "benchmarks": {f.path: [f.bytes, str(f.version)] for of_one in files for f in of_one},
+        "benchmarks": {f.path: [f.bytes, str(f.version)] for files in by_benchmark for f in files},
         "versions": {
             "check": CHECK_VERSION,
             "fold": FOLD_VERSION,
@@ -218,7 +200,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
         out=out,
         check=check,
         pages=pages,
-        benchmark_files=tuple(tuple(f.name for f in data_files(of_one)) for of_one in files),
+        benchmark_files=tuple(tuple(f.name for f in data_files(files)) for files in by_benchmark),
         identity=open_run(out, identity, WORDS),
     )
 
@@ -229,16 +211,15 @@ def pages_of(plan: Plan) -> Html | None:
     Raises:
         ConfigError: a library that they need is not installed.
     """
-    archive = next((s.paths[0] for s in plan.shards if s.format == "warc"), None)
+    archive = next(
+        (s.paths[0] for s in plan.shards if reader_named(s.format).section == "html"), None
+    )
     if archive is None:
         return None
     try:
         return Html(main_content=False)
     except ValidationError as e:
         raise explain(e, archive, {}) from e
-
-
-SEARCH = "search"
 
 
 def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
@@ -256,9 +237,9 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
         )
         for shard in plan.shards
     )
-    made = yield from do_phase(Phase(name=SEARCH, works=works), finished)
-    keys = tuple(shard.key for shard in plan.shards if shard.key in made)
-    inputs = digest_of([job.identity, index.digest, *(made[key].digest for key in keys)])
+    receipts = yield from do_phase(Phase(name=SEARCH, works=works), finished)
+    keys = tuple(shard.key for shard in plan.shards if shard.key in receipts)
+    inputs = digest_of([job.identity, index.digest, *(receipts[key].digest for key in keys)])
     count = Work(step="count", key="all", inputs=inputs, call=count_documents, args=(keys,))
     counted = yield from _one(count, finished)
     inputs = digest_of([inputs, counted.digest])
@@ -284,17 +265,17 @@ def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Wo
 def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done:
     """Read the benchmarks and index them."""
     index = built or BenchmarkIndex.build(job.check.matching)
-    files = index.save(job.index)
+    files = index.save(job.out / INDEX)
     if job.check.copies is not None:
-        with atomic_path(job.copy_index) as partial:
+        files.append(job.out / COPY_INDEX)
+        with atomic_path(files[-1]) as partial:
             index_copies(index.texts).save(partial)
-        files.append(job.copy_index)
     return Done(files=files, facts={"benchmarks": list(index.benchmarks)})
 
 
 def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
-    """Write what of the items stands in a shard, a batch at a time."""
-    index = BenchmarkIndex.load(job.index, job.check.matching)
+    """Write the documents of a shard that have n-grams or copies of items, a batch at a time."""
+    index = job.load_index()
     found_path, copies_path = job.found(shard.key), job.copies(shard.key)
     stats, damage = StageStats(), []
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
@@ -313,11 +294,11 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
 def _copies_of(
     job: ContaminationJob, shard: SourceShard
 ) -> Callable[[pa.RecordBatch, Folded], pa.RecordBatch]:
-    """What finds the copies in a batch; none, if they are not looked for."""
+    """A function that finds the copies in a batch; it finds none if they are not looked for."""
     least = job.check.copies
     if least is None:
         return lambda _batch, _folded: pa.RecordBatch.from_pylist([], schema=COPY)
-    index = ContainmentIndex.load(job.copy_index)
+    index = ContainmentIndex.load(job.out / COPY_INDEX)
     return lambda batch, folded: find_copies(batch, folded, index, least, shard.source)
 
 
@@ -328,23 +309,23 @@ def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
 
 def count_documents(job: ContaminationJob, keys: Sequence[str]) -> Done:
     """Count the documents of the whole corpus that have each n-gram."""
-    n_grams = len(BenchmarkIndex.load(job.index, job.check.matching).ngrams.hashes)
+    n_grams = len(job.load_index().ngrams.hashes)
     founds = (found for key in keys for found in open_arrow(job.found(key))[0])
-    save_counts(job.counts, count_corpus(founds, n_grams))
-    return Done(files=[job.counts])
+    save_counts(job.out / COUNTS, count_corpus(founds, n_grams))
+    return Done(files=[job.out / COUNTS])
 
 
 def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
-    """Tell what of all that was found counts, holding one shard at a time."""
-    index = BenchmarkIndex.load(job.index, job.check.matching)
-    counts = load_counts(job.counts)
+    """Work out which items the corpus has and which n-grams count, holding one shard at a time."""
+    index = job.load_index()
+    counts = load_counts(job.out / COUNTS)
     ignored = ignored_grams(index, counts)
     analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
     for key in keys:
         for found in open_arrow(job.found(key))[0]:
             analysis.add(found)
-    copies = CopyAnalysis(index.texts.starts, analysis.unseen())
-    with overlap_file(job.overlaps) as write:
+    copies = CopyAnalysis(index.texts, analysis.unseen())
+    with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
             by_ngrams: set[Pair] = set()
             for found in open_arrow(job.found(key))[0]:
@@ -354,44 +335,16 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
             for found in open_arrow(job.copies(key))[0]:
                 copies.add(found)
                 write(copy_rows(found, index, by_ngrams))
-    with parquet_file(job.items, ITEM) as writer:
+    with parquet_file(job.out / ITEMS, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
-    summary = summarize(index, analysis, counts)
-    write_json(job.summary, with_copies(summary, job.check.copies, index, copies))
-    return Done(files=[job.items, job.overlaps, job.summary])
-
-
-def with_copies(
-    summary: dict[str, Any], least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
-) -> dict[str, Any]:
-    """The summary, and what of the benchmarks stands in the corpus as edited copies."""
-    edited = copies.edited()
-    columns = np.add.reduceat(edited, index.texts.starts, dtype=np.int64), copies.benchmark_docs
-    of_benchmarks = zip(summary["benchmarks"], *(c.tolist() for c in columns), strict=True)
-    sources = {source["source"]: source for source in summary["sources"]}
-    none = {"docs": 0, "pairs": 0}
-    return {
-        **summary,
-        "settings": {**summary["settings"], "copies": least and least.model_dump()},
-        "benchmarks": [{**b, "edited": n, "edited_docs": docs} for b, n, docs in of_benchmarks],
-        "sources": [
-            {"source": name, **none, **sources.get(name, {}), "edited_docs": copies.sources[name]}
-            for name in [*sources, *sorted(set(copies.sources) - set(sources))]
-        ],
-        "n_edited": int(edited.sum()),
-        "edited": summarize_edited(index, copies, MOST_EXAMPLES),
-        "worst_edited": copies.worst.to_pylist(),
-    }
-
-
-PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
-NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
-SCRATCH = ("found", "copies")  # folders that go when a run has finished
+    summary = with_copies(summarize(index, analysis, counts), job.check.copies, index, copies)
+    write_json(job.out / SUMMARY, summary.to_json())
+    return Done(files=[job.out / name for name in (ITEMS, OVERLAPS, SUMMARY)])
 
 
 def check_contamination(
     check: Check, out: Path, execute: Execute, plan: Plan | None = None
-) -> dict[str, Any]:
+) -> Report:
     """Run `check` into `out`, or continue the run that is there; return its report.
 
     plan: of `plan_check`, where the caller has made it already.
@@ -403,14 +356,13 @@ def check_contamination(
     started = time.perf_counter()
     plan = plan or plan_check(check)
     with opened(check, out, plan) as job:
-        found = finished_report(job)
-        if found is not None:
-            return found
+        earlier = finished_report(job)
+        if earlier is not None:
+            return earlier
         finished = drive(job, phases(job, plan), execute)
-        report = _report(job, plan, finished)
-        report["seconds"] = time.perf_counter() - started
+        report = _report(job, plan, finished, started)
         write_report(job.out, report)
-        write_json(job.manifest, manifest(job, report, finished))
+        write_manifest(job.out, manifest(job, report.to_json(), finished))
         if not finished.failures:
             clean(job)
     return report
@@ -427,25 +379,22 @@ def plan_check(check: Check) -> Plan:
     cut = plan_inputs(
         check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
     )
-    plan = _in_words(cut)
-    pages_of(plan)  # what reading them lacks is told before anything is written
-    for found in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
-        raise ConfigError(str(found))
+    plan = replace(cut, failed=tuple(_in_words(failed) for failed in cut.failed))
+    pages_of(plan)  # a missing library is named before anything is written
+    for benchmark in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
+        raise ConfigError(str(benchmark))
     if not plan.shards:
         raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan
 
 
-def _in_words(plan: Plan) -> Plan:
-    """The plan as told to someone who has no recipe to name a column in."""
-    failed = []
-    for lost in plan.failed:
-        what = lost.message.rpartition(";")[0]
-        if lost.cause in NOT_TEXT and what:
-            way = "name the one that holds the text, as --text-column NAME"
-            lost = replace(lost, message=f"{what}; {way}")
-        failed.append(lost)
-    return replace(plan, failed=tuple(failed))
+def _in_words(failed: FailedInput) -> FailedInput:
+    """The failure for someone who has no recipe to name a column in."""
+    what = failed.message.rpartition(";")[0]
+    if failed.cause not in NOT_TEXT or not what:
+        return failed
+    way = "name the one that holds the text, as --text-column NAME"
+    return replace(failed, message=f"{what}; {way}")
 
 
 def _cause(check: Check, plan: Plan) -> str:
@@ -474,14 +423,15 @@ def opened(check: Check, out: Path, plan: Plan) -> Iterator[ContaminationJob]:
             yield job
 
 
-def finished_report(job: ContaminationJob) -> dict[str, Any] | None:
-    """The report of the run if it has finished, and all that it made to stay is still there.
+def finished_report(job: ContaminationJob) -> Report | None:
+    """The report of the run if it has finished and its files are all still there.
 
-    What its end lacks (intermediates to delete, the report's files) is made up for.
+    Intermediates that its end left behind are deleted, lost files of the report written again.
     """
-    report = read_report(job.out, lambda name: name.partition("/")[0] not in SCRATCH)
-    if report is None:
+    data = read_report(job.out, lambda top: top not in SCRATCH)
+    if data is None:
         return None
+    report = Report.model_validate(data)
     if not all((job.out / name).is_file() for name in (PAGE, DOCUMENT, DATA)):
         write_report(job.out, report)
     clean(job)
@@ -489,33 +439,35 @@ def finished_report(job: ContaminationJob) -> dict[str, Any] | None:
 
 
 def clean(job: ContaminationJob) -> None:
-    """Delete what a finished run needs no more."""
+    """Delete the folders that a finished run no longer needs."""
     for folder in SCRATCH:
         shutil.rmtree(job.out / folder, ignore_errors=True)
 
 
-def _report(job: ContaminationJob, plan: Plan, finished: Finished) -> dict[str, Any]:
+def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: float) -> Report:
     """What was read, what of it failed, and what was found."""
     stats = sum((s for r in finished.of(SEARCH) for _, s in r.stats), StageStats())
     stats.check("read")
     failed = Counter(stats.failed)
     for lost in plan.failed:  # documents of files that could not even be cut into shards
         failed[lost.cause] += lost.docs or 0
-    summary: dict[str, Any] = json.loads(job.summary.read_text(encoding="utf-8"))
-    benchmarks = zip(summary["benchmarks"], job.benchmark_files, strict=True)
-    return {
-        **summary,
-        "benchmarks": [{**benchmark, "files": list(files)} for benchmark, files in benchmarks],
-        "identity": job.identity,
-        "inputs": inventory(plan).to_json(),
-        "documents": {
-            "read": stats.docs_out,
-            "text_bytes": stats.bytes_out,
-            "failed": {cause: n for cause, n in sorted(failed.items()) if n},
+    summary = Summary.model_validate_json((job.out / SUMMARY).read_text(encoding="utf-8"))
+    benchmarks = zip(summary.benchmarks, job.benchmark_files, strict=True)
+    return Report(
+        **dict(summary)
+        | {
+            "benchmarks": tuple(
+                benchmark.model_copy(update={"files": files}) for benchmark, files in benchmarks
+            )
         },
-        **failures(plan, finished, SEARCH).to_json(),
-        "files": {
-            "report": PAGE,
-            **{path.stem: path.name for path in (job.items, job.overlaps)},
-        },
-    }
+        **dict(failures(plan, finished, SEARCH)),
+        identity=job.identity,
+        inputs=inventory(plan),
+        documents=Documents(
+            read=stats.docs_out,
+            text_bytes=stats.bytes_out,
+            failed={cause: n for cause, n in sorted(failed.items()) if n},
+        ),
+        files={"report": PAGE, "items": ITEMS, "overlaps": OVERLAPS},
+        seconds=time.perf_counter() - started,
+    )

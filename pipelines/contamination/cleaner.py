@@ -18,7 +18,7 @@ from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.cut import Pieces, cut, piece_texts
 from tokenmill.dedup.overlap import Hits
 from tokenmill.dedup.paragraphs import drop_paragraphs
-from tokenmill.pipelines.contamination.decontaminate import NAME, Decontaminate
+from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.found import hits_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_rows
@@ -106,7 +106,7 @@ class Cleaner:
     ignored: (n_grams,) bool, n-grams of the index that count for nothing.
     """
 
-    config: Decontaminate
+    config: Cleaning
     index: BenchmarkIndex
     ignored: npt.NDArray[np.bool_]
 

@@ -1,12 +1,11 @@
-"""Which items a corpus has copies of, edited or not, and where the best of them stand.
+"""Copies of items in documents, edited or not: what n-grams in a row do not find.
 
-Copies of benchmark items in documents, edited or not: what n-grams in a row cannot see.
-
-folded batch --contained--> the best stretch of each document and item --back to the source--> COPY
+folded batch ─ contained ─► the best stretch of each document and item ─► COPY, in source bytes
+COPY of every shard ─ add ─► CopyAnalysis: which items have edited copies, where the best stand
 """
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,11 @@ from pydantic import Field
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import Folded, SourceSpans, fold, names_of
+from tokenmill.dedup.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS
-from tokenmill.pipelines.contamination.examples import BestRows, best_of
-from tokenmill.pipelines.contamination.found import CONTEXT_BYTES
-from tokenmill.pipelines.contamination.index import BenchmarkIndex, ItemTexts
-from tokenmill.pipelines.contamination.passages import copy_passage
+from tokenmill.pipelines.contamination.examples import BestRows
+from tokenmill.pipelines.contamination.found import excerpts
+from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 
@@ -33,7 +31,7 @@ COPY = pa.schema(
         # which item, and which of the item texts of the index
         pa.field("item", pa.int64(), nullable=False),
         pa.field("text", pa.int64(), nullable=False),
-        # share of the text's word pairs that the stretch has
+        # share of the text's word pairs that the stretch of the document has
         pa.field("containment", pa.float64(), nullable=False),
         # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see all of the stretch
         pa.field("foldings", pa.uint8(), nullable=False),
@@ -61,7 +59,7 @@ class Copies(Config):
 
 
 def index_copies(texts: ItemTexts) -> ContainmentIndex:
-    """Make items ready to be looked for as copies."""
+    """Index the word pairs of items, by which copies are found."""
     return ContainmentIndex.build(
         fold(texts.texts, texts.folding).text,
         texts.items,
@@ -73,7 +71,7 @@ def index_copies(texts: ItemTexts) -> ContainmentIndex:
 def find_copies(
     batch: pa.RecordBatch, folded: Folded, index: ContainmentIndex, least: Copies, source: str
 ) -> pa.RecordBatch:
-    """A row of schema COPY for each document and item of which it has a copy, the best one.
+    """A row of schema COPY for each document and item that it has a copy of: the best copy.
 
     batch: documents (schema DOCUMENT).
     folded: their texts, folded as the items were.
@@ -87,6 +85,8 @@ def find_copies(
     best = best_first[np.unique(pairs, axis=1, return_index=True)[1]]
     docs = found.docs[best]
     spans = folded.source_spans(docs, found.starts[best], found.ends[best])
+    data, offsets = text_buffers(batch["text"])
+    begins, ends = offsets[docs], offsets[docs + 1]
     rows = pa.array(docs)
     columns = [
         batch["doc_id"].take(rows),
@@ -96,26 +96,9 @@ def find_copies(
         pa.array(spans.foldings),
         pa.array(spans.starts),
         pa.array(spans.ends),
-        *_excerpts(batch["text"], docs, spans),
+        *excerpts(data, begins + spans.starts, begins + spans.ends, begins=begins, ends=ends),
     ]
     return pa.record_batch(columns, schema=COPY)
-
-
-def _excerpts(text: pa.Array, docs: npt.NDArray[np.int64], spans: SourceSpans) -> list[pa.Array]:
-    """The text before, in and after each span; copies are few, so this is a loop."""
-    data, offsets = text_buffers(text)
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for doc, start, end in zip(docs.tolist(), spans.starts, spans.ends, strict=True):
-        first, behind = offsets[doc], offsets[doc + 1]
-        a, b = first + start, first + end
-        cuts = max(a - CONTEXT_BYTES, first), a, b, min(b + CONTEXT_BYTES, behind)
-        for part, i, j in zip(parts, cuts, cuts[1:], strict=False):
-            part.append(data[i:j].tobytes().decode(errors="ignore"))
-    return [pa.array(part, pa.string()) for part in parts]
-
-
-MOST_CHARS = 4000  # of a copy, and of an item
-OF_DOCUMENT = ("doc_id", "id", "source", "containment", "start_byte", "end_byte")
 
 
 WORST_EDITED = pa.schema(
@@ -131,29 +114,29 @@ WORST_EDITED = pa.schema(
 
 
 class CopyAnalysis:
-    """What has been found so far.
+    """Counts of edited items, documents and sources, from all COPY rows that were added.
 
-    Items are edited that have a copy, but of whose n-grams none that counts was found.
+    An item is edited if it has a copy, but none of its n-grams that count was found.
 
     item_docs: (n_items,) int64, documents that have a copy of each item.
     containment: (n_items,) float64, of the best copy; 0 where there is none.
     benchmark_docs: (n_benchmarks,) int64, documents that have a copy of an edited item.
-    sources: the same by source.
-    worst: rows of schema WORST_EDITED: the documents with most such items.
+    sources: these documents by source.
+    worst: rows of schema WORST_EDITED: the documents with copies of most edited items.
     """
 
-    def __init__(self, starts: npt.NDArray[np.int64], unseen: npt.NDArray[np.bool_]) -> None:
-        """starts: first item of each benchmark.  unseen: (n_items,) may be edited."""
-        self._starts, self._unseen = starts, unseen
+    def __init__(self, texts: ItemTexts, unseen: npt.NDArray[np.bool_]) -> None:
+        """unseen: (n_items,) bool, items that are edited if they have a copy."""
+        self._texts, self._unseen = texts, unseen
         self.item_docs = np.zeros(len(unseen), np.int64)
         self.containment = np.zeros(len(unseen))
         self._examples = BestRows(COPY, "containment", 1)
-        self.benchmark_docs = np.zeros(len(starts), np.int64)
+        self.benchmark_docs = np.zeros(len(texts.starts), np.int64)
         self.sources: Counter[str] = Counter()
         self.worst = WORST_EDITED.empty_table()
 
     def add(self, copies: pa.RecordBatch) -> None:
-        """Take in the copies in some documents (schema COPY); no document may come twice."""
+        """Add the copies in some documents (schema COPY); no document may come twice."""
         items, shares = np.asarray(copies["item"]), np.asarray(copies["containment"])
         self.item_docs += np.bincount(items, minlength=len(self.item_docs))
         np.maximum.at(self.containment, items, shares)
@@ -171,9 +154,9 @@ class CopyAnalysis:
 
     def _count_documents(self, edited: pa.RecordBatch) -> None:
         """edited: copies of edited items (schema COPY)."""
-        which = np.searchsorted(self._starts, np.asarray(edited["item"]), "right") - 1
+        which = self._texts.benchmarks_of(np.asarray(edited["item"]))
         rows = np.unique(np.asarray(edited["doc_id"]), return_inverse=True)[1]
-        n = len(self._starts)
+        n = len(self.benchmark_docs)
         self.benchmark_docs += np.bincount(np.unique(rows * n + which) % n, minlength=n)
         by = ["doc_id", "id", "source"]
         docs = pa.Table.from_batches([edited]).group_by(by, use_threads=False)
@@ -183,45 +166,3 @@ class CopyAnalysis:
         order = [("items", "descending"), ("containment", "descending"), ("doc_id", "ascending")]
         both = pa.concat_tables([self.worst, docs]).sort_by(order)
         self.worst = both.slice(0, MOST_DOCUMENTS).combine_chunks()
-
-
-def summarize_edited(
-    index: BenchmarkIndex, copies: CopyAnalysis, most: int
-) -> list[dict[str, Any]]:
-    """Edited items beside the document that has the best copy, as plain JSON data.
-
-    most: items of a benchmark; those with most of them left come first.
-    """
-    some = copies.examples.filter(pa.array(copies.edited()[np.asarray(copies.examples["item"])]))
-    items = np.asarray(some["item"])
-    which = np.searchsorted(index.texts.starts, items, "right") - 1
-    best = best_of(which, np.asarray(some["containment"]), np.asarray(some["doc_id"]), most)
-    rows = some.take(pa.array(best)).to_pylist()
-    return [
-        {
-            "benchmark": name.partition(":")[0],
-            "item": name,
-            "documents": int(copies.item_docs[row["item"]]),
-            **_side_by_side(row, index),
-        }
-        for name, row in zip(index.names_of(items[best]), rows, strict=True)
-    ]
-
-
-def _side_by_side(row: dict[str, Any], index: BenchmarkIndex) -> dict[str, Any]:
-    """row: of schema COPY.  The bytes are of `match`, which may reach farther than the row's."""
-    item, match = index.texts.texts[row["text"]].as_py()[:MOST_CHARS], row["match"][:MOST_CHARS]
-    shown = copy_passage(item, row["before"], match, row["after"], index.folding)
-    return {
-        **{key: row[key] for key in OF_DOCUMENT},
-        "start_byte": row["start_byte"] - _lost(row["before"], shown.before),
-        "end_byte": row["end_byte"] + _lost(row["after"], shown.after),
-        "foldings": list(names_of(row["foldings"])),
-        **{"before": shown.before, "match": shown.match, "after": shown.after},
-        "item_text": {"text": item, "spans": [list(span) for span in shown.spans]},
-    }
-
-
-def _lost(whole: str, left: str) -> int:
-    """UTF-8 bytes."""
-    return len(whole.encode()) - len(left.encode())

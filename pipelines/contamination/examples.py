@@ -1,6 +1,5 @@
-"""Documents that show what of an item was found: the longest match, and the text around it."""
+"""The documents that have most of each item: the longest match, and the text around it."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.ngram_index import NgramIndex
 from tokenmill.dedup.overlap import Hits, Overlaps
-from tokenmill.pipelines.contamination.found import CONTEXT_BYTES, places_of
+from tokenmill.pipelines.contamination.found import excerpts, places_of
 
 EXAMPLE = pa.schema(
     [
@@ -32,15 +31,15 @@ EXAMPLE = pa.schema(
     ]
 )
 
-FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # held until they are sorted in; some 4 KB a table
+FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # kept unsorted at most; some 4 KB a table
 
 
 class Pairs(NamedTuple):
-    """Pairs of a document and an item that has a span in it.
+    """Pairs of a document and an item that it has n-grams of.
 
     rows, items: (n,) int64, rows of the documents, and items.
     ngrams: (n,) int64, n-grams of the item that the document has.
-    foldings: (n,) uint8, bits of those that it took to see them all.
+    foldings: (n,) uint8, bits of the foldings that it took to see them all.
     """
 
     rows: npt.NDArray[np.int64]
@@ -49,16 +48,16 @@ class Pairs(NamedTuple):
     foldings: npt.NDArray[np.uint8]
 
     def only(self, wanted: npt.NDArray[np.int64]) -> "Pairs":
-        """Those at the places `wanted`."""
+        """The pairs at the places `wanted`."""
         return Pairs._make(column[wanted] for column in self)
 
 
 def item_pairs(
     hits: Hits, foldings: npt.NDArray[np.uint8], index: NgramIndex, n_items: int
 ) -> Pairs:
-    """Which documents have n-grams of which items, by document and item.
+    """The pairs of documents and items, by document and item.
 
-    foldings: (n_hits,) uint8, bits of those that each hit needed.
+    foldings: (n_hits,) uint8, bits of the foldings that each hit needed.
     """
     n = len(index.hashes)
     grams = _Grouped.of(hits.docs * n + hits.grams, foldings)  # of each document
@@ -73,7 +72,10 @@ def item_pairs(
 
 
 class _Grouped(NamedTuple):
-    """keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed."""
+    """Rows grouped by their keys.
+
+    keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed.
+    """
 
     keys: npt.NDArray[np.int64]
     which: npt.NDArray[np.int64]
@@ -105,9 +107,9 @@ def best_of(
 
 
 class BestRows:
-    """The best rows of each item of all that have been added, as of `best_of`.
+    """The best rows of each item, as `best_of` chooses them, among all rows that were added.
 
-    Few are sorted in at a time: what a batch adds costs no copy of all that there is.
+    Added rows are collected and sorted in many at a time, so that a batch costs no copy of all.
     """
 
     def __init__(self, schema: pa.Schema, share: str, most: int) -> None:
@@ -124,7 +126,7 @@ class BestRows:
             self.table()
 
     def table(self) -> pa.Table:
-        """The rows by item, the best first."""
+        """The best rows by item, the best first."""
         if self._fresh:
             both = pa.concat_tables([self._kept, *self._fresh])
             names = "item", self._share, "doc_id"
@@ -141,9 +143,9 @@ def examples_of(
     """A row of schema EXAMPLE for each pair of a document and an item.
 
     found: documents (schema FOUND).
-    spans: of all of `found` and all items.
-    chosen: the pairs, whose rows are those of `found`.
-    shares: (n_chosen,) of the item's n-grams that count.
+    spans: of all documents of `found` and all items.
+    chosen: the pairs.
+    shares: (n_chosen,) share of the item's n-grams that count which the document has.
     """
     rows, items = chosen.rows, chosen.items
     longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))
@@ -157,6 +159,8 @@ def examples_of(
     at = np.searchsorted(pairs[0] * width + pairs[1], rows * width + items)
     longest = longest_first[first[at]]
     starts, ends = spans.starts[longest], spans.ends[longest]
+    places = places_of(found, rows, starts)
+    stops = places.at + ends - starts
     columns = [
         pa.array(items),
         *(found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")),
@@ -166,26 +170,6 @@ def examples_of(
         pa.array(counts[at]),
         pa.array(starts),
         pa.array(ends),
-        *_excerpts(found, rows, starts, ends),
+        *excerpts(places.data, places.at, stops, begins=places.begins, ends=places.ends),
     ]
     return pa.table(columns, schema=EXAMPLE)
-
-
-def _excerpts(
-    found: pa.RecordBatch,
-    rows: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> list[pa.Array]:
-    """The text before, in and after each span; an item has few examples, so this is a loop."""
-    data, at, begins, behind = places_of(found, rows, starts)
-    stops = at + ends - starts
-    first, last = np.maximum(at - CONTEXT_BYTES, begins), np.minimum(stops + CONTEXT_BYTES, behind)
-    cuts = [cut.tolist() for cut in (first, at, stops, last)]
-    return [
-        pa.array(
-            [data[i:j].tobytes().decode(errors="ignore") for i, j in zip(*ends_of, strict=True)],
-            pa.string(),
-        )
-        for ends_of in pairwise(cuts)
-    ]

@@ -1,20 +1,14 @@
-"""What of the benchmarks stands in documents, kept until the whole corpus has been searched.
+"""Documents that have n-grams of benchmark items, kept until the whole corpus has been searched.
 
-    batch, Hits --collect--> FOUND: a row for each document with a hit, and the text around its hits
+    batch ─ fold, find ─► hits ─ back to the source ─► FOUND: documents, and the text around hits
+    FOUND of all shards ─ count_corpus ─► counts.arrow: in how many documents each n-gram stands
 
-Which n-grams count for nothing is known once all shards have been searched; the text is kept
-here so that no document need be read again to show what was found in it.
-
-In how many documents of the corpus each n-gram stands: exact, sparse, on disk.
-
-FOUND of each shard --document_counts--> added up batch by batch --> counts.arrow
-
-Look for benchmark items in a batch of documents.
-
-batch --fold--> text without disguises --find--> hits --back to the source--> FOUND
+Which n-grams are ignored is known once all shards have been searched; the text is kept here so
+that no document need be read again to show what was found in it.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +59,7 @@ def collect(
 
     batch: documents (schema DOCUMENT).
     hits: of `dedup.overlap.find`, in bytes of the text column of the batch.
-    foldings: (n_hits,) uint8, bits of those that each hit needed.
+    foldings: (n_hits,) uint8, bits of the foldings that each hit needed.
     source: that of the batch's shard.
     """
     rows = np.unique(hits.docs)
@@ -102,9 +96,9 @@ def hits_of(found: pa.RecordBatch) -> Hits:
 
 
 def parts_of(found: pa.RecordBatch, index: NgramIndex) -> Iterator[pa.RecordBatch]:
-    """Cut rows of schema FOUND into parts with not too many pairs of a hit and an item.
+    """Cut rows of schema FOUND into parts of at most MOST_PAIRS pairs of a hit and an item.
 
-    A document may have more by itself.
+    A document with more is a part by itself.
     """
     hits = hits_of(found)
     pairs = np.bincount(hits.docs, index.n_items_of(hits.grams), minlength=found.num_rows)
@@ -113,11 +107,11 @@ def parts_of(found: pa.RecordBatch, index: NgramIndex) -> Iterator[pa.RecordBatc
 
 
 class Places(NamedTuple):
-    """Where bytes of documents are in the text that has been kept.
+    """Where bytes of documents are in the text that FOUND keeps.
 
     data: uint8, all passages.
-    at: (n,) int64, index into `data` of each.
-    begins, ends: (n,) int64, of the passage that it is in.
+    at: (n,) int64, index into `data` of each byte.
+    begins, ends: (n,) int64, index into `data` of the passage that it is in.
     """
 
     data: npt.NDArray[np.uint8]
@@ -129,7 +123,7 @@ class Places(NamedTuple):
 def places_of(
     found: pa.RecordBatch, rows: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
 ) -> Places:
-    """Where the text of hits is; rows: of `found` (schema FOUND); starts: bytes of their text."""
+    """Find the bytes `starts` of the documents `rows` in the passages of `found` (schema FOUND)."""
     data, offsets = text_buffers(found["passages"].flatten())
     counts = np.diff(found["passages"].offsets)
     first_bytes = found["passage_starts"].flatten().to_numpy()
@@ -138,6 +132,33 @@ def places_of(
     which = np.searchsorted(begins, (rows << PLACE_BITS) + starts, "right") - 1
     at = offsets[which] + starts - first_bytes[which]
     return Places(data, at, offsets[which], offsets[which + 1])
+
+
+def excerpts(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    *,
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> list[pa.Array]:
+    """The text before, in and after each span; a loop, as spans to be shown are few.
+
+    starts, stops: (n,) bytes of `data`.
+    begins, ends: (n,) of the text that each span is in.
+    """
+    first, last = (
+        np.maximum(starts - CONTEXT_BYTES, begins),
+        np.minimum(stops + CONTEXT_BYTES, ends),
+    )
+    cuts = [cut.tolist() for cut in (first, starts, stops, last)]
+    return [
+        pa.array(
+            [data[i:j].tobytes().decode(errors="ignore") for i, j in zip(*ends_of, strict=True)],
+            pa.string(),
+        )
+        for ends_of in pairwise(cuts)
+    ]
 
 
 def _lists(
@@ -149,7 +170,7 @@ def _lists(
 
 
 def _passages(text: pa.Array, hits: Hits) -> Pieces:
-    """Maximal stretches of text with hits and what stands around them, cut at characters."""
+    """Hits and the text around them, joined where they touch, cut at characters."""
     data, offsets = text_buffers(text)
     begin, end = offsets[hits.docs], offsets[hits.docs + 1]
     starts = np.maximum(begin + hits.starts - CONTEXT_BYTES, begin)
@@ -198,7 +219,7 @@ def load_counts(path: Path) -> GramCounts:
 
 
 def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> npt.NDArray[np.bool_]:
-    """(n_grams,) bool: the n-grams that count for nothing, here or anywhere."""
+    """(n_grams,) bool: the n-grams that are ignored, in this corpus or in any."""
     most = index.matching.most_docs
     if most is None:
         return index.ignored

@@ -1,12 +1,11 @@
-"""Benchmarks made ready to be looked for, once, in files that every worker maps into memory.
+"""Benchmark items as n-grams, made ready once in files that every worker maps into memory.
 
-Matching --build--> BenchmarkIndex --save--> FOLDER/ngrams.arrow, items.arrow --load--> the same
+    Matching ─ build ─► BenchmarkIndex ─ save ─► FOLDER/ngrams.arrow, items.arrow ─ load ─► the same
 
-How many words an n-gram of a benchmark has, as GPT-3's overlap analysis has it.
-
-Brown et al. 2020, arXiv:2005.14165, appendix C: N is "the 5th percentile example length in words,
-ignoring all punctuation, whitespace, and casing", at least 8 and at most 13. Which percentile is
-not said; here it is the nearest rank, the least length that 5 % of the items do not exceed: an
+N, the words in a benchmark's n-grams, is chosen as in GPT-3's overlap analysis (Brown et al. 2020,
+arXiv:2005.14165, appendix C): "the 5th percentile example length in words, ignoring all
+punctuation, whitespace, and casing", at least 8 and at most 13. The paper does not say which
+percentile; here it is the nearest rank, the least length that 5 % of the items do not exceed: an
 item has that many words, so that nothing is rounded.
 
     words     N-grams                    matched as a whole
@@ -14,15 +13,13 @@ item has that many words, so that nothing is rounded.
     3-7       -  not testable by them    the item: found where all its words stand in a row
     8-(N-1)   -                          each text of the item
     N-        each text of the item
-
-How benchmark items are looked for: which benchmarks, by what n-grams, seen through what.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +34,8 @@ from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.storage.files import arrow_file, atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.mirror import present
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
@@ -63,7 +61,7 @@ class ItemTexts:
     """The texts of all benchmarks' items, and how each is matched.
 
     texts: (n_texts,) large_string, as the benchmarks have them.
-    folding: what they are freed from before words are counted and n-grams made.
+    folding: disguises that are taken off before words are counted and n-grams made.
     items: (n_texts,) int64, the item of each text; items count through the benchmarks.
     ngrams: (n_texts,) int64, N of the item's benchmark.
     least: (n_texts,) int64, words from which on the text is matched as a whole.
@@ -81,6 +79,10 @@ class ItemTexts:
     starts: npt.NDArray[np.int64]
     benchmark_ngrams: npt.NDArray[np.int64]
 
+    def benchmarks_of(self, items: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """The number of each item's benchmark."""
+        return np.searchsorted(self.starts, items, "right") - 1
+
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text
         return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
@@ -93,9 +95,9 @@ def prepare_texts(
     ngrams: list[int | None] | None = None,
     folding: Folding | None = None,
 ) -> ItemTexts:
-    """Settle N of each benchmark, and which texts are matched as a whole.
+    """Choose N of each benchmark, and which texts are matched as a whole.
 
-    Of an item under 8 words only the longest text is: the first of them if several are.
+    Of an item under 8 words only the longest text is matched, the first if several are longest.
 
     texts, items: as of `ItemTexts`; those of an item need not stand together.
     n_items: (n_benchmarks,) int64, items of each benchmark, one at least.
@@ -156,7 +158,7 @@ class Matching(Config):
     ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
         lengths, at least 8 and at most 13.
     folding: disguises that documents and items are both freed from first.
-    most_docs: an n-gram in more documents than these counts for nothing; None is no limit.
+    most_docs: an n-gram in more documents is ignored; None is no limit.
     """
 
     benchmarks: Annotated[tuple[Benchmark, ...], Field(min_length=1)]
@@ -179,23 +181,37 @@ _KEY = b"tokenmill.benchmarks"  # of the metadata of ITEMS
 _COLUMNS = ("items", "ngrams", "least", "lengths", "starts", "benchmark_ngrams")  # of ItemTexts
 
 
+class IndexedBenchmark(TypedDict):
+    """What the index has of a benchmark, as JSON.
+
+    benchmark: its settings.
+    fields: of an item, those that are looked for.
+    items, untestable: how many it has, and how many of fewer than 8 words.
+    ngram: N.
+    md5: of its texts.
+    """
+
+    benchmark: dict[str, Any]
+    fields: list[str]
+    items: int
+    ngram: int
+    untestable: int
+    md5: str
+
+
 @dataclass(frozen=True, eq=False)
 class BenchmarkIndex:
-    """Benchmarks made ready.
+    """Benchmarks as n-grams, and the texts that these are of.
 
-    ngrams: their n-grams.
-    texts: the items' texts, and how each is matched.
-    ignored: (n_grams,) bool, n-grams that count for nothing wherever they stand: without a
-        letter, or shared by many items of a benchmark.
-    benchmarks: of each, as JSON: `benchmark` (its settings), `fields` looked for, `items`,
-        `ngram`, `untestable` (items of fewer than 8 words), `md5` of its texts.
+    ignored: (n_grams,) bool, n-grams that are ignored in any corpus: without a letter, or shared
+        by many items of a benchmark.
     """
 
     matching: Matching
     ngrams: NgramIndex
     texts: ItemTexts
     ignored: npt.NDArray[np.bool_]
-    benchmarks: tuple[dict[str, Any], ...]
+    benchmarks: tuple[IndexedBenchmark, ...]
 
     @classmethod
     def build(cls, matching: Matching) -> "BenchmarkIndex":
@@ -276,7 +292,7 @@ class BenchmarkIndex:
 
     def names_of(self, items: npt.NDArray[np.integer]) -> list[str]:
         """Names like "gsm8k:17" of items, which count through the benchmarks in order."""
-        which = np.searchsorted(self.texts.starts, items, side="right") - 1
+        which = self.texts.benchmarks_of(items)
         rows = items - self.texts.starts[which]
         names = [b.name for b in self.matching.benchmarks]
         return [f"{names[b]}:{row}" for b, row in zip(which.tolist(), rows.tolist(), strict=True)]
@@ -294,8 +310,8 @@ def _differing(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 def _described(
     matching: Matching, tables: list[pa.Table], texts: ItemTexts
-) -> list[dict[str, Any]]:
-    """What of each benchmark is in the index.
+) -> list[IndexedBenchmark]:
+    """Describe each benchmark of the index.
 
     Raises:
         ConfigError: no item of a benchmark is long enough to be matched.
@@ -307,14 +323,14 @@ def _described(
         ngram = int(texts.benchmark_ngrams[number])
         _check_lengths(benchmark, table, int(lengths.max()), min(ngram, LEAST_WHOLE))
         described.append(
-            {
-                "benchmark": benchmark.model_dump(mode="json"),
-                "fields": table.column_names[1:],
-                "items": table.num_rows,
-                "ngram": ngram,
-                "untestable": int(np.count_nonzero(lengths < min(ngram, MIN_WORDS))),
-                "md5": _md5(table),
-            }
+            IndexedBenchmark(
+                benchmark=benchmark.model_dump(mode="json"),
+                fields=table.column_names[1:],
+                items=table.num_rows,
+                ngram=ngram,
+                untestable=int(np.count_nonzero(lengths < min(ngram, MIN_WORDS))),
+                md5=_md5(table),
+            )
         )
     return described
 

@@ -1,103 +1,290 @@
-"""What the step decontaminate tells of benchmarks in a run's report, as `summarize` writes it."""
+"""What summary.json and contamination.json hold: every key, its type and what it says.
 
-from pydantic import Field, JsonValue
+    python -m tokenmill.pipelines.contamination.model   writes the JSON schema beside this file
+
+Names, ids and texts in it are untrusted text. A report of `prepare` holds a `Summary` too.
+"""
+
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.pipelines.core.data import Data
+from tokenmill.pipelines.runs.finished import Failures, Inventory
+from tokenmill.pipelines.storage.atomic import write_json
+
+SCHEMA = Path(__file__).with_name("schema.json")
 
 
-class FoundBenchmark(Data):
+class Settings(Data, extra="allow"):
+    """How items were looked for; those of the step decontaminate have its own settings too."""
+
+    ngram: int | Literal["auto"]
+    """Words in an n-gram."""
+    folding: dict[str, bool]
+    """The disguises that were seen through."""
+    most_docs: int | None
+    """An n-gram in more documents is ignored; None is no limit."""
+    copies: dict[str, float] | None = None
+    """The thresholds of `Copies`; None where edited copies were not looked for."""
+    action: str | None = None
+    """Of the step decontaminate; not in a search."""
+
+    @model_serializer(mode="wrap")
+    def _as_set(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: v for name, v in dump(self).items() if name in self.model_fields_set}
+
+
+class BenchmarkCounts(Data):
+    """Items of a benchmark: each is clean, dirty or untestable."""
+
+    ngram: int
+    """Words in its n-grams."""
+    clean: int
+    """Items of which the corpus has no n-gram that counts."""
+    dirty: int
+    """Items of which it has one."""
+    untestable: int
+    """Items of fewer than 8 words."""
+    found_whole: int
+    """Of the untestable, those that stand in a document as a whole."""
+    too_short: int
+    """Of the untestable, those that are not looked for at all."""
+    widespread: int
+    """Of the clean, those that stand in too many documents to be dirty."""
+    only_ignored: int
+    """Of the other clean ones, those of which documents have n-grams, all ignored."""
+    docs: int
+    """Documents that have an item, dirty or found whole."""
+    pairs: int
+    """Of such a document and an item that it has."""
+    uncounted: int
+    """Of the clean, those that could not be dirty: many items share each of their n-grams, or it
+    has no letter."""
+    foldings: dict[str, int]
+    """Of the dirty and the found whole, those that documents have in disguise alone, by the folding
+    that sees through it; an item that needs two counts for both."""
+
+    @property
+    def found_items(self) -> int:
+        """Items of which anything that counts stands in the corpus."""
+        return self.dirty + self.found_whole
+
+
+class BenchmarkSummary(BenchmarkCounts):
     """A benchmark, and how many of its items are in the corpus."""
 
-    name: str = Field(description="As the recipe calls it")
-    path: str = Field(description="Of its items")
-    fields: list[str] = Field(description="Of an item, those that were looked for")
-    md5: str = Field(description="Hex digest of the texts")
-    items: int = Field(description="How many it has")
-    dirty_frac: float | None = Field(description="Dirty, of clean and dirty; None without any")
-    ngram: int = Field(description="Words in its n-grams")
-    clean: int = Field(description="Items of which no n-gram that counts was found")
-    dirty: int = Field(description="Items of which one was found")
-    untestable: int = Field(description="Under 8 words; each is clean, dirty or this")
-    found_whole: int = Field(description="Of the untestable, those in a document as a whole")
-    too_short: int = Field(description="Of the untestable, those that are not looked for at all")
-    widespread: int = Field(description="Of the clean, those in too many documents to be dirty")
-    only_ignored: int = Field(description="Of the other clean ones, those found by ignored n-grams")
-    docs: int = Field(description="Documents that have an item, dirty or found whole")
-    pairs: int = Field(description="Of such a document and an item that it has")
-    uncounted: int = Field(description="Of the clean, those without an n-gram that counts")
-    foldings: dict[str, int] = Field(description="Items found in disguise alone, by folding")
+    name: str
+    """As the recipe or the command calls it."""
+    path: str
+    """Of its items."""
+    fields: tuple[str, ...]
+    """Of an item, those that were looked for."""
+    md5: str
+    """Of the texts of all items."""
+    items: int
+    """How many it has."""
+    dirty_frac: float | None
+    """Dirty items, of the clean and dirty ones; None without any."""
+    edited: int | None = None
+    """Items without an n-gram in the corpus that counts, of which a document has a copy."""
+    edited_docs: int | None = None
+    """Documents with such copies."""
+    files: tuple[str, ...] | None = None
+    """Names of the files that the items were read from, if there are any."""
 
 
 class ItemText(Data):
-    """The text of an item, or what stands around what was found of it."""
+    """The text of an item, or the part of it around what the document has."""
 
-    text: str = Field(description="Of the item; a long one in part")
-    spans: list[tuple[int, int]] = Field(description="Found: start and end, in characters")
-    chars_before: int = Field(description="Characters of the item left out in front")
-    chars_behind: int = Field(description="Characters of the item left out behind")
+    text: str
+    """Of the item; a long one in part."""
+    spans: tuple[tuple[int, int], ...]
+    """What the document has: start and end, in characters of `text`."""
+    chars_before: int | None = None
+    """Characters of the item left out in front."""
+    chars_behind: int | None = None
+    """Characters of the item left out behind."""
 
 
-class FoundItem(Data):
+class Example(Data):
     """An item beside the document that has most of it."""
 
-    benchmark: str = Field(description="Its name")
-    item: str = Field(description='Benchmark and number, as "gsm8k:17"')
-    documents: int = Field(description="How many have the item")
-    found_frac: float = Field(description="Of the item's n-grams those that it has (0 to 1)")
-    ngrams: int = Field(description="How many these are")
-    spans: int = Field(description="Stretches of the document that they make")
-    doc_id: int = Field(description="The document's number in the run")
-    id: str = Field(description="The document's id in the input")
-    source: str = Field(description="The document's")
-    start_byte: int = Field(description="Of the longest stretch, in UTF-8 bytes")
-    end_byte: int = Field(description="Of the longest stretch, in UTF-8 bytes")
-    foldings: list[str] = Field(description="The disguises that had to be taken off")
-    as_written: bool = Field(description="The stretch is the item's text to the letter")
-    differences: list[str] = Field(description="In what the two differ")
-    before: str = Field(description="Text of the document in front of the stretch")
-    match: str = Field(description="The stretch; a long one without its middle")
-    after: str = Field(description="Text of the document behind the stretch")
+    benchmark: str
+    """Its name."""
+    item: str
+    """The benchmark's name and the item's number, such as "gsm8k:17"."""
+    documents: int
+    """How many have any of the item."""
+    doc_id: int
+    """The document's number in the run."""
+    id: str
+    """The document's id in the input."""
+    source: str
+    """The document's."""
+    start_byte: int
+    """Of the match, in UTF-8 bytes of the document's text."""
+    end_byte: int
+    """Of the match, in UTF-8 bytes of the document's text."""
+    foldings: tuple[str, ...]
+    """The disguises that the match was seen through."""
+    before: str
+    """Text of the document in front of the match."""
+    match: str
+    """The stretch of the document that repeats the item; a long one without its middle."""
+    after: str
+    """Text of the document behind the match."""
     item_text: ItemText
 
 
-class WorstDocument(Data):
+class NgramExample(Example):
+    """An item of which a document has n-grams; the match is the longest stretch of them."""
+
+    ngrams: int
+    """N-grams of the item that the document has."""
+    found_frac: float
+    """Their share of all n-grams of the item that count."""
+    spans: int
+    """Stretches of the document that they make."""
+    as_written: bool
+    """The match is the item's text to the letter."""
+    differences: tuple[str, ...]
+    """In what the match differs from the item: case, punctuation, white space."""
+
+
+class EditedExample(Example):
+    """An item of which a document has an edited copy, which is the match."""
+
+    containment: float
+    """Share of the item's word pairs that the copy has."""
+
+
+AnyExample: TypeAlias = NgramExample | EditedExample
+
+
+class CorpusDocument(Data):
+    """A document of the corpus."""
+
+    doc_id: int
+    """Its number in the run."""
+    id: str
+    """Its id in the input."""
+    source: str
+    """Its source."""
+
+
+class WorstDocument(CorpusDocument):
     """A document that has many items."""
 
-    doc_id: int = Field(description="Its number in the run")
-    id: str = Field(description="Its id in the input")
-    source: str = Field(description="Its source")
-    items: int = Field(description="Of which it has an n-gram that counts")
-    overlap_bytes: int = Field(description="UTF-8 bytes of its text in such n-grams")
-    text_bytes: int = Field(description="UTF-8 bytes of its text")
+    items: int
+    """Of which it has an n-gram that counts."""
+    overlap_bytes: int
+    """UTF-8 bytes of its text in such n-grams."""
+    text_bytes: int
+    """UTF-8 bytes of its text."""
 
 
-class FoundSource(Data):
-    """What documents of a source have."""
+class WorstEdited(CorpusDocument):
+    """A document that has copies of many edited items."""
 
-    source: str = Field(description="Its name")
-    docs: int = Field(description="Documents that have an item")
-    pairs: int = Field(description="Of such a document and an item that it has")
+    items: int
+    """Edited items that it has a copy of."""
+    containment: float
+    """Of the best copy."""
+
+
+class SourceSummary(Data):
+    """Documents of a source, and what they have."""
+
+    source: str
+    """Its name."""
+    docs: int
+    """Documents that have an item."""
+    pairs: int
+    """Of such a document and an item that it has."""
+    edited_docs: int | None = None
+    """Documents that have a copy of an edited item."""
 
 
 class IgnoredPassage(Data):
-    """N-grams of the corpus that count for nothing, as one passage."""
+    """N-grams of the corpus that make no item dirty, as one passage."""
 
-    passage: str = Field(description="As an item has it, with single spaces")
-    ngrams: int = Field(description="Of the passage, ignored and in documents")
-    documents: int = Field(description="That have the n-gram of it which most have")
-    items: int = Field(description="That have it")
-    reason: str = Field(description="Why; of several, with commas between")
+    passage: str
+    """As an item has it, with single spaces."""
+    ngrams: int
+    """Of the passage, ignored and in documents."""
+    documents: int
+    """That have the most widespread of these n-grams."""
+    items: int
+    """That have the n-gram most items have."""
+    reason: str
+    """Why they are ignored; several with commas between."""
 
 
-class FoundItems(Data):
-    """What of the benchmarks was in the corpus before the step cut it out."""
+class Summary(Data):
+    """What was looked for, how, and what was found."""
 
-    contamination: str = Field(description="Version of this section")
-    settings: dict[str, JsonValue] = Field(description="Of the step, but for its benchmarks")
-    benchmarks: list[FoundBenchmark] = Field(description="As the recipe has them")
-    examples: list[FoundItem] = Field(description="Of each benchmark those with most of an item")
-    widespread: list[FoundItem] = Field(description="Items in too many documents to be dirty")
-    worst: list[WorstDocument] = Field(description="The documents with most items")
-    sources: list[FoundSource] = Field(description="The ones with most pairs first")
-    ignored: list[IgnoredPassage] = Field(description="The ones of most documents first")
-    n_ignored: dict[str, int] = Field(description="N-grams ignored, by the first reason that holds")
+    contamination: str
+    """Version of this summary."""
+    settings: Settings
+    benchmarks: tuple[BenchmarkSummary, ...]
+    """As they were named."""
+    examples: tuple[NgramExample, ...]
+    """Of each benchmark the items of which a document has most, the best first."""
+    widespread: tuple[NgramExample, ...]
+    """Items in too many documents to be dirty."""
+    worst: tuple[WorstDocument, ...]
+    """The documents with most items."""
+    sources: tuple[SourceSummary, ...]
+    """Those with most pairs of a document and an item first."""
+    ignored: tuple[IgnoredPassage, ...]
+    """Those of most documents first."""
+    n_ignored: dict[str, int]
+    """N-grams of the corpus that make no item dirty, by the first reason that holds."""
+    n_edited: int | None = None
+    """Edited items; this and what follows only where edited copies were looked for."""
+    edited: tuple[EditedExample, ...] | None = None
+    """Of each benchmark the edited items with the best copies, the best first."""
+    worst_edited: tuple[WorstEdited, ...] | None = None
+    """The documents with copies of most edited items."""
+
+    def total(self, name: str) -> int:
+        """A count of items, of all benchmarks."""
+        return sum(getattr(benchmark, name) or 0 for benchmark in self.benchmarks)
+
+    @property
+    def found_docs(self) -> int:
+        """Documents that have an item of any benchmark."""
+        return sum(source.docs for source in self.sources)
+
+    @property
+    def edited_docs(self) -> int:
+        """Documents that have an edited copy of an item; they may have other items too."""
+        return sum(source.edited_docs or 0 for source in self.sources)
+
+
+class Documents(Data):
+    """What was read of the corpus."""
+
+    read: int
+    text_bytes: int
+    """UTF-8 bytes of their text."""
+    failed: dict[str, int]
+    """Documents by cause."""
+
+
+class Report(Failures, Summary):
+    """The report of a search: contamination.json."""
+
+    identity: str
+    """Digest of all that decides what is found."""
+    inputs: Inventory
+    documents: Documents
+    files: dict[str, str]
+    """Names of the files of the run by what they hold."""
+    seconds: float
+
+
+if __name__ == "__main__":
+    write_json(SCHEMA, Report.model_json_schema())

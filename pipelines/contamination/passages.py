@@ -1,17 +1,11 @@
-"""What an item and an edited copy of it have in common, word by word, to be shown side by side.
+"""An item and a stretch of a document side by side: what they share, and how they differ.
 
-item, stretch of a document --words, folded--> longest runs in common --> spans of the item
-text around the stretch ------same words in their places----------------> a longer stretch
+    item_passages   the text of an item with the n-grams that a match in a document has
+    copy_passage    the words that an item and an edited copy of it have in common
+    differences     case, punctuation or white space in which the same words are written otherwise
 
-What of an item stands in one match of a document, to be shown beside it.
-
-match --fold, find--> its n-grams --those of the item's texts--> spans --most of them--> one text
-
-How an item is written otherwise in a document, beyond what folding saw through.
-
-Gram words are blind to case, punctuation and white space (`dedup.gram_words`): two stretches of
-text that match may differ in any of these. One is told if they would still differ with the
-other two made alike.
+Gram words are blind to these three (`dedup.gram_words`): a difference is named if the stretches
+would still differ with the other two made alike.
 """
 
 import re
@@ -48,9 +42,9 @@ class ItemPassage(NamedTuple):
 
 
 def item_passages(index: BenchmarkIndex, matches: Sequence[Match]) -> list[ItemPassage]:
-    """Of the item of each match the text that has most of it, and where.
+    """Of the item of each match the text that has most of the match, and where.
 
-    Of two that have as much it is the shorter: a question rather than all fields together.
+    Of two texts that have as much it is the shorter: a question rather than all fields together.
     """
     texts, items = index.texts.texts, index.texts.items
     rows = np.flatnonzero(np.isin(items, [m.item for m in matches]))
@@ -70,7 +64,7 @@ def item_passages(index: BenchmarkIndex, matches: Sequence[Match]) -> list[ItemP
 
 
 def _grams_of(matches: Sequence[Match], index: BenchmarkIndex) -> list[npt.NDArray[np.int64]]:
-    """The n-grams of each match, of other items too."""
+    """The n-grams of each match, those of other items among them."""
     if not matches:
         return []
     hits = _hits(pa.array(["".join(m[1:]) for m in matches], pa.large_string()), index)
@@ -83,7 +77,7 @@ def _grams_of(matches: Sequence[Match], index: BenchmarkIndex) -> list[npt.NDArr
 
 
 def _hits(text: pa.Array, index: BenchmarkIndex) -> Hits:
-    """N-grams of the index, in bytes of the text as it is written."""
+    """The n-grams of the index that texts have, in bytes of the texts as they are written."""
     folded = fold(text, index.folding)
     hits = find(folded.text, index.ngrams)
     places = folded.source_spans(hits.docs, hits.starts, hits.ends)
@@ -110,7 +104,7 @@ Change = Callable[[str], str]
 def differences(item: str, document: str, folding: Folding) -> tuple[str, ...]:
     """Names of "case", "punctuation" and "white space" in which two stretches differ.
 
-    None if they are not the same words: then the difference is another.
+    Empty if they are not the same words.
 
     >>> differences("Is it well-known?", "IS IT  wellknown", Folding())
     ('case', 'punctuation', 'white space')
@@ -201,7 +195,7 @@ def copy_passage(item: str, before: str, match: str, after: str, folding: Foldin
         return CopyPassage(before, match, after, ())
     left, right = _words(before, folding), _words(after, folding)
     ahead, behind = words[: shared[0]][::-1], words[shared[-1] + 1 :]
-    # a word on either side counts that stands as far away as in the item
+    # a word on either side is shared if it stands as far away as in the item
     n_ahead, n_behind = _last_alike(ahead, left[::-1]), _last_alike(behind, right)
     start = left[-n_ahead].start if n_ahead else len(before)
     end = right[n_behind - 1].end if n_behind else 0
@@ -216,10 +210,10 @@ def copy_passage(item: str, before: str, match: str, after: str, folding: Foldin
 
 def _words(text: str, folding: Folding) -> list[Word]:
     """The words of a text that are more than punctuation."""
-    found = list(re.finditer(r"\S+", text))
-    folded = fold(pa.array([m[0] for m in found], pa.large_string()), folding).text.to_pylist()
-    made = [Word(m.start(), m.end(), bare(f)) for m, f in zip(found, folded, strict=True)]
-    return [word for word in made if word.bare]
+    matches = list(re.finditer(r"\S+", text))
+    folded = fold(pa.array([m[0] for m in matches], pa.large_string()), folding).text.to_pylist()
+    words = [Word(m.start(), m.end(), bare(f)) for m, f in zip(matches, folded, strict=True)]
+    return [word for word in words if word.bare]
 
 
 def _shared(item: Sequence[Word], copied: Sequence[Word]) -> list[int]:
@@ -231,7 +225,7 @@ def _shared(item: Sequence[Word], copied: Sequence[Word]) -> list[int]:
 
 
 def _last_alike(item: Sequence[Word], others: Sequence[Word]) -> int:
-    """How many words it is to the last that is the same in both, place by place."""
+    """How many words there are up to the last that is the same in both at its place."""
     alike = [n for n, (a, b) in enumerate(zip(item, others, strict=False), 1) if a.bare == b.bare]
     return alike[-1] if alike else 0
 

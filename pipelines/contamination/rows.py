@@ -1,9 +1,8 @@
-"""The spans of documents that repeat items, as rows for whoever wants them all.
+"""What a search leaves for further analysis: a row for every item, and for every repeated span.
 
-FOUND --> n-grams that count --> spans of each item --> OVERLAP, kind "ngrams"
-COPY  --> of items of which the document has no such span --> OVERLAP, kind "copy"
-
-Every item of the benchmarks, and what became of it, as rows for whoever wants them all.
+Analysis, CopyAnalysis ──► ITEM
+FOUND ─ n-grams that count ─► spans of each item ──► OVERLAP, kind "ngrams"
+COPY ─ of items of which the document has no such span ─► OVERLAP, kind "copy"
 """
 
 import contextlib
@@ -37,11 +36,11 @@ ITEM = pa.schema(
         pa.field("status", pa.string(), nullable=False),
         # of its longest text
         pa.field("words", pa.int64(), nullable=False),
-        # share of its n-grams that count which stand anywhere in the corpus
+        # share of its n-grams that count that is found anywhere in the corpus
         pa.field("found_frac", pa.float64(), nullable=False),
         # documents that have any of them
         pa.field("docs", pa.int64(), nullable=False),
-        # of widespread items, documents that have n-grams which count but for that; 0 of others
+        # of widespread items, documents that have their n-grams in too many documents; else 0
         pa.field("widespread_docs", pa.int64(), nullable=False),
         # the fewest foldings that it took to see any of them
         pa.field("foldings", pa.list_(pa.string()), nullable=False),
@@ -77,7 +76,7 @@ def item_rows(index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis) -
 EXCERPT_CHARS = 120
 EXCERPT_BYTES = 4 * EXCERPT_CHARS  # of UTF-8, at most
 ROW_GROUP = 1 << 16  # rows kept in memory, some 300 bytes each
-HELD_BATCHES = 1 << 10  # that they may be in, some 4 KB each however few rows they have
+HELD_BATCHES = 1 << 10  # kept in memory, some 4 KB each however few rows they have
 
 OVERLAP = pa.schema(
     [
@@ -115,7 +114,7 @@ def overlap_rows(
     Yields at most ROW_GROUP rows at once.
 
     found: documents (schema FOUND).
-    ignored: (n_grams,) bool, n-grams that count for nothing.
+    ignored: (n_grams,) bool, n-grams that do not count.
     """
     for part in parts_of(found, index.ngrams):
         foldings = np.asarray(part["foldings"].flatten())
@@ -180,7 +179,7 @@ def pairs_of(rows: pa.RecordBatch) -> list[Pair]:
 
 @contextlib.contextmanager
 def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Write rows of schema OVERLAP, atomically; yields what takes the next ones."""
+    """Write a file of schema OVERLAP, atomically; yields a function that takes the next rows."""
     with parquet_file(path, OVERLAP) as writer:
         held: list[pa.RecordBatch] = []
         n_held = 0
@@ -207,9 +206,9 @@ def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
 
 
 def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-    """The first characters of spans, on one line; once of those that items share.
+    """The first characters of spans, on one line; once for items that share a span.
 
-    Returns the excerpts, and (n_spans,) which of them is each span's.
+    Returns the excerpts, and (n_spans,) which of them each span has.
     """
     data, at, *_ = places_of(found, spans.docs, spans.starts)
     lengths = np.minimum(spans.ends - spans.starts, EXCERPT_BYTES)

@@ -1,15 +1,10 @@
-"""What a search for benchmark items has to say, as plain JSON data.
+"""What a search for benchmark items found, put into words and numbers.
 
-    BenchmarkIndex, Analysis, GramCounts --> `summarize` --+--> contamination.json
-    inputs, documents read, failures of the run -----------+
-
-Everything shown elsewhere is drawn from it. Names, ids and texts in it are untrusted text.
-
-Items of benchmarks, each beside the document that has most of it, as plain data.
+BenchmarkIndex, Analysis, GramCounts ─ summarize ─► Summary ─┐
+CopyAnalysis ─────────┴ with_copies ─► Summary
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,29 +13,97 @@ import pyarrow as pa
 from tokenmill.dedup.fold import fold, names_of
 from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
 from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.examples import best_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.model import (
+    BenchmarkSummary,
+    EditedExample,
+    IgnoredPassage,
+    ItemText,
+    NgramExample,
+    Settings,
+    SourceSummary,
+    Summary,
+    WorstDocument,
+    WorstEdited,
+)
 from tokenmill.pipelines.contamination.passages import (
     ItemPassage,
     Match,
+    copy_passage,
     differences,
     item_passages,
 )
 
-Example: TypeAlias = dict[str, Any]
-
+CONTAMINATION_VERSION = "1"
+MOST_EXAMPLES = 20  # of a benchmark
+MOST_IGNORED = 100
 MOST_CHARS = 2000  # of a match, and of an item
-LEAD_CHARS = 300  # of an item in front of what was found of it, if that begins far behind
-OF_DOCUMENT = ("doc_id", "id", "source", "start_byte", "end_byte")
-OF_PAIR = ("found_frac", "ngrams", "spans")
+MOST_COPY_CHARS = 4000  # of an edited copy, and of its item
+LEAD_CHARS = 300  # of an item in front of its first match, if that begins far behind
 
 
-def summarize_examples(
+def summarize(
+    index: BenchmarkIndex,
+    analysis: Analysis,
+    counts: GramCounts,
+    *,
+    most_examples: int = MOST_EXAMPLES,
+    most_ignored: int = MOST_IGNORED,
+) -> Summary:
+    """Say what was looked for, how, and what was found.
+
+    index: what `analysis` was made with.
+    analysis: of the whole corpus.
+    counts: documents of the corpus that have each n-gram.
+    """
+    reasons = _reasons(index, counts)
+    in_corpus = np.zeros(len(index.ngrams.hashes), bool)
+    in_corpus[counts.grams] = True
+    widespread: tuple[NgramExample, ...] = ()
+    if analysis.frequent is not None:
+        wanted = analysis.widespread()
+        widespread = _examples(index, analysis.frequent, most_examples, wanted)
+    settings = index.matching.model_dump(mode="json", exclude={"benchmarks"})
+    by_pairs = sorted(analysis.sources.items(), key=lambda s: (-s[1].pairs, s[0]))
+    return Summary(
+        contamination=CONTAMINATION_VERSION,
+        settings=Settings(**settings),
+        benchmarks=_benchmarks(index, analysis),
+        examples=_examples(index, analysis, most_examples),
+        widespread=widespread,
+        worst=tuple(WorstDocument(**row) for row in analysis.worst.to_pylist()),
+        sources=tuple(SourceSummary(source=name, **vars(n)) for name, n in by_pairs),
+        ignored=_ignored(index, counts, reasons, most_ignored),
+        n_ignored={name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
+    )
+
+
+def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[BenchmarkSummary, ...]:
+    summaries = []
+    for indexed, counts in zip(index.benchmarks, analysis.counts(), strict=True):
+        tested = counts.clean + counts.dirty
+        summaries.append(
+            BenchmarkSummary(
+                name=indexed["benchmark"]["name"],
+                path=indexed["benchmark"]["path"],
+                fields=tuple(indexed["fields"]),
+                md5=indexed["md5"],
+                items=indexed["items"],
+                dirty_frac=counts.dirty / tested if tested else None,
+                **vars(counts),
+            )
+        )
+    return tuple(summaries)
+
+
+def _examples(
     index: BenchmarkIndex,
     analysis: Analysis,
     most: int,
     wanted: npt.NDArray[np.bool_] | None = None,
-) -> list[Example]:
+) -> tuple[NgramExample, ...]:
     """Of each benchmark the items of which a document has most, the best first.
 
     most: examples of a benchmark.
@@ -50,43 +113,55 @@ def summarize_examples(
     if wanted is not None:
         examples = examples.filter(pa.array(wanted[np.asarray(examples["item"])]))
     rows = _best(index, examples, most)
-    matches = [Match(*(row[k] for k in ("item", "before", "match", "after"))) for row in rows]
+    matches = [Match(*(row[k] for k in Match._fields)) for row in rows]
     passages = item_passages(index, matches)
-    names = index.names_of(np.array([m.item for m in matches], np.int64))
-    return [
-        {
-            "benchmark": name.partition(":")[0],
-            "item": name,
-            "documents": int(analysis.item_docs[match.item]),
-            **{key: row[key] for key in (*OF_PAIR, *OF_DOCUMENT)},
-            "foldings": list(names_of(row["foldings"])),
+    return tuple(
+        NgramExample(
+            **_placed(row, index, analysis.item_docs),
+            **{name: row[name] for name in ("found_frac", "ngrams", "spans")},
             **_written(match, passage, index),
-            "before": match.before,
-            "match": _shortened(match.match),
-            "after": match.after,
-            "item_text": _window(passage),
-        }
-        for row, name, match, passage in zip(rows, names, matches, passages, strict=True)
-    ]
+            before=match.before,
+            match=_shortened(match.match),
+            after=match.after,
+            item_text=_window(passage),
+        )
+        for row, match, passage in zip(rows, matches, passages, strict=True)
+    )
 
 
-def _best(index: BenchmarkIndex, examples: pa.Table, most: int) -> Sequence[Example]:
+def _best(index: BenchmarkIndex, examples: pa.Table, most: int) -> list[dict[str, Any]]:
     """Rows of schema EXAMPLE, one an item."""
     items, first = np.unique(np.asarray(examples["item"]), return_index=True)
     best = examples.take(pa.array(first))
-    which = np.searchsorted(index.texts.starts, items, "right") - 1
     shares, ngrams = (np.asarray(best[name]) for name in ("found_frac", "ngrams"))
-    rows: list[Example] = best.take(pa.array(best_of(which, shares, -ngrams, most))).to_pylist()
+    which = index.texts.benchmarks_of(items)
+    rows: list[dict[str, Any]] = best.take(
+        pa.array(best_of(which, shares, -ngrams, most))
+    ).to_pylist()
     return rows
 
 
-def _written(match: Match, passage: ItemPassage, index: BenchmarkIndex) -> Example:
-    """as_written: the match is the item's text to the letter.  differences: what is other."""
+def _placed(
+    row: dict[str, Any], index: BenchmarkIndex, item_docs: npt.NDArray[np.int64]
+) -> dict[str, Any]:
+    """What examples of both kinds say of the item and the document; row: of either schema."""
+    (name,) = index.names_of(np.array([row["item"]]))
+    return {
+        "benchmark": name.partition(":")[0],
+        "item": name,
+        "documents": int(item_docs[row["item"]]),
+        "foldings": names_of(row["foldings"]),
+        **{key: row[key] for key in ("doc_id", "id", "source", "start_byte", "end_byte")},
+    }
+
+
+def _written(match: Match, passage: ItemPassage, index: BenchmarkIndex) -> dict[str, Any]:
+    """How the match differs from the longest stretch of the item."""
     start, end = max(passage.spans, key=lambda span: span[1] - span[0], default=(0, 0))
     stretch = passage.text[start:end]
     return {
         "as_written": stretch == match.match,
-        "differences": list(differences(stretch, match.match, index.folding)),
+        "differences": differences(stretch, match.match, index.folding),
     }
 
 
@@ -98,117 +173,109 @@ def _shortened(text: str) -> str:
     return f"{text[:half]} […{len(text) - 2 * half:,} characters…] {text[-half:]}"
 
 
-def _window(passage: ItemPassage) -> Example:
-    """The text around its first span, if it is long; spans: in characters of `text`.
-
-    chars_before, chars_behind: left out of the item's text.
-    """
+def _window(passage: ItemPassage) -> ItemText:
+    """The text of an item around its first span, if it is long."""
     text, spans = passage
     first = spans[0][0] if spans else 0
     start = first - LEAD_CHARS if first > 2 * LEAD_CHARS else 0
     end = min(start + MOST_CHARS, len(text))
-    return {
-        "text": text[start:end],
-        "spans": [[a - start, min(b, end) - start] for a, b in spans if a < end],
-        "chars_before": start,
-        "chars_behind": len(text) - end,
-    }
+    return ItemText(
+        text=text[start:end],
+        spans=tuple((a - start, min(b, end) - start) for a, b in spans if a < end),
+        chars_before=start,
+        chars_behind=len(text) - end,
+    )
 
 
-CONTAMINATION_VERSION = "1"
-MOST_EXAMPLES = 20  # of a benchmark
-MOST_IGNORED = 100
-
-
-def summarize(
-    index: BenchmarkIndex,
-    analysis: Analysis,
-    counts: GramCounts,
-    *,
-    most_examples: int = MOST_EXAMPLES,
-    most_ignored: int = MOST_IGNORED,
-) -> dict[str, Any]:
-    """Tell what was looked for, how, and what was found.
-
-    index: what `analysis` was made with.
-    analysis: of the whole corpus.
-    counts: documents of the corpus that have each n-gram.
-
-    Returns:
-        The keys contamination, settings, benchmarks, examples, widespread, worst, sources,
-        ignored, n_ignored. What has been read is for the caller to add; `report` says what it
-        shows.
-    """
-    matching = index.matching
-    return {
-        "contamination": CONTAMINATION_VERSION,
-        "settings": matching.model_dump(mode="json", exclude={"benchmarks"}),
-        "benchmarks": _benchmarks(index, analysis),
-        "examples": summarize_examples(index, analysis, most_examples),
-        "widespread": _widespread(index, analysis, most_examples),
-        "worst": analysis.worst.to_pylist(),
-        "sources": _sources(analysis),
-        **_ignored(index, counts, most_ignored),
-    }
-
-
-def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> list[dict[str, Any]]:
-    """Of each benchmark what it is, and how many of its items are in the corpus."""
-    made = []
-    for described, counts in zip(index.benchmarks, analysis.counts(), strict=True):
-        tested = counts.clean + counts.dirty
-        made.append(
-            {
-                "name": described["benchmark"]["name"],
-                "path": described["benchmark"]["path"],
-                "fields": described["fields"],
-                "md5": described["md5"],
-                "items": described["items"],
-                "dirty_frac": counts.dirty / tested if tested else None,
-                **vars(counts),
-                "foldings": dict(counts.foldings),
-            }
-        )
-    return made
-
-
-def _widespread(index: BenchmarkIndex, analysis: Analysis, most: int) -> list[dict[str, Any]]:
-    """Widespread items, each beside a document; n-grams of too many documents are told too."""
-    if analysis.frequent is None:
-        return []
-    return summarize_examples(index, analysis.frequent, most, analysis.widespread())
-
-
-def _sources(analysis: Analysis) -> list[dict[str, Any]]:
-    """Those with most pairs of a document and an item first."""
-    found = sorted(analysis.sources.items(), key=lambda s: (-s[1].pairs, s[0]))
-    return [{"source": name, **vars(counts)} for name, counts in found]
-
-
-def _ignored(index: BenchmarkIndex, counts: GramCounts, most: int) -> dict[str, Any]:
-    """N-grams of the corpus that counted for nothing, as passages, those of most documents first.
-
-    n_ignored: how many n-grams there are, by the first reason that holds.
-    """
-    grams, n_items = index.ngrams, len(index.texts.lengths)
-    of_items = shared(grams, index.texts.starts, n_items)
+def _reasons(index: BenchmarkIndex, counts: GramCounts) -> dict[str, npt.NDArray[np.bool_]]:
+    """(n_grams,) bool by reason: the n-grams that are ignored for it and for none before it."""
+    grams = index.ngrams
+    of_items = shared(grams, index.texts.starts, len(index.texts.lengths))
     most_docs = index.matching.most_docs
     in_documents = np.zeros_like(of_items)
     if most_docs is not None:
         in_documents = frequent(counts, grams, most_docs=most_docs)
-    in_corpus = np.zeros(len(of_items), bool)
-    in_corpus[counts.grams] = True
-    reasons = {
+    return {
         "shared": of_items,
         "letterless": index.ignored & ~of_items,
         "frequent": in_documents & ~index.ignored,
     }
+
+
+def _ignored(
+    index: BenchmarkIndex,
+    counts: GramCounts,
+    reasons: dict[str, npt.NDArray[np.bool_]],
+    most: int,
+) -> tuple[IgnoredPassage, ...]:
+    """Of as many documents those first that may be items rather than numbers or prompts."""
     folded = fold(index.texts.texts, index.folding).text
-    passages = ignored_passages(reasons, counts, grams, folded, index.texts.items, most=most)
-    return {
-        # of as many documents those first that may be items rather than numbers or prompts
-        "ignored": sorted(
-            passages.to_pylist(), key=lambda p: (-p["documents"], "frequent" not in p["reason"])
+    table = ignored_passages(reasons, counts, index.ngrams, folded, index.texts.items, most=most)
+    passages = (IgnoredPassage(**row) for row in table.to_pylist())
+    return tuple(sorted(passages, key=lambda p: (-p.documents, "frequent" not in p.reason)))
+
+
+def with_copies(
+    summary: Summary, least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
+) -> Summary:
+    """The summary with what of the benchmarks stands in the corpus as edited copies."""
+    edited = copies.edited()
+    n_edited = np.add.reduceat(edited, index.texts.starts, dtype=np.int64).tolist()
+    by_benchmark = zip(summary.benchmarks, n_edited, copies.benchmark_docs.tolist(), strict=True)
+    others = sorted(set(copies.sources) - {source.source for source in summary.sources})
+    sources = [*summary.sources, *(SourceSummary(source=s, docs=0, pairs=0) for s in others)]
+    changed = {
+        "settings": summary.settings.model_copy(update={"copies": least and least.model_dump()}),
+        "benchmarks": tuple(
+            benchmark.model_copy(update={"edited": n, "edited_docs": docs})
+            for benchmark, n, docs in by_benchmark
         ),
-        "n_ignored": {name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
+        "sources": tuple(
+            source.model_copy(update={"edited_docs": copies.sources[source.source]})
+            for source in sources
+        ),
+        "n_edited": int(edited.sum()),
+        "edited": edited_examples(index, copies, MOST_EXAMPLES),
+        "worst_edited": tuple(WorstEdited(**row) for row in copies.worst.to_pylist()),
     }
+    return summary.model_copy(update=changed)
+
+
+def edited_examples(
+    index: BenchmarkIndex, copies: CopyAnalysis, most: int
+) -> tuple[EditedExample, ...]:
+    """Edited items beside the document that has the best copy.
+
+    most: items of a benchmark; those with the best copies come first.
+    """
+    table = copies.examples
+    some = table.filter(pa.array(copies.edited()[np.asarray(table["item"])]))
+    which = index.texts.benchmarks_of(np.asarray(some["item"]))
+    best = best_of(which, np.asarray(some["containment"]), np.asarray(some["doc_id"]), most)
+    rows = some.take(pa.array(best)).to_pylist()
+    return tuple(_side_by_side(row, index, copies) for row in rows)
+
+
+def _side_by_side(
+    row: dict[str, Any], index: BenchmarkIndex, copies: CopyAnalysis
+) -> EditedExample:
+    """row: of schema COPY.  The bytes are of `match`, which may reach farther than the row's."""
+    text = index.texts.texts[row["text"]].as_py()[:MOST_COPY_CHARS]
+    match = row["match"][:MOST_COPY_CHARS]
+    shown = copy_passage(text, row["before"], match, row["after"], index.folding)
+    return EditedExample(
+        **_placed(row, index, copies.item_docs)
+        | {
+            "start_byte": row["start_byte"] - _lost_bytes(row["before"], shown.before),
+            "end_byte": row["end_byte"] + _lost_bytes(row["after"], shown.after),
+        },
+        containment=row["containment"],
+        before=shown.before,
+        match=shown.match,
+        after=shown.after,
+        item_text=ItemText(text=text, spans=shown.spans),
+    )
+
+
+def _lost_bytes(whole: str, part: str) -> int:
+    return len(whole.encode()) - len(part.encode())

@@ -8,12 +8,12 @@ Number: TypeAlias = int | float  # a whole number stays one in the JSON
 
 
 class Data(BaseModel):
-    """A JSON object, whose keys say what they are in its JSON schema too.
+    """A JSON object. Each key has its docstring, which its JSON schema tells too.
 
     A key whose default is None is left out where it is None; any other key is always there.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import (
     SerializerFunctionWrapHandler,
@@ -19,12 +19,15 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tokenmill.pipelines.core.config import Config, FilePath
-from tokenmill.pipelines.runs.receipt import digest_of
-from tokenmill.pipelines.storage.inputs import InputFile
+from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.plugins import Registry
 
-ShardFormat = Literal["jsonl", "parquet", "arrow", "text", "webdataset", "markdown", "warc"]
+# The readers of formats, by name: each a `read.readers.Reader`, our own and those of plug-ins.
+FORMATS: Registry[Any] = Registry("format", own=("tokenmill.pipelines.read.readers",))
+DATASET = "dataset"  # no format of files, but how `datasets` lays out a folder of them
 Captions = Literal["join", "first", "longest"]
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
 OF_IMAGES = frozenset(
@@ -54,7 +57,7 @@ class Input(Config):
 
     path: FilePath
     source: str | None = None
-    format: ShardFormat | Literal["dataset"] | None = None
+    format: str | None = None
     split: str | None = None
     text: str | None = None
     id: str | None = None
@@ -71,6 +74,18 @@ class Input(Config):
         if isinstance(data, dict) and isinstance(data.get("path"), str):
             return {**data, "source": data.get("source") or named_by(data["path"])}
         return data
+
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, format: str | None) -> str | None:
+        if format is None or format == DATASET or format in FORMATS:
+            return format
+        *names, last = map(repr, FORMATS)
+        raise PydanticCustomError(
+            "unknown_format",
+            "Input should be {names} or {last}, or {dataset}",
+            {"names": ", ".join(names), "last": last, "dataset": repr(DATASET)},
+        )
 
     @field_validator("weight")
     @classmethod
@@ -107,6 +122,20 @@ def named_by(path: str) -> str:
     return last.split(".")[0] or last
 
 
+class InputFile(NamedTuple):
+    """A file of the inventory; another size or version means the input has changed.
+
+    path: absolute, or s3://…
+    name: the path below the folder or the fixed part of the pattern it was found by.
+    version: time of the last change, nanoseconds since 1970.
+    """
+
+    path: str
+    name: str
+    bytes: int
+    version: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceShard:
     """A piece of one input file, or several tiny text files.
@@ -119,7 +148,7 @@ class SourceShard:
     start, stop: the shard owns what begins in [start, stop); None is the end of the file.
         For "jsonl" lines by byte of the uncompressed file, for "arrow" record batches by
         byte of the file, for "parquet" row groups by number, for "warc" what is packed as one,
-        by byte of the file, or records of a file that is not packed.
+        by byte of the file, or records of a file that is not packed; for others as they cut it.
     first_row: number in the file of the shard's first row ("parquet", "arrow").
     text, id, url: names of the columns; unused for "text".
     images, captions: as in `Input`; None where there is no such column.
@@ -132,7 +161,7 @@ class SourceShard:
     ordinal: int
     input: int
     source: str
-    format: ShardFormat
+    format: str
     paths: tuple[str, ...]
     names: tuple[str, ...]
     compression: str | None = None

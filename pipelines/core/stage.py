@@ -53,6 +53,8 @@ def keep_where(
     *,
     values: npt.NDArray[np.float64] | None = None,
     details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
+    similarity: pa.Array | None = None,
 ) -> StageResult:
     """Keep the documents whose verdict is `KEEP`; give the others a receipt, counted by reason.
 
@@ -62,6 +64,8 @@ def keep_where(
         verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
         values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
         details: (n_docs,) string, what else a reader of the receipt needs.
+        duplicate_of: (n_docs,) uint64, the document kept in place of one that leaves.
+        similarity: (n_docs,) float32, to that document.
 
     Raises:
         ValueError: a verdict has no reason.
@@ -77,7 +81,9 @@ def keep_where(
         [reasons[v - 1] for v in verdicts[gone]],
         text_bytes=lengths[gone],
         values=None if values is None else values[gone],
-        details=None if details is None else details.take(pa.array(gone)),
+        details=_taken(details, gone),
+        duplicate_of=_taken(duplicate_of, gone),
+        similarity=_taken(similarity, gone),
     )
     counts = np.bincount(verdicts, minlength=len(reasons) + 1)[1:]
     bytes_in, bytes_removed = int(lengths.sum()), int(lengths[gone].sum())
@@ -130,12 +136,12 @@ def removed_rows(
     outcome: str = "removed",
     values: npt.NDArray[np.float64] | None = None,
     details: pa.Array | None = None,
-    duplicate_of: npt.NDArray[np.uint64] | None = None,
-    similarity: npt.NDArray[np.float32] | None = None,
+    duplicate_of: pa.Array | None = None,
+    similarity: pa.Array | None = None,
 ) -> pa.RecordBatch:
     """A receipt (schema REMOVED) for each of `documents`, all of which left at `stage`.
 
-    values, similarity: NaN becomes null.
+    values: NaN becomes null.
     """
     n = documents.num_rows
     columns = {
@@ -144,20 +150,15 @@ def removed_rows(
         "outcome": pa.repeat(outcome, n),
         "stage": pa.repeat(stage, n),
         "reason": pa.array(reasons, pa.string()),
-        "value": _nullable(values, n, pa.float64()),
-        "detail": details if details is not None else pa.nulls(n, pa.string()),
+        "value": None if values is None else pa.array(values, pa.float64(), from_pandas=True),
+        "detail": details,
         "text_bytes": pa.array(text_bytes, pa.int64()),
-        "duplicate_of": (
-            pa.array(duplicate_of, pa.uint64())
-            if duplicate_of is not None
-            else pa.nulls(n, pa.uint64())
-        ),
-        "similarity": _nullable(similarity, n, pa.float32()),
+        "duplicate_of": duplicate_of,
+        "similarity": similarity,
     }
-    return pa.record_batch([columns[f.name] for f in REMOVED], schema=REMOVED)
+    arrays = [pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED]
+    return pa.record_batch(arrays, schema=REMOVED)
 
 
-def _nullable(values: npt.NDArray[np.floating] | None, n: int, kind: pa.DataType) -> pa.Array:
-    if values is None:
-        return pa.nulls(n, kind)
-    return pa.array(values, kind, from_pandas=True)
+def _taken(column: pa.Array | None, rows: npt.NDArray[np.int64]) -> pa.Array | None:
+    return None if column is None else column.take(pa.array(rows))

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.pipelines.corpus.shuffle import Corpus
+from tokenmill.pipelines.corpus.rows import Corpus
 
 LARGEST_CLUSTERS = 20
 ROWS_AT_ONCE = 1 << 20
 
 
-def cluster_facts(corpus: Corpus, kept: npt.NDArray[np.uint32]) -> dict[str, Any]:
+def cluster_facts(corpus: Corpus, kept: npt.NDArray[np.int64]) -> dict[str, Any]:
     """How many documents, clusters of two or more, and the largest: [doc_id, documents] of each.
 
     kept: (n_gone,) of each document that goes the row of the one kept in its place; is sorted.
@@ -30,10 +30,9 @@ def cluster_facts(corpus: Corpus, kept: npt.NDArray[np.uint32]) -> dict[str, Any
         rows, sizes = np.append(rows, kept[ends]), np.append(sizes, found)
         most = np.lexsort((rows, -sizes))[:LARGEST_CLUSTERS]
         rows, sizes = rows[most], sizes[most]
-    order = np.sort(rows).astype(np.int64)
-    ids = dict(zip(order.tolist(), corpus.rows().take("doc_id", order).tolist(), strict=True))
-    largest = [[int(ids[r]), n] for r, n in zip(rows.tolist(), sizes.tolist(), strict=True)]
-    docs = corpus.n - corpus.shards.earlier_rows
+    ids = corpus.ids_of(rows)
+    largest = [[i, n] for i, n in zip(ids.tolist(), sizes.tolist(), strict=True)]
+    docs = corpus.n - (corpus.shards.first_new_row - int(corpus.shards.starts[0]))
     return {"docs": docs, "clusters": n_clusters, "largest": largest}
 
 

@@ -1,216 +1,378 @@
-"""The corpus-wide work: who duplicates whom, from keys alone, no text read.
+"""Steps that keep one of all documents with the same key: text, URL, set of images.
 
-    keys ── exact, a range of digests at a time ── equal documents ───┐
-      └──── bands, a range at a time ── edges ── forests ── clusters ─┴─ a duplicates file a shard
+keys ── spill, by range ── equal keys, a range a work ── pairs ── verdicts, a group a work
 
-A duplicates file has a row for each document of its shard: null where the document is
-kept, else the document that is kept in its place.
+exact         the same text
+same_url      the same URL, letter by letter or normalized
+same_images   the same set of images
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import model_validator
 
-from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
-from tokenmill.dedup.minhash import pair_similarity
-from tokenmill.dedup.partition import prefix_bits
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.clusters import cluster_facts
-from tokenmill.pipelines.corpus.counted.steps import SAME
-from tokenmill.pipelines.corpus.near import FOREST, clusters_path, trees_between, write_pairs
-from tokenmill.pipelines.corpus.parts import Part, Room, parts
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill import Spilled
-from tokenmill.pipelines.corpus.spill_rows import range_bits
-from tokenmill.pipelines.corpus.steps import NearDedup
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, open_arrow
-
-DUPLICATES = pa.schema(
-    [
-        pa.field("duplicate_of", pa.uint64()),
-        pa.field("similarity", pa.float32()),
-    ]
+from tokenmill.pipelines.core.schema import PLACEHOLDER
+from tokenmill.pipelines.core.urls import LIBRARY, TRACKING, normalized
+from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
+from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
+from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, trees_between, write_pairs
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import Part, Range, Room, parts
+from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, spilled
+from tokenmill.pipelines.corpus.step import (
+    Chain,
+    Pass,
+    Probing,
+    Shuffled,
+    Size,
+    Told,
+    group_works,
 )
+from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
+from tokenmill.pipelines.filters.images.keys import (
+    KEY_BYTES,
+    ImageKey,
+    Keys,
+    has_key,
+    image_keys,
+    text_keys,
+)
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
+from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Done, Phases
+
 ROWS_AT_ONCE = 1 << 20
-EXACT_BYTES_PER_DOC = 12  # of a range: it and the one kept 8, the ones kept in order 4
-EXACT_BYTES_PER_ROW = 40  # of a part: row number 4, digest 16, first row 16, partition 4
+DOC_BYTES = 24  # of a range: it and the one kept 16, their order 8
+ROW_BYTES = 52  # of a part: row number 8, digest 16, first row 16, partition 4, on the way 8
 # to go through them backwards: digest 16, first row 16; for dates, date 8, the newest 8, twice
-MORE_BYTES_PER_ROW = {"first": 0, "last": 32, "newest": 32}
-EXACT_BYTES_PER_LARGEST = 32  # digest 16, of a hash table at most 16
-KEPT_BYTES = 24  # of a duplicate of a group: it and the one kept 8, read and sorted 16 on the way
-PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
-MOST_PAIRS = 1 << 19  # at a time: more do not read faster
+MORE_ROW_BYTES = {"first": 0, "last": 32, "newest": 32}
+LARGEST_BYTES = 32  # digest 16, of a hash table at most 16
+KEPT_BYTES = 40  # of a duplicate of a group: it and the one kept 16, read and sorted 24 on the way
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
-ROW_BITS = np.uint64(32)
+
+Keep = Literal["first", "last", "newest"]
+Ints = npt.NDArray[np.int64]
 
 
-class Equality(NamedTuple):
-    """Which of equal documents is kept.
+class EqualStep(KeyedStep, VerdictStep):
+    """Keep one of all documents whose keys, of 128 bits, are the same."""
 
-    similarity: what the files say of equal documents.
+    folders = (SPILL, FORESTS)
+
+    @property
+    def kept(self) -> Keep:
+        """Which of equal documents stays."""
+        return "first"
+
+    @property
+    def similarity(self) -> float:
+        """What the verdicts say of equal documents; NaN if they may differ otherwise."""
+        return np.nan
+
+    def key_fields(self) -> list[pa.Field]:
+        return [pa.field(column.keys, KEY) for column in self.shuffled]
+
+    @property
+    def shuffled(self) -> tuple[Shuffled, ...]:
+        return (Shuffled(self.name, 2),)
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        name = self.name
+        yield from self.spill(chain, size)
+        ranges = {f"range-{n:05d}": (name, n) for n in range(size.ranges)}
+        yield from chain.phase(name, name, find_equal, ranges)
+        works = group_works(size.new, name)
+        yield from chain.phase(f"{name} kept", f"kept-{name}", write_equal, works)
+
+    def probe(self, probing: Probing) -> Any:
+        # what is newest is not looked for
+        keep = "first" if self.kept == "first" else "last"
+        (column,) = self.shuffled
+        return probing.equal(column.keys, keep=keep, zeros_are_a_key=column.zeros_are_a_key)
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        return docs * 64  # key 16 twice, row 4, verdict 13, half a pair 8, heads
+
+    def refusal_of_earlier_runs(self) -> str:
+        if self.kept == "first":
+            return ""
+        return (
+            f"{self.name} keeps the {self.kept} of equal documents, and what earlier runs hold"
+            " stays; give it keep: first"
+        )
+
+
+class ExactDedup(EqualStep):
+    """Keep the first of all documents with the same text, byte for byte.
+
+    digest: of the text as it stands at this step; two texts of one digest are taken as equal.
+
+    Images without a word beside them equal nothing: `same_images` compares those.
     """
 
-    keep: Literal["first", "last", "newest"] = "first"
-    similarity: float | None = 1.0
+    name: ClassVar[str] = "exact"
+    compares_texts: ClassVar[bool] = True
+
+    digest: Literal["md5", "xxh3"] = "md5"
+
+    @property
+    def reason(self) -> str:
+        return "exact_duplicate"
+
+    @property
+    def similarity(self) -> float:
+        return 1.0
+
+    @property
+    def shuffled(self) -> tuple[Shuffled, ...]:
+        return (Shuffled("digest", 2, zeros_are_a_key=True),)
+
+    def key_parameters(self) -> dict[str, Any]:
+        return {"digest": self.digest}
+
+    def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        return [fixed_size_list(_text_digests(documents, self.digest))]
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        return told_of_clusters(self.name, receipts)
 
 
-def equality_of(step: Step) -> Equality:
-    return Equality(step.keep, None) if isinstance(step, SAME) else Equality()
+class SameUrl(EqualStep):
+    """Keep one of all documents with the same URL.
+
+    keep: the last in input order, or the first, or the newest by date of the crawl, whatever the
+        order of the inputs: of equal dates the last, and any that has a date before those without.
+        The last is the newest where the inputs, and the files of each in order of their paths, are
+        listed oldest first, as crawls are named.
+    url: "exact" are URLs equal letter by letter; "normalized", in the form that
+        `pipelines.core.urls` has for them, by w3lib (`pip install tokenmill[web]`).
+    drop_parameters: of normalized URLs, those that count for nothing: names, whatever their case;
+        "*" at the end of one is any end.
+
+    A document without a URL equals no other.
+
+    Source: OBELICS, arXiv:2306.16527, which keeps the greatest `warc_filename` (08_01), letter by
+    letter.
+    """
+
+    name: ClassVar[str] = "same_url"
+
+    keep: Keep = "last"
+    url: Literal["exact", "normalized"] = "exact"
+    drop_parameters: tuple[str, ...] = TRACKING
+
+    @model_validator(mode="after")
+    def _library_is_there(self) -> "SameUrl":
+        if self.url == "normalized" and find_spec(LIBRARY) is None:
+            raise ValueError(f"needs the {LIBRARY} library; pip install 'tokenmill[web]'")
+        return self
+
+    @model_validator(mode="after")
+    def _parameters_of_normalized_urls(self) -> "SameUrl":
+        if self.url == "exact" and self.drop_parameters != TRACKING:
+            raise ValueError("drop_parameters are those of url: normalized; add it")
+        return self
+
+    @property
+    def needs_dates(self) -> bool:
+        return self.keep == "newest"
+
+    def versions(self) -> dict[str, str]:
+        return {} if self.url == "exact" else {LIBRARY: version(LIBRARY)}
+
+    @property
+    def kept(self) -> Keep:
+        return self.keep
+
+    @property
+    def shuffled(self) -> tuple[Shuffled, ...]:
+        return (Shuffled(self.name, 2, beside=DATE if self.needs_dates else None),)
+
+    def key_parameters(self) -> dict[str, Any]:
+        if self.url == "exact":
+            return {}
+        dropped = sorted(set(map(str.lower, self.drop_parameters)))
+        return {"url": self.url, "drop_parameters": dropped, **self.versions()}
+
+    def key_fields(self) -> list[pa.Field]:
+        # greater the newer, 0 for a document without a date
+        dates = [pa.field(DATE, pa.uint64())] if self.needs_dates else []
+        return [*super().key_fields(), *dates]
+
+    def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        urls = documents["url"]
+        compared = urls if self.url == "exact" else normalized(urls, self.drop_parameters)
+        keys = [fixed_size_list(text_keys(compared))]
+        return [*keys, pa.array(_date_order(documents["date"]))] if self.needs_dates else keys
 
 
-def find_equal(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], name: str, number: int
-) -> Done:
+class SameImages(EqualStep):
+    """Keep one of all documents with the same set of images.
+
+    by: URLs or MD5s are what is the same.  keep: as in `SameUrl`.
+
+    A document without images, or with one whose URL or MD5 is not known, equals no other.
+
+    Source: OBELICS (11_01), by URL, keep the last.
+    """
+
+    name: ClassVar[str] = "same_images"
+    needs_images: ClassVar[bool] = True
+
+    by: ImageKey = "url"
+    keep: Literal["first", "last"] = "last"
+
+    @property
+    def kept(self) -> Keep:
+        return self.keep
+
+    def key_parameters(self) -> dict[str, Any]:
+        return {"by": self.by}
+
+    def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        return [fixed_size_list(image_set_keys(documents, self.by))]
+
+
+DATE = "same_url_date"
+
+
+def _text_digests(
+    documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]
+) -> npt.NDArray[np.uint64]:
+    """(n_docs, 2); of images without a word beside them one that no other document has."""
+    from tokenmill.dedup.digest import digests, span_digests  # compiles; settings must not
+
+    pairs = digests(documents["text"], kind)
+    if "images" not in documents.schema.names:
+        return pairs
+    without = pc.utf8_trim_whitespace(pc.replace_substring(documents["text"], PLACEHOLDER, ""))
+    alone = (counts_of(documents) > 0) & np.asarray(pc.equal(without, ""))
+    names = np.asarray(documents["doc_id"])[alone]
+    made = pairs.copy()
+    made[alone] = span_digests(names.view(np.uint8), np.arange(len(names) + 1) * 8, "xxh3")
+    return made
+
+
+def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
+    """(n_docs, 2) xxh3 over each document's images' keys, sorted, each once.
+
+    No key for a document without images, or with one that has none.
+    """
+    from tokenmill.dedup.digest import span_digests
+
+    keys, owners = image_keys(documents, by), owners_of(documents)
+    order = np.lexsort((keys[:, 1], keys[:, 0], owners))
+    keys, owners = keys[order], owners[order]
+    again = (keys[1:] == keys[:-1]).all(axis=1) & (owners[1:] == owners[:-1])
+    first = np.concatenate((np.ones(min(len(keys), 1), np.bool_), ~again))
+    n_each = np.bincount(owners[first], minlength=documents.num_rows)
+    ends = np.concatenate(([0], np.cumsum(n_each))).astype(np.int64) * KEY_BYTES
+    made = span_digests(keys[first].reshape(-1).view(np.uint8), ends, "xxh3").copy()
+    made[counts_of(documents) == 0] = 0
+    made[owners[~has_key(keys)]] = 0
+    return made
+
+
+def _date_order(dates: pa.Array) -> npt.NDArray[np.uint64]:
+    """(n_docs,) numbers in the order of dates (timestamps); 0 where there is none."""
+    since_1970 = np.asarray(dates.cast(pa.int64()).fill_null(np.iinfo(np.int64).min))
+    return since_1970.view(np.uint64) ^ np.uint64(1 << 63)
+
+
+def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
     """Write the documents that equal the one kept in their place, of a range of keys."""
-    corpus = Corpus(job, pass_index, steps)
-    keep = equality_of(corpus.step(name)).keep
-    keys = Spilled(corpus, name, 0, number)
-    at_once = corpus.at_once(1 << range_bits(corpus.n))
-    left = corpus.memory_left(name, keys.n, EXACT_BYTES_PER_DOC, least=LEAST_BYTES, at_once=at_once)
-    per_row = EXACT_BYTES_PER_ROW + MORE_BYTES_PER_ROW[keep]
-    gone, n = np.empty(keys.n, np.uint64), 0
-    for part in parts(keys, Room(left, per_row, EXACT_BYTES_PER_LARGEST)):
-        for found in _packed(part, _kept(part, keys, keep), corpus.shards.earlier_rows):
-            gone[n : n + len(found)] = found
-            n += len(found)
-    gone = gone[:n]
-    gone.sort()
-    path = job.forest(pass_index, name, 0, number)
-    write_pairs(path, FOREST, _unpacked(gone))
-    return Done(files=[path], facts=cluster_facts(corpus, gone.astype(np.uint32)))
+    corpus, step = Corpus(run, part), part.step(name)
+    assert isinstance(step, EqualStep)
+    keys = spilled(corpus, name, 0, number)
+    at_once = corpus.at_once(corpus.n_ranges)
+    left = corpus.memory_left(name, keys.n, DOC_BYTES, least=LEAST_BYTES, at_once=at_once)
+    per_row = ROW_BYTES + MORE_ROW_BYTES[step.kept]
+    going, n = np.empty((keys.n, 2), np.int64), 0
+    for equal in parts(keys, Room(left, per_row, LARGEST_BYTES)):
+        for pairs in _going(equal, _kept(equal, keys, step.kept), corpus.shards.first_new_row):
+            going[n : n + len(pairs)] = pairs
+            n += len(pairs)
+    going = going[:n]
+    order = np.argsort(going[:, 0])
+    path = corpus.path(FORESTS, step=name, level=0, number=number)
+    starts = range(0, n, ROWS_AT_ONCE)
+    write_pairs(path, FOREST, (going[order[at : at + ROWS_AT_ONCE]] for at in starts))
+    return Done(files=[path], facts=cluster_facts(corpus, going[:, 1].copy()))
 
 
-def _kept(part: Part, keys: Spilled, keep: str) -> npt.NDArray[np.uint32]:
+def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
     """(n,) of each row of a part the one kept of those that equal it."""
+    from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
+    from tokenmill.dedup.partition import prefix_bits
+
     rows, bits = part.rows, prefix_bits(keys.n)
     if part.all_equal:
         only = _newest(rows, keys) if keep == "newest" else rows[0 if keep == "first" else -1]
         return np.broadcast_to(only, len(rows))
     if keep == "newest":
-        return rows[newest_occurrence(part.keys, keys.dates(rows), bits)]
+        return rows[newest_occurrence(part.keys, _dates(keys, rows), bits)]
     occurrence = first_occurrence if keep == "first" else last_occurrence
     return rows[occurrence(part.keys, bits)]
 
 
-def _newest(rows: npt.NDArray[np.uint32], keys: Spilled) -> np.uint32:
+def _dates(keys: Range, rows: Ints) -> npt.NDArray[np.uint64]:
+    dates: npt.NDArray[np.uint64] = keys.take("key", rows)[:, -1]
+    return dates
+
+
+def _newest(rows: Ints, keys: Range) -> np.int64:
     """The newest of many rows, of equal ones the last."""
     newest, date = rows[-1], np.uint64(0)
     for start in range(0, len(rows), ROWS_AT_ONCE):
         some = rows[start : start + ROWS_AT_ONCE]
-        dates = keys.dates(some)
+        dates = _dates(keys, some)
         if dates.max() >= date:
             date = dates.max()
             newest = some[len(some) - 1 - dates[::-1].argmax()]
-    return np.uint32(newest)
+    return np.int64(newest)
 
 
-def write_duplicates(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], name: str, group: int
-) -> Done:
-    """Write the duplicates file of every shard of a group."""
-    corpus = Corpus(job, pass_index, steps)
-    rows, step = corpus.rows(), corpus.step(name)
-    pairs = _gone(corpus, name, corpus.group(group)[1])
-    at_once = corpus.at_once(corpus.shards.n_groups)
-    left = corpus.memory_left(
-        name, len(pairs), KEPT_BYTES, least=LEAST_BYTES, at_once=at_once, of="duplicates"
-    )
-    names = _doc_ids(rows, pairs[:, 1])
-    if isinstance(step, NearDedup):
-        pairs_at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
-        alike = _similarities(rows, pairs, pairs_at_once)
-    else:
-        told = equality_of(step).similarity
-        alike = np.full(len(pairs), np.nan if told is None else told, np.float32)
-    found = Found(pairs[:, 0], names, alike)
-    paths = []
-    for number in corpus.group(group)[0]:
-        if number >= corpus.shards.n_earlier:
-            path = corpus.duplicates(name, corpus.shards.keys[number].as_py())
-            _write(path, rows, number, found)
-            paths.append(path)
-    return Done(files=paths)
-
-
-def read_duplicates(path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows of a duplicates file, a batch for each batch of documents."""
-    yield from open_arrow(path)[0]
-
-
-class Found(NamedTuple):
-    """Duplicates: (n,) rows, ascending; ids of the documents kept; similarity, NaN if not known."""
-
-    rows: npt.NDArray[np.uint32]
-    of: npt.NDArray[np.uint64]
-    alike: npt.NDArray[np.float32]
-
-
-def _packed(
-    part: Part, kept: npt.NDArray[np.uint32], earlier_rows: int
-) -> Iterator[npt.NDArray[np.uint64]]:
-    """Rows that are not kept, each `row << 32 | row kept`; none of the first `earlier_rows`."""
+def _going(part: Part, kept: Ints, first_new_row: int) -> Iterator[Ints]:
+    """(n, 2) rows that are not kept, and those kept in their place; of this run alone."""
     for start in range(0, len(kept), ROWS_AT_ONCE):
-        rows, of = (a[start : start + ROWS_AT_ONCE].astype(np.uint64) for a in (part.rows, kept))
-        gone = (rows != of) & (rows >= earlier_rows)
-        yield rows[gone] << ROW_BITS | of[gone]
+        rows, of = part.rows[start : start + ROWS_AT_ONCE], kept[start : start + ROWS_AT_ONCE]
+        gone = (rows != of) & (rows >= first_new_row)
+        yield np.column_stack([rows[gone], of[gone]])
 
 
-def _unpacked(packed: npt.NDArray[np.uint64]) -> Iterator[npt.NDArray[np.uint32]]:
-    for start in range(0, len(packed), ROWS_AT_ONCE):
-        here = packed[start : start + ROWS_AT_ONCE]
-        yield np.column_stack([here >> ROW_BITS, here.astype(np.uint32)]).astype(np.uint32)
+def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
+    """Write the verdicts on every shard of a group."""
+    corpus, step = Corpus(run, part), part.step(name)
+    assert isinstance(step, EqualStep)
+    of_group = corpus.group(group)[1]
+    paths = [
+        corpus.path(FORESTS, step=name, level=0, number=number) for number in range(corpus.n_ranges)
+    ]
+    found = [trees_between(path, of_group.start, of_group.stop) for path in paths]
+    pairs = np.concatenate(found)
+    corpus.memory_left(
+        name,
+        len(pairs),
+        KEPT_BYTES,
+        least=LEAST_BYTES,
+        at_once=corpus.at_once(corpus.shards.n_groups),
+        of="duplicates",
+    )
+    pairs = pairs if len(paths) == 1 else pairs[np.argsort(pairs[:, 0])]
+    similarity = np.full(len(pairs), step.similarity, np.float32)
+    going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity)
+    return Done(files=write_verdicts(corpus, step, group, going))
 
 
-def _gone(corpus: Corpus, name: str, of_group: range) -> npt.NDArray[np.uint32]:
-    """(n, 2) the rows of a group that go, ascending, and those kept in their place."""
-    if name == "near":
-        paths = [clusters_path(corpus)]
-    else:
-        numbers = range(1 << range_bits(corpus.n))
-        paths = [corpus.job.forest(corpus.pass_index, name, 0, number) for number in numbers]
-    found = np.concatenate([trees_between(p, of_group.start, of_group.stop) for p in paths])
-    return found if len(paths) == 1 else found[np.argsort(found[:, 0])]
-
-
-def _doc_ids(rows: Rows, wanted: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
-    """(n,) ids of rows in any order."""
-    ids = np.empty(len(wanted), np.uint64)
-    for start in range(0, len(wanted), ROWS_AT_ONCE):
-        each, where = np.unique(wanted[start : start + ROWS_AT_ONCE], return_inverse=True)
-        ids[start : start + ROWS_AT_ONCE] = rows.take("doc_id", each)[where]
-    return ids
-
-
-def _similarities(
-    rows: Rows, pairs: npt.NDArray[np.uint32], pairs_at_once: int
-) -> npt.NDArray[np.float32]:
-    """(n,) estimated Jaccard similarity of the documents of each pair."""
-    alike = np.empty(len(pairs), np.float32)
-    for start in range(0, len(pairs), pairs_at_once):
-        gone, kept = pairs[start : start + pairs_at_once].T
-        wanted, where = np.unique(np.concatenate((kept, gone)), return_inverse=True)
-        signed = rows.take("signature", wanted)
-        here = pair_similarity(signed, where[: len(gone)], where[len(gone) :])
-        alike[start : start + pairs_at_once] = here
-    return alike
-
-
-def _write(path: Path, rows: Rows, number: int, found: Found) -> None:
-    """Write the duplicates file of one shard, a batch for each of its sidecar."""
-    starts = rows.starts[number] + rows.shard(number).starts
-    cuts = np.searchsorted(found.rows, starts.astype(np.uint32))
-    with arrow_file(path, DUPLICATES) as writer:
-        for b, start in enumerate(starts[:-1].tolist()):
-            at, n = slice(cuts[b], cuts[b + 1]), int(starts[b + 1]) - start
-            local = found.rows[at] - start
-            kept, of, alike = np.ones(n, np.bool_), np.zeros(n, np.uint64), np.zeros(n, np.float32)
-            kept[local], of[local], alike[local] = False, found.of[at], found.alike[at]
-            columns = [pa.array(of, mask=kept), pa.array(alike, mask=kept | np.isnan(alike))]
-            writer.write_batch(pa.record_batch(columns, schema=DUPLICATES))
+def told_of_clusters(name: str, receipts: Sequence[Receipt]) -> Told:
+    """The section "duplicates" of the report, from the receipts of a step's works."""
+    facts = [receipt.facts for receipt in receipts if receipt.step.rpartition("-")[0] == name]
+    return {"duplicates": {name: merged_facts(facts)}} if facts else {}

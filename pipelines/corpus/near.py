@@ -1,64 +1,248 @@
-"""Clusters from edges: spanning forests, joined in a tree until there is one.
+"""The step that keeps one of each cluster of documents that are nearly the same.
+
+    keys ── spill ── edges: a range of a band a work ── forests, joined in a tree until there is one
+                                                          ── verdicts, a group a work
 
     edges of every band and range ── 16 of them ── a forest ┐
                                      16 of them ── a forest ┴─ 16 of them ── … ── the clusters
 
-A forest has a row for each document that is not the lowest of its tree, and names that one. It is
-edges again, and fewer than joined it: no more than there are documents in pairs.
+A forest is edges again, and fewer than joined it: no more than there are documents in pairs.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pydantic import Field, model_validator
 
-from tokenmill.dedup.cluster import Forest, Touched
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.clusters import cluster_facts
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill_rows import range_bits
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.dedup.lsh import Bands
+from tokenmill.dedup.minhash import MinHash
+from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
+from tokenmill.pipelines.corpus.keys import fixed_size_list
+from tokenmill.pipelines.corpus.pairs import (
+    FOREST,
+    FORESTS,
+    PAIRS_AT_ONCE,
+    Pairs,
+    read_pairs,
+    trees_between,
+    write_pairs,
+)
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import Range, Room, parts
+from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, spilled
+from tokenmill.pipelines.corpus.step import (
+    Chain,
+    Pass,
+    Probing,
+    Shuffled,
+    Size,
+    Told,
+    group_works,
+)
+from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Done, Phases
 
-Pairs = npt.NDArray[np.uint32]
-
-FOREST = pa.schema([pa.field("row", pa.uint32()), pa.field("of", pa.uint32())])
-PAIRS_AT_ONCE = 1 << 16  # in a batch of a file, whatever the memory they were found in
+EDGES = Folder("2-edges", "band-{band:03d}-{number:05d}.arrow")
+EDGE = pa.schema([pa.field("left", pa.int64()), pa.field("right", pa.int64())])
 FAN_IN = 16
-TOUCHED_BYTES = 16  # of a row in pairs: its number 4, its tree 4, the row kept for it twice 8
+ROW_BYTES = 44  # row numbers and key 16, partition 4, members 8, in order 8, ends 4, trees 4
+LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
+SIGNED_BYTES = 400  # besides a signature: its row, sorting, place 32; at most 15.5 edges, twice
+TOUCHED_BYTES = 28  # of a row in pairs: its number 8, its tree 4, the row kept for it twice 16
+KEPT_BYTES = 40  # of a duplicate of a group: it and the one kept 16, read and sorted 24 on the way
+PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
+MOST_SIGNED = 1 << 20  # signatures at a time: more do not read faster
+MOST_PAIRS = 1 << 19  # pairs at a time: more do not read faster
+MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take memory
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
-def write_pairs(path: Path, schema: pa.Schema, pairs: Iterable[Pairs]) -> int:
-    """Write (n, 2) pairs as the two columns of a file; return how many there were."""
-    n = 0
-    with arrow_file(path, schema) as writer:
-        for block in _equal_blocks(pairs):
-            n += len(block)
-            columns = [pa.array(np.ascontiguousarray(block[:, side])) for side in (0, 1)]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
-    return n
+class NearDedup(KeyedStep, VerdictStep):
+    """Keep the first of each cluster of documents that share most of their word n-grams.
+
+    MinHash LSH: documents that agree on all rows of a band become candidate pairs; a pair
+    whose signatures agree in a share of at least `verify` is an edge; clusters are
+    connected by edges, and the first document of a cluster, in input order, is kept.
+
+    ngram, words: the shingles; see `dedup.shingle`.
+    num_perm, seed: of the signatures.
+    bands, rows: of the LSH (defaults: FineWeb, Penedo et al. 2024, 14 bands of 8).
+    threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
+        optimiser chooses them.
+    verify: least estimated Jaccard similarity of an edge.
+    scope: documents meet across the whole corpus, or only within their source.
+    """
+
+    name: ClassVar[str] = "near"
+    compares_texts: ClassVar[bool] = True
+    folders = (SPILL, EDGES, FORESTS)
+
+    ngram: Annotated[int, Field(ge=1, le=64)] = 5
+    words: Literal["unicode", "whitespace"] = "unicode"
+    num_perm: Annotated[int, Field(ge=1, le=16384)] = 112
+    bands: Annotated[int, Field(ge=1, le=1024)] = 14
+    rows: Annotated[int, Field(ge=1, le=256)] = 8
+    threshold: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    verify: Annotated[float, Field(ge=0.0, le=1.0)] = 0.7
+    scope: Literal["corpus", "source"] = "corpus"
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+
+    @model_validator(mode="after")
+    def _bands_fit(self) -> "NearDedup":
+        if self.threshold is not None and {"bands", "rows"} & self.model_fields_set:
+            raise ValueError("give bands and rows, or a threshold that chooses them, not both")
+        lsh = self.lsh()  # a threshold that no bands can serve is told here
+        if lsh.num_perm > self.num_perm:
+            raise ValueError(
+                f"{lsh.bands} bands of {lsh.rows} rows need {lsh.num_perm} permutations,"
+                f" num_perm is {self.num_perm}"
+            )
+        return self
+
+    def minhash(self) -> MinHash:
+        return MinHash(num_perm=self.num_perm, seed=self.seed, ngram=self.ngram, words=self.words)
+
+    def lsh(self) -> Bands:
+        if self.threshold is not None:
+            return Bands.for_threshold(self.threshold, self.num_perm)
+        return Bands(bands=self.bands, rows=self.rows)
+
+    @property
+    def reason(self) -> str:
+        return "near_duplicate"
+
+    @classmethod
+    def verdict_folder(cls) -> Folder:
+        return Folder(f"4-{cls.name}", "part-{key}.arrow")
+
+    @property
+    def shuffled(self) -> tuple[Shuffled, ...]:
+        return tuple(Shuffled(band_column(band)) for band in range(self.lsh().bands))
+
+    @property
+    def joined_columns(self) -> int:
+        return self.lsh().bands
+
+    def key_parameters(self) -> dict[str, Any]:
+        lsh = self.lsh()
+        return {
+            "ngram": self.ngram,
+            "words": self.words,
+            "num_perm": self.num_perm,
+            "seed": self.seed,
+            "bands": lsh.bands,
+            "rows": lsh.rows,
+            "scope": self.scope,
+        }
+
+    def key_fields(self) -> list[pa.Field]:
+        """A signature of num_perm uint32, and band keys: uint64, 0 for one without shingles."""
+        signature = pa.field("signature", pa.list_(pa.uint32(), self.num_perm))
+        return [signature, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
+
+    def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        from tokenmill.dedup.lsh import band_keys  # compiles; settings must not
+        from tokenmill.dedup.minhash import signatures
+
+        signed = signatures(documents["text"], self.minhash())
+        keys = band_keys(signed, self.lsh())
+        if self.scope == "source":
+            keys = _within_source(keys, source)
+        columns = [pa.array(np.ascontiguousarray(keys[:, b])) for b in range(keys.shape[1])]
+        return [fixed_size_list(signed), *columns]
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        yield from self.spill(chain, size)
+        bands = {
+            f"band-{band:03d}-{n:05d}": (band, n)
+            for band in range(self.lsh().bands)
+            for n in range(size.ranges)
+        }
+        yield from chain.phase("bands", "bands", find_edges, bands)
+        counts = levels(len(bands))
+        for level, n_files in enumerate(counts[1:-1], 1):
+            forests = {f"forest-{level}-{n:05d}": (level, n) for n in range(n_files)}
+            yield from chain.phase("forests", "forests", join_forests, forests)
+        yield from chain.phase("near", "near", join_forests, {"all": (len(counts) - 1, 0)})
+        yield from chain.phase("near kept", "kept-near", write_near, group_works(size.new))
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        bands: dict[str, int] = {}
+        for receipt in receipts:
+            if receipt.step.startswith("bands-"):
+                for name in ("candidates", "edges"):
+                    bands[name] = bands.get(name, 0) + receipt.facts[name]
+        of_all = [r.facts for r in receipts if r.step.rpartition("-")[0] == self.name]
+        found: dict[str, Any] = {"bands": bands} if bands else {}
+        return {"duplicates": found | ({self.name: merged_facts(of_all)} if of_all else {})}
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        return docs * (self.num_perm * 4 + self.lsh().bands * 20)
+
+    def probe(self, probing: Probing) -> Any:
+        columns = [column.keys for column in self.shuffled]
+        return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
 
 
-def read_pairs(path: Path) -> Iterator[Pairs]:
-    """The (n, 2) pairs of a file, some at a time."""
-    for batch in open_arrow(path)[0]:
-        yield np.column_stack([batch[0], batch[1]])
+def band_column(band: int) -> str:
+    return f"band_{band:03d}"
 
 
-def trees_between(path: Path, lo: int, hi: int) -> Pairs:
-    """The (n, 2) rows of a forest, which ascend, from `lo` to before `hi`."""
-    found = [np.empty((0, 2), np.uint32)]
-    for batch in open_arrow(path)[0]:
-        rows = values(batch, "row")
-        if rows[-1] >= lo and rows[0] < hi:
-            start, stop = np.searchsorted(rows, [lo, hi]).tolist()
-            found.append(np.column_stack([rows[start:stop], values(batch, "of")[start:stop]]))
-    return np.concatenate(found)
+def _within_source(keys: Any, source: str) -> Any:
+    """Band keys that only meet keys of the same source; 0, no key, stays 0."""
+    import xxhash
+
+    salt = np.uint64(xxhash.xxh3_64_intdigest(source.encode()))
+    salted = keys ^ salt
+    return np.where(keys == 0, keys, np.where(salted == 0, salt, salted))
+
+
+def near_of(part: Pass) -> NearDedup:
+    """The step among those behind a pass."""
+    step = part.step(NearDedup.name)
+    assert isinstance(step, NearDedup)
+    return step
+
+
+def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:
+    """Write the pairs that meet in one band and verify, of a range (`number`) of its keys."""
+    corpus = Corpus(run, part)
+    path = corpus.path(EDGES, band=band, number=number)
+    tally = {"candidates": 0}
+    keys = spilled(corpus, NearDedup.name, band, number)
+    edges = write_pairs(path, EDGE, _edges(corpus, keys, tally))
+    return Done(files=[path], facts={**tally, "edges": edges})
+
+
+def _edges(corpus: Corpus, keys: Range, tally: dict[str, int]) -> Iterator[Pairs]:
+    """The edges of a range, some at a time; candidates are added to the tally."""
+    from tokenmill.dedup.lsh import Buckets, count_pairs
+    from tokenmill.dedup.partition import prefix_bits
+    from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
+
+    rows, near = corpus.rows(), near_of(corpus.part)
+    n_works = corpus.at_once(n_edges_files(corpus))
+    left = corpus.memory_left(near.name, keys.n, 0, least=LEAST_BYTES, at_once=n_works)
+    per_signature = near.num_perm * 4 + SIGNED_BYTES
+    at_once = max(min(left // 4 // per_signature, MOST_SIGNED), CONTEXT_ROWS)
+    room = Room(left - at_once * per_signature, ROW_BYTES, LARGEST_BYTES)
+    for part in parts(keys, room):
+        whole = Buckets(*part.buckets(prefix_bits(keys.n)))
+        tally["candidates"] += count_pairs(whole.ends)
+        for same in cut_large(whole, MOST_MEMBERS):
+            yield from verified_edges(
+                same,
+                lambda wanted: rows.take("signature", wanted),
+                num_perm=near.num_perm,
+                verify=near.verify,
+                rows_at_once=at_once,
+            )
 
 
 def levels(n_edges: int) -> list[int]:
@@ -74,40 +258,45 @@ def levels(n_edges: int) -> list[int]:
 
 
 def n_edges_files(corpus: Corpus) -> int:
-    return corpus.near.lsh().bands << range_bits(corpus.n)
+    return near_of(corpus.part).lsh().bands * corpus.n_ranges
 
 
-def join_forests(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], level: int, number: int
-) -> Done:
+def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     """Join some of the files of the level below; the last one of all also tells what was found.
 
     Documents of earlier runs join others, but in the last forest none of them has a row: they
     stay, whatever they are like.
     """
-    corpus = Corpus(job, pass_index, steps)
+    from tokenmill.dedup.cluster import Forest, Touched
+
+    corpus = Corpus(run, part)
     counts = levels(n_edges_files(corpus))
     below = range(number * FAN_IN, min((number + 1) * FAN_IN, counts[level - 1]))
     paths = [_path(corpus, level - 1, n) for n in below]
-    touched = Touched(corpus.n)
+    touched = Touched(corpus.n, first=int(corpus.shards.starts[0]))
     for path in paths:
         for pairs in read_pairs(path):
             touched.mark(pairs)
     at_once, least = corpus.at_once(counts[level]), LEAST_BYTES + corpus.n * 3 // 8
     corpus.memory_left(
-        "near", touched.n, TOUCHED_BYTES, least=least, at_once=at_once, of="documents in pairs"
+        NearDedup.name,
+        touched.n,
+        TOUCHED_BYTES,
+        least=least,
+        at_once=at_once,
+        of="documents in pairs",
     )
     forest = Forest(touched)
     for path in paths:
         for pairs in read_pairs(path):
             forest.join(pairs)
     path, is_last = _path(corpus, level, number), level == len(counts) - 1
-    kept: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+    kept: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
 
     def trees() -> Iterator[Pairs]:
         for found in forest.trees(PAIRS_AT_ONCE):
             if is_last:
-                found = found[found[:, 0] >= corpus.shards.earlier_rows]
+                found = found[found[:, 0] >= corpus.shards.first_new_row]
                 kept.append(found[:, 1].copy())
             yield found
 
@@ -116,33 +305,43 @@ def join_forests(
     return Done(files=[path], facts=facts)
 
 
-def clusters_path(corpus: Corpus) -> Path:
-    """The forest of all pairs of near duplicates."""
-    return _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
-
-
 def _path(corpus: Corpus, level: int, number: int) -> Path:
     """A file of a level: of edges, band by band and range by range; of forests in order."""
-    job, pass_index = corpus.job, corpus.pass_index
     if level:
-        return job.forest(pass_index, "near", level, number)
-    band, of_range = divmod(number, 1 << range_bits(corpus.n))
-    return job.edges(pass_index, band, of_range)
+        return corpus.path(FORESTS, step=NearDedup.name, level=level, number=number)
+    band, of_range = divmod(number, corpus.n_ranges)
+    return corpus.path(EDGES, band=band, number=of_range)
 
 
-def _equal_blocks(pairs: Iterable[Pairs]) -> Iterator[Pairs]:
-    """The pairs in blocks whose size does not depend on how they come, nor on the memory."""
-    waiting: list[Pairs] = []
-    n = 0
-    for found in pairs:
-        waiting.append(found)
-        n += len(found)
-        if n >= PAIRS_AT_ONCE:
-            joined = np.concatenate(waiting)
-            whole = n - n % PAIRS_AT_ONCE
-            for at in range(0, whole, PAIRS_AT_ONCE):
-                yield joined[at : at + PAIRS_AT_ONCE]
-            waiting = [joined[whole:].copy()]
-            n -= whole
-    if n:
-        yield np.concatenate(waiting)
+def write_near(run: RunFolder, part: Pass, group: int) -> Done:
+    """Write the verdicts on every shard of a group."""
+    corpus, step = Corpus(run, part), near_of(part)
+    of_group = corpus.group(group)[1]
+    clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
+    pairs = trees_between(clusters, of_group.start, of_group.stop)
+    left = corpus.memory_left(
+        step.name,
+        len(pairs),
+        KEPT_BYTES,
+        least=LEAST_BYTES,
+        at_once=corpus.at_once(corpus.shards.n_groups),
+        of="duplicates",
+    )
+    pairs_at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
+    similarity = _similarities(corpus, pairs, pairs_at_once)
+    going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity)
+    return Done(files=write_verdicts(corpus, step, group, going))
+
+
+def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> npt.NDArray[np.float32]:
+    """(n,) estimated Jaccard similarity of the documents of each pair."""
+    from tokenmill.dedup.minhash import pair_similarity
+
+    rows, alike = corpus.rows(), np.empty(len(pairs), np.float32)
+    for start in range(0, len(pairs), pairs_at_once):
+        gone, kept = pairs[start : start + pairs_at_once].T
+        wanted, where = np.unique(np.concatenate((kept, gone)), return_inverse=True)
+        signed = rows.take("signature", wanted)
+        here = pair_similarity(signed, where[: len(gone)], where[len(gone) :])
+        alike[start : start + pairs_at_once] = here
+    return alike

@@ -1,36 +1,150 @@
-"""The corpus-wide work of `near_images`: which images look like one before them."""
+"""The step that takes out images that look like one before them, by perceptual hashes.
+
+bytes of images ── hashes, a sidecar ── all in memory: one work ── what leaves, by shard
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field, model_validator
 
-from tokenmill.dedup.images import BYTES_PER_HASH, first_near
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.finding import RUN, Runs, run_of, write_shard
-from tokenmill.pipelines.corpus.counted.keys import has_key
-from tokenmill.pipelines.corpus.counted.steps import NearImages
-from tokenmill.pipelines.corpus.counted.units import gone_before, unit_name, unit_rows
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told
+from tokenmill.pipelines.corpus.units import (
+    REPEATED,
+    RUN,
+    UNITS,
+    ImageStep,
+    Runs,
+    is_among,
+    run_of,
+    write_found,
+)
+from tokenmill.pipelines.corpus.verdicts import removed_ids
+from tokenmill.pipelines.filters.images.keys import Keys, has_key
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Done, Phases
 from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows
+from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, values
 
-ROW_BYTES = BYTES_PER_HASH + 32  # the hash twice, its row, that of the first near one
+MOST_DISTANCE = 15  # as in dedup.images: more bands have less than 4 bits, and nearly all meet
+ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
 LEAST_BYTES = 1 << 18  # besides
+HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
 
 
-def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Done:
-    """Write which images of each shard look like another; steps: behind the pass, this last."""
-    corpus, step = Corpus(job, pass_index, steps), steps[-1]
+class NearImages(ImageStep):
+    """Take out images that look like one before them in the corpus.
+
+    An image leaves if the hash of an earlier one, which may leave too, differs in few enough bits;
+    of those that stay no two are as near. Images without bytes, and those that do not decode, have
+    no hash: they stay, and are counted. Plain ones look alike whatever their colour.
+
+    hash: `imagehash.phash` of ImageHash (`pip install tokenmill[images]`), 64 bits. It decodes
+        every image wholly.
+    distance: most bits that differ. Work grows with the square of the images that share one of
+        `distance` + 1 parts of their bits: 10 million random hashes take half a minute at 4.
+    no_images_left: remove documents that lose their last image here.
+    """
+
+    name: ClassVar[str] = "near_images"
+    looks_at_images: ClassVar[bool] = True
+    folders = (UNITS, REPEATED)
+
+    hash: Literal["phash"] = "phash"
+    distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = 4
+    no_images_left: bool = True
+
+    @model_validator(mode="after")
+    def _library_is_there(self) -> "NearImages":
+        if find_spec("imagehash") is None:
+            raise ValueError("needs the ImageHash library; pip install 'tokenmill[images]'")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.hash,)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return ("near_image",)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"hash": self.hash}
+
+    def keys_of(
+        self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
+    ) -> list[Keys]:
+        return [image_hashes(documents, blobs, max_pixels=images.max_pixels if images else 0)]
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        yield from chain.phase(self.name, self.name, find_near_images, {"all": ()})
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        facts = [r.facts for r in receipts if r.step.rpartition("-")[0] == self.name]
+        return {"repeated": {self.name: dict(facts[-1])}} if facts else {}
+
+
+def image_hashes(documents: pa.RecordBatch, blobs: Blobs | None, *, max_pixels: int) -> Keys:
+    """(n_images, 2) of all images: the hash and HASHED; zeros where there is none.
+
+    blobs: the bytes of the images, by their offsets; None where there are none.
+    """
+    items = documents["images"].flatten()
+    keys = np.zeros((len(items), 2), np.uint64)
+    offsets, sizes = (items.field(name).to_pylist() for name in ("offset", "bytes"))
+    for place, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
+        if offset is None or blobs is None:
+            continue
+        found = phash(blobs.take(offset, size), max_pixels)
+        if found is not None:
+            keys[place] = found, HASHED
+    return keys
+
+
+def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
+    """ImageHash's perceptual hash, the first bit highest; None if the image does not decode."""
+    from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
+
+    image = loaded(data, max_pixels)
+    if isinstance(image, Unreadable):
+        return None
+    try:
+        return int(str(_library().phash(image)), 16)
+    except BAD:  # a mode that does not convert
+        return None
+
+
+@cache
+def _library() -> Any:
+    import imagehash  # an extra, and only for this step; takes 0.2 s
+
+    return imagehash
+
+
+def find_near_images(run: RunFolder, part: Pass) -> Done:
+    """Write which images of each shard look like another; the step is the last behind the pass."""
+    from tokenmill.dedup.images import first_near
+
+    corpus, step = Corpus(run, part), part.step(NearImages.name)
     assert isinstance(step, NearImages)
-    rows = unit_rows(corpus, step)
-    corpus.memory_left(step.name, rows.n, ROW_BYTES, least=LEAST_BYTES, of=unit_name(step))
-    gone = gone_before(corpus, rows)
-    there, hashes = _hashes(rows, step.hash, gone)
+    paths = [corpus.path(UNITS, key=key) for key in corpus.shard_keys()]
+    rows = counted_rows(paths, step.unit_parameters())
+    corpus.memory_left(step.name, rows.n, ROW_BYTES, least=LEAST_BYTES, of=step.units)
+    alive = _alive(corpus, rows)
+    there, hashes = _hashes(rows, step.hash, alive)
     first = first_near(hashes, step.distance)
     leaving = np.flatnonzero(first != np.arange(len(first)))
-    path = job.runs(pass_index)
+    path = corpus.path(REPEATED, key="all")
     with arrow_file(path, RUN) as writer:
         for start in range(0, len(leaving), AT_ONCE):
             at = leaving[start : start + AT_ONCE]
@@ -38,27 +152,39 @@ def find_near_images(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) 
             writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
     files, runs = [], Runs([path])
     for shard, key in enumerate(corpus.shard_keys()):
-        first, end = rows.starts[shard : shard + 2].tolist()
-        found = runs.between(first, end)
-        files.append(job.repeated(pass_index, key))
-        local = found._replace(rows=found.rows - np.uint32(first))
-        write_shard(files[-1], rows.shard(shard), local)
+        begin, end = rows.starts[shard : shard + 2].tolist()
+        found = runs.between(begin, end)
+        files.append(corpus.path(REPEATED, key=key))
+        write_found(files[-1], rows.shard(shard), found._replace(rows=found.rows - begin))
     path.unlink()
-    n = rows.n - (0 if gone is None else int(gone.sum()))
+    n = int(alive.sum())
     facts = {"images": n, "without_hash": n - len(hashes), "near": len(leaving)}
     return Done(files=files, facts=facts)
 
 
+def _alive(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_]:
+    """(n,) images of documents that no step standing before removes."""
+    alive = np.ones(rows.n, np.bool_)
+    for number, shard in enumerate(corpus.shard_keys()):
+        removed = removed_ids(corpus, NearImages.name, shard)
+        if removed is None:
+            break
+        at = int(rows.starts[number])
+        for batch, ids in zip(rows.shard(number).batches, removed, strict=True):
+            mine = values(batch, "doc_id")
+            alive[at : at + len(mine)] = ~is_among(mine, ids)
+            at += len(mine)
+    return alive
+
+
 def _hashes(
-    rows: Rows, column: str, gone: npt.NDArray[np.bool_] | None
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+    rows: Rows, column: str, alive: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """(n,) rows of images that have a hash, and their hashes."""
-    there, hashes = [np.empty(0, np.uint32)], [np.empty(0, np.uint64)]
+    there, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in rows.walk():
         keys = batch.values(column)
-        here = has_key(keys)
-        if gone is not None:
-            here &= ~gone[batch.start : batch.start + len(keys)]
-        there.append((np.flatnonzero(here) + batch.start).astype(np.uint32))
+        here = has_key(keys) & alive[batch.start : batch.start + len(keys)]
+        there.append(np.flatnonzero(here) + batch.start)
         hashes.append(keys[here, 0])
     return np.concatenate(there), np.concatenate(hashes)

@@ -1,69 +1,68 @@
-"""The pairs of near duplicates that meet in a range of one band, from keys alone, no text read."""
+"""Pairs of rows in files: edges between documents, and who leaves for whom.
 
-from collections.abc import Iterator
+A forest has a row for each document that is not the one kept of those it is joined with, and names
+that one; its rows ascend.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.lsh import Buckets, buckets, count_pairs
-from tokenmill.dedup.partition import prefix_bits
-from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.near import n_edges_files, write_pairs
-from tokenmill.pipelines.corpus.parts import Part, Room, parts
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill import Spilled
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.runs.folder import Folder
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow, values
 
-EDGES = pa.schema([pa.field("left", pa.uint32()), pa.field("right", pa.uint32())])
-ROW_BYTES = 32  # row numbers and key 12, partition 4, members 8, their ends 4, their trees 4
-LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
-SIGNED_BYTES = 280  # besides a signature: its row, sorting, place 32; at most 15.5 edges, twice
-MOST_SIGNED = 1 << 20  # signatures at a time: more do not read faster
-MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take memory
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
+Pairs = npt.NDArray[np.int64]
+
+FORESTS = Folder("2-forest", "{step}-{level}-{number:05d}.arrow")
+FOREST = pa.schema([pa.field("row", pa.int64()), pa.field("of", pa.int64())])
+PAIRS_AT_ONCE = 1 << 16  # in a batch of a file, whatever the memory they were found in
 
 
-def find_edges(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], band: int, number: int
-) -> Done:
-    """Write the pairs that meet in one band and verify, of a range (`number`) of its keys."""
-    corpus = Corpus(job, pass_index, steps)
-    path = job.edges(pass_index, band, number)
-    tally = {"candidates": 0}
-    keys = Spilled(corpus, "near", band, number)
-    edges = write_pairs(path, EDGES, _edges(corpus, keys, tally))
-    return Done(files=[path], facts={**tally, "edges": edges})
+def write_pairs(path: Path, schema: pa.Schema, pairs: Iterable[Pairs]) -> int:
+    """Write (n, 2) pairs as the two columns of a file; return how many there were."""
+    n = 0
+    with arrow_file(path, schema) as writer:
+        for block in _equal_blocks(pairs):
+            n += len(block)
+            columns = [pa.array(np.ascontiguousarray(block[:, side])) for side in (0, 1)]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+    return n
 
 
-def _edges(
-    corpus: Corpus, keys: Spilled, tally: dict[str, int]
-) -> Iterator[npt.NDArray[np.uint32]]:
-    """The edges of a range, some at a time; candidates are added to the tally."""
-    rows, near = corpus.rows(), corpus.near
-    n_works = corpus.at_once(n_edges_files(corpus))
-    left = corpus.memory_left("near", keys.n, 0, least=LEAST_BYTES, at_once=n_works)
-    per_signature = near.num_perm * 4 + SIGNED_BYTES
-    at_once = max(min(left // 4 // per_signature, MOST_SIGNED), CONTEXT_ROWS)
-    room = Room(left - at_once * per_signature, ROW_BYTES, LARGEST_BYTES)
-    for part in parts(keys, room):
-        whole = _buckets(part, prefix_bits(keys.n))
-        tally["candidates"] += count_pairs(whole.ends)
-        for same in cut_large(whole, MOST_MEMBERS):
-            yield from verified_edges(
-                same,
-                lambda wanted: rows.take("signature", wanted),
-                num_perm=near.num_perm,
-                verify=near.verify,
-                rows_at_once=at_once,
-            )
+def read_pairs(path: Path) -> Iterator[Pairs]:
+    """The (n, 2) pairs of a file, some at a time."""
+    for batch in open_arrow(path)[0]:
+        yield np.column_stack([batch[0], batch[1]])
 
 
-def _buckets(part: Part, bits: int) -> Buckets:
-    """Rows of the corpus that share their key."""
-    if part.all_equal:
-        return Buckets(part.rows, np.array([len(part.rows)]))
-    same = buckets(part.keys, bits)
-    return same._replace(members=part.rows[same.members])
+def trees_between(path: Path, lo: int, hi: int) -> Pairs:
+    """The (n, 2) rows of a forest, which ascend, from `lo` to before `hi`."""
+    found = [np.empty((0, 2), np.int64)]
+    for batch in open_arrow(path)[0]:
+        rows = values(batch, "row")
+        if rows[-1] >= lo and rows[0] < hi:
+            start, stop = np.searchsorted(rows, [lo, hi]).tolist()
+            found.append(np.column_stack([rows[start:stop], values(batch, "of")[start:stop]]))
+    return np.concatenate(found)
+
+
+def _equal_blocks(pairs: Iterable[Pairs]) -> Iterator[Pairs]:
+    """The pairs in blocks whose size does not depend on how they come, nor on the memory."""
+    waiting: list[Pairs] = []
+    n = 0
+    for found in pairs:
+        waiting.append(found)
+        n += len(found)
+        if n >= PAIRS_AT_ONCE:
+            joined = np.concatenate(waiting)
+            whole = n - n % PAIRS_AT_ONCE
+            for at in range(0, whole, PAIRS_AT_ONCE):
+                yield joined[at : at + PAIRS_AT_ONCE]
+            waiting = [joined[whole:].copy()]
+            n -= whole
+    if n:
+        yield np.concatenate(waiting)

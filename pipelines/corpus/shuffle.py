@@ -1,122 +1,401 @@
-"""The documents of a pass as corpus-wide steps see them, and the memory they have for it."""
+"""The one shuffle: rows with keys, set down by range in one work, and read by range in another.
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+    rows of a group ── RangeWriter ── a file: chunks, each in order of the ranges
+    the same range of the files of all groups ── Range ── parts ── equal keys together
+
+A range is all keys of the same first bits, so that equal keys are in one range. Keys are set down
+with those bits turned to their end: else the hash tables, which go by the first bits, would be of
+few parts. What does not fit into memory of a range is read a part of its keys at a time; the files
+are mapped, and read once for each part: with the budget of a usual machine a few times over, where
+keys written anew by part would be written once and read twice.
+
+Rows are numbered with 64 bits. A file names those of its group by 32, which count from the group's
+first row, so that a key takes no more room for it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from tokenmill.dedup.lsh import Buckets, buckets
+from tokenmill.dedup.partition import (
+    MAX_BITS,
+    MAX_ROWS,
+    partition,
+    prefix_bits,
+    ranges_within,
+)
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.passes import duplicate_finders
-from tokenmill.pipelines.corpus.spill_rows import Shards, read_shards
-from tokenmill.pipelines.corpus.steps import NearDedup
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow
-from tokenmill.sizing.units import format_memory
+from tokenmill.pipelines.storage.sidecar import open_arrow, open_batch, values
+
+WORD_BITS = 64
+AT_ONCE = 1 << 15  # rows at a time: what is made of them on the way then stays in the cache
+KEPT_OPEN = 64  # files of a range whose batches are held: others are opened again for each walk
+
+Ints = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """The documents of a pass, and the corpus-wide steps that follow it.
+# writing
 
-    Its shards are those that `write_rows` set down.
+
+def key_type(n_words: int) -> pa.DataType:
+    """Of a key of so many words of 64 bits."""
+    return pa.uint64() if n_words == 1 else pa.list_(pa.uint64(), n_words)
+
+
+def row_schema(n_words: int, *others: pa.Field) -> pa.Schema:
+    """Of a file of rows with keys: rows count from the first of their group."""
+    return pa.schema([pa.field("key", key_type(n_words)), pa.field("row", pa.uint32()), *others])
+
+
+def turned(hashes: Hashes, bits: int) -> Hashes:
+    """With the first `bits` at the end."""
+    if bits == 0:
+        return hashes
+    return hashes << np.uint64(bits) | hashes >> np.uint64(WORD_BITS - bits)
+
+
+def chunk_of(schema: pa.Schema, bits: int, columns: Sequence[npt.NDArray[Any]]) -> pa.RecordBatch:
+    """A batch in order of the ranges, and of the rows as they come within each.
+
+    columns: (n,) or (n, n_words) each; the first are keys, whose first word tells the range.
     """
+    keys, *others = columns
+    if bits:
+        first = np.ascontiguousarray(keys if keys.ndim == 1 else keys[:, 0])
+        order = partition(first, bits).rows
+        keys, others = keys[order], [column[order] for column in others]
+        if keys.ndim == 1:
+            keys = turned(keys, bits)
+        else:
+            keys[:, 0] = turned(keys[:, 0], bits)
+    return pa.record_batch([_column(keys), *map(pa.array, others)], schema=schema)
 
-    job: PrepareJob
-    pass_index: int
-    steps: tuple[Step, ...]
+
+def _column(keys: Hashes) -> pa.Array:
+    if keys.ndim == 1:
+        return pa.array(keys)
+    return pa.FixedSizeListArray.from_arrays(pa.array(keys.reshape(-1)), keys.shape[1])
+
+
+class RangeWriter:
+    """Writes rows as they come, in chunks of a fixed size."""
+
+    def __init__(
+        self, writer: pa.ipc.RecordBatchFileWriter, schema: pa.Schema, bits: int, chunk_rows: int
+    ) -> None:
+        """schema: of the file, the key first.  bits: of a key, that tell its range."""
+        self._writer, self._schema = writer, schema
+        self._bits, self._chunk_rows = bits, chunk_rows
+        self._held: list[tuple[npt.NDArray[Any], ...]] = []
+        self._n = 0
+
+    def write(self, *columns: npt.NDArray[Any]) -> None:
+        """(n,) each; rows stay in order within a range."""
+        at = 0
+        while at < len(columns[0]):
+            room = self._chunk_rows - self._n
+            self._held.append(tuple(column[at : at + room] for column in columns))
+            self._n += len(self._held[-1][0])
+            at += room
+            if self._n == self._chunk_rows:
+                self.flush()
+
+    def flush(self) -> None:
+        """Set down what is held; at the end by the caller."""
+        if self._n:
+            columns = [np.concatenate(parts) for parts in zip(*self._held, strict=True)]
+            self._writer.write_batch(chunk_of(self._schema, self._bits, columns))
+            self._held, self._n = [], 0
+
+
+def local_rows(rows: Ints, first: int) -> npt.NDArray[np.uint32]:
+    """Rows as a file of the group that begins at `first` names them.
+
+    Raises:
+        ConfigError: the group, which is then a single shard, has too many of them.
+    """
+    if len(rows) and int(rows[-1]) - first >= MAX_ROWS:
+        raise ConfigError(
+            f"a shard has {int(rows[-1]) - first + 1:,} rows to compare, and at most {MAX_ROWS:,}"
+            " can be told apart in one; lower shard_bytes"
+        )
+    return (rows - first).astype(np.uint32)
+
+
+# reading
+
+
+class Keyed(NamedTuple):
+    """Rows and their keys: (n,) int64, ascending over all of a range, and (n, n_words) uint64."""
+
+    rows: Ints
+    keys: Hashes
+
+
+class Range:
+    """A range of the keys of all groups."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        bits: int,
+        number: int,
+        *,
+        firsts: Sequence[int] | Ints | None = None,
+        chunk: int | None = None,
+        n_words: int = 1,
+    ) -> None:
+        """paths: a file for each group, in order.  bits, number: which range of how many.
+
+        firsts: (n_groups,) the first row of each group; if None, rows have no names and are
+            numbered in the order of the range.
+        chunk: which of the files' chunks; None takes all of them.
+        n_words: of a key, how many are looked at.
+        """
+        self._paths, self._bits, self._number = paths, bits, number
+        self._firsts, self._chunk, self._n_words = firsts, chunk, n_words
+        self.shape: tuple[int, ...] = () if n_words == 1 else (n_words,)
+        self._kept: dict[int, list[pa.RecordBatch]] = {}
+        self._counts = [sum(batch.num_rows for batch in self._of(g)) for g in range(len(paths))]
+        self.n = sum(self._counts)
 
     @cached_property
-    def shards(self) -> Shards:
-        return read_shards(self.job.rows(self.pass_index))
+    def starts(self) -> Ints:
+        """(n_groups + 1,) place in the range where the rows of each group begin."""
+        return np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
+
+    def batches(self) -> Iterator[Keyed]:
+        """Rows and keys in order, some at a time."""
+        for first, batch in self._all():
+            keys = words(values(batch, "key"))[:, : self._n_words]
+            rows = None if self._firsts is None else values(batch, "row")
+            for at in range(0, batch.num_rows, AT_ONCE):
+                here = keys[at : at + AT_ONCE]
+                if rows is None:
+                    numbers = np.arange(first + at, first + at + len(here))
+                else:
+                    numbers = rows[at : at + AT_ONCE].astype(np.int64) + first
+                yield Keyed(numbers, here)
+
+    def take(self, name: str, rows: Ints) -> npt.NDArray[Any]:
+        """(n,) values of a column at rows of the range, in any order."""
+        return self.take_all((name,), rows)[name]
+
+    def take_all(self, names: Sequence[str], rows: Ints) -> dict[str, npt.NDArray[Any]]:
+        """As `take`, of some columns; "key" is that of all of its words."""
+        wanted, where = np.unique(rows, return_inverse=True)
+        found: dict[str, npt.NDArray[Any]] = {}
+        for first, batch in self._all():
+            here = np.arange(first, first + batch.num_rows)
+            if self._firsts is not None:
+                here = values(batch, "row").astype(np.int64) + first
+            lo, hi = np.searchsorted(wanted, here[0]), np.searchsorted(wanted, here[-1], "right")
+            if lo == hi:
+                continue
+            at = np.searchsorted(here, wanted[lo:hi])
+            # rows of another chunk of the group may lie between those of this one
+            mine = here[np.minimum(at, len(here) - 1)] == wanted[lo:hi]
+            for name in names:
+                column = values(batch, name)
+                if name not in found:
+                    found[name] = np.empty((len(wanted), *column.shape[1:]), column.dtype)
+                found[name][lo:hi][mine] = column[at[mine]]
+        return {name: found[name][where] if found else np.empty(0) for name in names}
+
+    def groups(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The rows of each group in order, some at a time, and its number."""
+        for group in range(len(self._paths)):
+            for batch in self._of(group):
+                yield group, batch
+
+    def _all(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches that have rows, and what their rows count from."""
+        for group, n in enumerate(self._counts):
+            at = int(self.starts[group]) if self._firsts is None else int(self._firsts[group])
+            for batch in self._of(group) if n else ():
+                yield at, batch
+                at += batch.num_rows if self._firsts is None else 0
+
+    def _of(self, group: int) -> list[pa.RecordBatch]:
+        if group not in self._kept:
+            path = self._paths[group]
+            whole = open_arrow(path)[0] if self._chunk is None else [open_batch(path, self._chunk)]
+            cut = [of_range(batch, self._bits, self._number) for batch in whole]
+            cut = [batch for batch in cut if batch.num_rows]
+            if len(self._kept) >= KEPT_OPEN:
+                return cut
+            self._kept[group] = cut
+        return self._kept[group]
+
+
+def of_range(batch: pa.RecordBatch, bits: int, number: int) -> pa.RecordBatch:
+    """What a chunk has of a range: found by bisection, a few pages of the file are read for it."""
+    if not bits:
+        return batch
+    keys, last = words(values(batch, "key"))[:, 0], (1 << bits) - 1
+
+    def range_at(row: int) -> int:
+        return int(keys[row]) & last
+
+    every = range(len(keys))
+    start = bisect_left(every, number, key=range_at)
+    stop = bisect_left(every, number + 1, lo=start, key=range_at)
+    return batch.slice(start, stop - start)
+
+
+def words(keys: Hashes) -> Hashes:
+    """(n, n_words) of (n,) keys, or of those already."""
+    return keys[:, None] if keys.ndim == 1 else keys
+
+
+# a range in parts that fit into memory
+
+
+class Part(NamedTuple):
+    """The rows whose keys are within a range of them; equal keys are never in two parts.
+
+    rows: (n,) int64, ascending.
+    keys: (n,) uint64 keys, or (n, 2) digests; only the first of them if all are equal, and
+        more of them than fit into memory.
+    """
+
+    rows: Ints
+    keys: Hashes
 
     @property
-    def n(self) -> int:
-        """Documents, those of earlier runs included."""
-        return int(self.shards.starts[-1])
+    def all_equal(self) -> bool:
+        return len(self.keys) < len(self.rows)
 
-    def shard_keys(self, first: int = 0, last: int | None = None) -> Iterator[str]:
-        """Of this run's shards, those from the `first` to before the `last` of all shards."""
-        for number in range(first, len(self.shards.keys) if last is None else last):
-            if number >= self.shards.n_earlier:
-                yield self.shards.keys[number].as_py()
+    def buckets(self, bits: int) -> tuple[Ints, Ints]:
+        """Rows that share their key, bucket after bucket, and (n_buckets,) where each ends."""
+        if self.all_equal:  # more rows than fit
+            return self.rows, np.array([len(self.rows)])
+        same: Buckets = buckets(self.keys, bits)
+        return self.rows[same.members], same.ends
 
-    def rows(self) -> Rows:
-        """Their key sidecars."""
-        keys, n_earlier = self.shards.keys, self.shards.n_earlier
-        earlier = self.job.earlier(self.pass_index) if n_earlier else ()
 
-        def path_of(number: int) -> Path:
-            if number < n_earlier:
-                return earlier[number]
-            return self.job.keys(self.pass_index, keys[number].as_py())
+class Room(NamedTuple):
+    """Bytes that a part may take, and how many it does: see `ranges_within`."""
 
-        parameters = key_parameters(duplicate_finders(self.steps))
-        return corpus_rows(path_of, np.diff(self.shards.starts), parameters)
+    budget: int
+    per_row: int
+    per_largest: int
 
-    def group(self, number: int) -> tuple[range, range]:
-        """Shards of a group, and its rows."""
-        first, last = self.shards.groups[number : number + 2].tolist()
-        return range(first, last), range(*self.shards.starts[[first, last]].tolist())
 
-    def duplicates(self, step: str, key: str) -> Path:
-        return self.job.duplicates(self.pass_index, step, key)
+class Within(NamedTuple):
+    """Keys whose first `n_bits` bits are those of `key`; 64 bits of each word of a key."""
 
-    def step(self, name: str) -> Step:
-        return next(s for s in self.steps if s.name == name)
+    n_bits: int
+    key: Hashes
 
-    @property
-    def near(self) -> NearDedup:
-        return next(s for s in self.steps if isinstance(s, NearDedup))
+    def holds(self, keys: Hashes) -> Bools:
+        """(n,) of (n, n_words) keys."""
+        whole, rest = divmod(self.n_bits, WORD_BITS)
+        found: Bools = np.all(keys[:, :whole] == self.key[:whole], axis=1)
+        if rest:
+            shift = np.uint64(WORD_BITS - rest)
+            found &= (keys[:, whole] >> shift) == (self.key[whole] >> shift)
+        return found
 
-    def gone_before(self, step: str, group: int) -> npt.NDArray[np.bool_]:
-        """(n_rows,) documents of a group that a step standing before `step` removes already."""
-        names = [s.name for s in self.steps]
-        shards, rows = self.group(group)
-        begins = max(rows.start, min(self.shards.earlier_rows, rows.stop)) - rows.start
-        gone = np.zeros(len(rows), np.bool_)
-        for before in names[: names.index(step)]:
-            at = begins
-            for key in self.shard_keys(shards.start, shards.stop):
-                for batch in open_arrow(self.duplicates(before, key))[0]:
-                    found = np.asarray(batch["duplicate_of"].is_valid())
-                    gone[at : at + len(found)] |= found
-                    at += len(found)
-        return gone
+    def next_bits(self, keys: Hashes, n: int) -> Ints:
+        """(n_keys,) the `n` bits behind those, which do not end beyond their word."""
+        word, at = divmod(self.n_bits, WORD_BITS)
+        shifted = (keys[:, word] << np.uint64(at)) >> np.uint64(WORD_BITS - n)
+        return shifted.astype(np.int64)
 
-    def at_once(self, n_works: int) -> int:
-        """Of so many works of a phase those that one process may do at the same time."""
-        return max(min(self.job.workers or os.cpu_count() or 1, n_works), 1)
+    def deeper(self, bits: int, prefix: int) -> "Within":
+        word, at = divmod(self.n_bits, WORD_BITS)
+        key = self.key.copy()
+        key[word] |= np.uint64(prefix) << np.uint64(WORD_BITS - at - bits)
+        return Within(self.n_bits + bits, key)
 
-    def memory_left(
-        self,
-        step: str,
-        n: int,
-        per_doc: int,
-        *,
-        least: int,
-        at_once: int = 1,
-        of: str = "documents",
-    ) -> int:
-        """Bytes of the budget that one of `at_once` works has besides `per_doc` for each document.
 
-        of: what there are `n` of, if not documents.
+class Keys(Protocol):
+    """Keys of rows, to be gone through more than once.
 
-        Raises:
-            ConfigError: less than `least`.
-        """
-        budget = self.job.recipe.run.memory_budget
-        left = budget // at_once - n * per_doc
-        if left < least:
-            fewer = ", use fewer workers" if at_once > 1 else ""
-            raise ConfigError(
-                f"{step}: needs {format_memory(at_once * (n * per_doc + least))} of memory for"
-                f" {n:,} {of}, run.memory_budget is {format_memory(budget)};"
-                f" raise it{fewer} or split the corpus"
-            )
-        return left
+    n: no fewer than there are.  shape: of a key: () or (2,).
+    """
+
+    n: int
+    shape: tuple[int, ...]
+
+    def batches(self) -> Iterator[tuple[Ints, Hashes]]:
+        """(n,) rows, ascending over all batches, and (n, n_words) keys."""
+
+
+def parts(column: Keys, room: Room) -> Iterator[Part]:
+    """The rows of keys a range of prefixes at a time, in order of the keys' prefixes.
+
+    A prefix that many rows share is told apart further, until it is a single key.
+    """
+    n_words = column.shape[0] if column.shape else 1
+    whole = Within(0, np.zeros(n_words, np.uint64))
+    # tables name the rows of a part by 32 bits
+    room = room._replace(budget=min(room.budget, (MAX_ROWS - 1) * room.per_row))
+    yield from _parts(column, room, whole, prefix_bits(column.n))
+
+
+def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part]:
+    counts = _counts(column, within, bits)
+    cut = ranges_within(counts, room.budget, per_row=room.per_row, per_largest=room.per_largest)
+    for lo, hi in cut:
+        n = int(counts[lo:hi].sum())
+        if n * (room.per_row + room.per_largest) <= room.budget or counts[lo:hi].max() < n:
+            yield _read(column, within, bits, lo, hi, n)
+            continue
+        only = int(counts[lo:hi].argmax()) + lo
+        deeper = within.deeper(bits, only)
+        if deeper.n_bits == WORD_BITS * len(within.key):
+            yield _read(column, within, bits, only, only + 1, n, all_equal=True)
+            continue
+        left_in_word = WORD_BITS - deeper.n_bits % WORD_BITS
+        yield from _parts(column, room, deeper, min(MAX_BITS, left_in_word))
+
+
+def _counts(column: Keys, within: Within, bits: int) -> Ints:
+    """(2**bits,) rows of each prefix."""
+    counts = np.zeros(1 << bits, np.int64)
+    for _, keys in column.batches():
+        prefix = within.next_bits(keys, bits)[within.holds(keys)]
+        counts += np.bincount(prefix, minlength=len(counts))
+    return counts
+
+
+def _read(
+    column: Keys,
+    within: Within,
+    bits: int,
+    lo: int,
+    hi: int,
+    n: int,
+    *,
+    all_equal: bool = False,
+) -> Part:
+    """The `n` rows whose prefixes are from `lo` to `hi`."""
+    rows = np.empty(n, np.int64)
+    found = np.empty((1 if all_equal else n, len(within.key)), np.uint64)
+    at = 0
+    for numbers, keys in column.batches():
+        prefix = within.next_bits(keys, bits)
+        here = np.flatnonzero(within.holds(keys) & (prefix >= lo) & (prefix < hi))
+        rows[at : at + len(here)] = numbers[here]
+        if all_equal:
+            found[: len(here)] = keys[here[:1]]
+        else:
+            found[at : at + len(here)] = keys[here]
+        at += len(here)
+    return Part(rows, found.reshape(len(found), *column.shape))
+
+
+def columns_of(tables: Mapping[str, npt.NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of a schema from its columns by name."""
+    return pa.record_batch([pa.array(tables[name]) for name in schema.names], schema=schema)

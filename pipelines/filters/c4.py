@@ -10,8 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.filters.kernels.c4 import c4_lines, keep_text
-from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
 from tokenmill.pipelines.filters.text.sentences import SentenceKind, sentence_counts
 
@@ -94,7 +93,7 @@ class C4(Step):
         too_few = (verdicts == KEEP) & (n_sentences < (self.min_sentences or 0))
         verdicts[too_few] = TOO_FEW_SENTENCES
         values = np.where(too_few, n_sentences, np.nan)
-        keep_text(*lines, verdicts)
+        kernels.keep_text(*lines, verdicts)
         kept = pa.LargeStringArray.from_buffers(
             batch.num_rows, pa.py_buffer(lines.offsets), pa.py_buffer(lines.data)
         )
@@ -108,10 +107,10 @@ class C4(Step):
         data, classes = np.empty(room, np.uint8), np.empty(room + PADDING, np.uint8)
         offsets = np.empty(n_docs + 1, np.int64)
         verdicts = np.empty(n_docs, np.uint8)
-        c4_lines(
+        kernels.c4_lines(
             *text,
             self._line_rules(),
-            CitationWords(*(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)),
+            kernels.CitationWords(*(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)),
             packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
             data,
             classes,
@@ -120,8 +119,8 @@ class C4(Step):
         )
         return Characters(data[: offsets[-1]], classes, offsets), verdicts
 
-    def _line_rules(self) -> LineRules:
-        return LineRules(
+    def _line_rules(self) -> kernels.LineRules:
+        return kernels.LineRules(
             remove_citations=self.remove_citations,
             terminal_mark=self.terminal_mark,
             lorem_ipsum=self.lorem_ipsum,
@@ -133,11 +132,11 @@ class C4(Step):
         )
 
 
-def packed(phrases: tuple[str, ...]) -> Phrases:
+def packed(phrases: tuple[str, ...]) -> kernels.Phrases:
     """Phrases, at most eight, as the kernel reads them."""
     text = text_buffers(pa.array(phrases, pa.large_string()))
     heads, seconds = np.zeros((2, 256), np.uint8)
     for k, phrase in enumerate(phrases):
         for table, letter in ((heads, phrase[0]), (seconds, phrase[1])):
             table[[ord(letter.lower()), ord(letter.upper())]] |= 1 << k
-    return Phrases(text.data, text.offsets[1:], heads, seconds)
+    return kernels.Phrases(text.data, text.offsets[1:], heads, seconds)

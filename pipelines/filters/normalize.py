@@ -27,12 +27,14 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.filters.kernels.controls import find_work, replace_controls
+from tokenmill.pipelines.filters.kernels.controls import (
+    HAS_CONTROLS,
+    MAY_COMPOSE,
+    find_work,
+    replace_controls,
+)
 
 NORMALIZE_VERSION = 1  # raise it when any text comes out otherwise than before
-
-MAY_COMPOSE = 1
-HAS_CONTROLS = 2
 
 N_CODE_POINTS = 0x110000
 NEVER_COMPOSE = (  # nor are they reordered, in any version of Unicode: its stability policy
@@ -53,6 +55,7 @@ class Normalize(Step):
     """
 
     name: ClassVar[str] = "normalize"
+    edits_texts: ClassVar[bool] = True
 
     unicode: Literal["nfc"] | None = "nfc"
 

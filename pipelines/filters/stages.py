@@ -1,4 +1,4 @@
-"""The stages a recipe can name."""
+"""The filters of our own, in the order in which they are shown."""
 
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.bad_words import BadWords

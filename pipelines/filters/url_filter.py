@@ -188,6 +188,8 @@ def _table(listed: Entries, *, hosts: bool) -> Hashes:
 
 def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[Hashes]:
     """Hashes of the entries of a recipe."""
+    if not entries:
+        return
     keys, found = _hashed("\n".join(entries).encode(), hosts=hosts)
     for entry in (entries[i] for i in np.flatnonzero(found == kernels.ODD)):
         raise ConfigError(f"{entry!r} is no host; a file of hosts is named as {{file: …}}")

@@ -16,7 +16,7 @@ cluster is known.
 How many rows of the corpus have the key of each row drawn: one walk over a key column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,8 +27,6 @@ from scipy.sparse.csgraph import connected_components
 
 from tokenmill.dedup.lsh import NO_KEY
 from tokenmill.dedup.verify import least_equal
-from tokenmill.pipelines.corpus.keys import band_column
-from tokenmill.pipelines.corpus.steps import NearDedup
 from tokenmill.pipelines.measure.fraction import Heavy, heavy
 from tokenmill.pipelines.storage.sidecar import Rows
 
@@ -47,11 +45,23 @@ SHIFT = np.uint64(29)
 class Closure:
     """Clusters grown from drawn rows until they are whole, or memory or walks run out."""
 
-    def __init__(self, rows: Rows, drawn: I64, step: NearDedup, units: I64) -> None:
-        """units: (n_shards,) what each shard of the rows is of."""
+    def __init__(
+        self,
+        rows: Rows,
+        drawn: I64,
+        units: I64,
+        *,
+        bands: Sequence[str],
+        num_perm: int,
+        verify: float,
+    ) -> None:
+        """units: (n_shards,) what each shard of the rows is of.  bands: columns of the keys.
+
+        num_perm: of a signature.  verify: least share of it in which two are alike.
+        """
         self._rows, self._drawn, self._units = rows, drawn, units
-        self._bands = step.lsh().bands
-        self._least = least_equal(step.num_perm, step.verify)
+        self._bands = bands
+        self._least = least_equal(num_perm, verify)
         keys = self._keys_of(drawn)
         self._has_key = (keys != NO_KEY).all(axis=1)
         self._drawn_ids = idents(keys)
@@ -106,7 +116,7 @@ class Closure:
         met = _Met()
         alike = np.zeros(len(frontier), np.int64)
         for batch in self._rows.walk():
-            keys = np.column_stack([batch.values(c) for c in self._columns()])
+            keys = np.column_stack([batch.values(c) for c in self._bands])
             docs, nodes = table.alike(keys, batch.values("signature"))
             np.add.at(alike, nodes, 1)
             unit = int(self._units[batch.shard])
@@ -135,13 +145,10 @@ class Closure:
         self._edges.append(np.column_stack([left, frontier[pairs_node]]))
         self._frontier, self._frontier_rows = number[~known], first[~known]
 
-    def _columns(self) -> list[str]:
-        return [band_column(b) for b in range(self._bands)]
-
     def _keys_of(self, rows: I64) -> U64:
         if not len(rows):
-            return np.zeros((0, self._bands), np.uint64)
-        return np.column_stack([self._rows.take(c, rows) for c in self._columns()])
+            return np.zeros((0, len(self._bands)), np.uint64)
+        return np.column_stack([self._rows.take(c, rows) for c in self._bands])
 
 
 class _Met:
@@ -335,13 +342,15 @@ class Sampled:
         }
 
 
-def sample_keys(rows: Rows, units: I64, *, most: int = MOST_KEYS) -> Sampled:
-    """Walk over the digests of all rows, twice where there are more than `most` keys.
+def sample_keys(
+    rows: Rows, units: I64, *, column: str = "digest", most: int = MOST_KEYS
+) -> Sampled:
+    """Walk over the digests (`column`) of all rows, twice where there are more than `most` keys.
 
     units: (n_shards,) what each shard is of, ascending.
     """
     kept, found, halvings = _none(), heavy(MOST_GIANTS), 0
-    for keys, at, unit in _blocks(rows, units):
+    for keys, at, unit in _blocks(rows, units, column):
         found = found.add(keys)
         here = keys < _bound(halvings)
         kept.add(keys[here], at[here], unit)
@@ -350,7 +359,7 @@ def sample_keys(rows: Rows, units: I64, *, most: int = MOST_KEYS) -> Sampled:
             kept.keep(kept.keys < _bound(halvings))
     giants = _none()
     if halvings:
-        giants = _counted(rows, units, found)
+        giants = _counted(rows, units, column, found)
         kept.keep(~np.isin(kept.keys, giants.keys))
     return Sampled(kept, giants, 0.5**halvings)
 
@@ -367,16 +376,16 @@ def hashed(digests: U64) -> U64:
     return mixed
 
 
-def _counted(rows: Rows, units: I64, found: Heavy) -> Keys:
+def _counted(rows: Rows, units: I64, column: str, found: Heavy) -> Keys:
     """Exactly, the keys that the summary found."""
     giants = _none()
-    for keys, at, unit in _blocks(rows, units):
+    for keys, at, unit in _blocks(rows, units, column):
         here = np.isin(keys, found.keys)
         giants.add(keys[here], at[here], unit)
     return giants
 
 
-def _blocks(rows: Rows, units: I64) -> Iterator[tuple[U64, I64, int]]:
+def _blocks(rows: Rows, units: I64, column: str) -> Iterator[tuple[U64, I64, int]]:
     """Keys and rows of batches together, each block of one unit."""
     held: list[U64] = []
     start, n, unit = 0, 0, -1
@@ -386,7 +395,7 @@ def _blocks(rows: Rows, units: I64) -> Iterator[tuple[U64, I64, int]]:
             held, n = [], 0
         if not n:
             start, unit = batch.start, int(units[batch.shard])
-        held.append(hashed(batch.values("digest")))
+        held.append(hashed(batch.values(column)))
         n += len(held[-1])
     if n:
         yield np.concatenate(held), start + np.arange(n), unit

@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.counted.steps import SAME
 from tokenmill.pipelines.measure.run import recipe_digest
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
+from tokenmill.pipelines.prepare.steps import corpus_steps
 from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.image_estimate import ImageEstimate
 
 NAME = "estimate.json"
 HOUR_S = 3600
-FINDERS = ("exact", "near", *(step.name for step in SAME))
 ROUNDING = 1e-9  # of a figure that is exact
 # Bytes of files are told to so much: heads, ends and padding of small files are not all predicted.
 # Of 3 MB in seven files they were 0.25 %, of files of 512 MB they are nothing.
@@ -160,7 +159,8 @@ def _actual(report: Report) -> Iterator[tuple[str, float | None]]:
     yield "CPU hours", sum(step.cpu_s for step in report.steps) / HOUR_S
     for name, row in stages.items():
         yield f"kept by {name}", row.docs_out / row.docs_in if row.docs_in else None
-    found = [stages[name] for name in FINDERS if name in stages]
+    finders = [step.name for step in corpus_steps() if step.has_keys]
+    found = [stages[name] for name in finders if name in stages]
     if found:
         most, least = max(r.docs_in for r in found), min(r.docs_out for r in found)
         yield "unique fraction", least / most if most else None

@@ -10,7 +10,7 @@ What a cluster keeps is its first document, so that is looked for too. Memory is
 documents drawn and of their clusters, of which equal documents count once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,15 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.keys import has_key
-from tokenmill.pipelines.corpus.counted.steps import SAME, RepeatedImages
 from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.corpus.step import CorpusStep
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS
+from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
@@ -96,7 +95,7 @@ def count_copies(
     keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
         given, each is a unit.  read_frac: of the inputs that was read.
     """
-    rows = counted_rows([job.keys(0, key) for key in keys], key_parameters(job.dedup))
+    rows = counted_rows([job.path(KEYS, key=key) for key in keys], key_parameters(job.dedup))
     ends = counted_rows([job.ends(key) for key in keys], {})
     certain = longest_rows(ends, job.measuring.probes)
     drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
@@ -108,8 +107,9 @@ def count_copies(
     of_part = np.array(units or range(len(keys)), np.int64)
     files = [job.probes]
     is_whole = read_frac >= 1
-    finders = job.finders if is_whole else repeats_first(job.finders)
-    found_by = _all_copies(rows, drawn, finders, of_part)
+    steps = job.predicted if is_whole else images_first(job.predicted)
+    probing = Probing(rows, drawn, of_part)
+    found_by = probing.all_copies(steps)
     facts: dict[str, Any] = {"corpus_docs": rows.n, "steps": list(found_by)}
     last = list(found_by.values())[-1]["first"] if found_by else drawn
     columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
@@ -117,9 +117,9 @@ def count_copies(
         ids, kept = columns["doc_id"], columns["kept_id"]
         fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
         files.append(job.probed_images)
-    behind = False
+    image_step, behind = job.image_step and job.image_step.name, False
     for step, found in found_by.items():
-        behind = step == RepeatedImages.name or (behind and is_whole)
+        behind = step == image_step or (behind and is_whole)
         first = taken(ends, found["first"])
         found |= {"most": np.where(found["whole"], found["copies"], rows.n)}
         if fate is not None and behind:
@@ -127,17 +127,17 @@ def count_copies(
         columns |= _named(first, f"{step}.first.")
         columns |= {f"{step}.{name}": found[name] for name in FOUND}
     _write(job.probes, columns)
-    if job.dedup and all(isinstance(step, ExactDedup) for step in job.finders):
-        sampled = sample_keys(rows, of_part)
+    if probing.whole_column is not None:
+        sampled = sample_keys(rows, of_part, column=probing.whole_column)
         _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
         facts["share"] = sampled.share
         files.append(job.clusters)
     return Done(files=files, facts=facts)
 
 
-def repeats_first(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def images_first(steps: tuple[CorpusStep, ...]) -> tuple[CorpusStep, ...]:
     """The steps, that which takes images out before the others."""
-    return tuple(sorted(steps, key=lambda step: not isinstance(step, RepeatedImages)))
+    return tuple(sorted(steps, key=lambda step: step.image_rule is None))
 
 
 def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
@@ -215,45 +215,68 @@ def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
     return np.sort(np.concatenate([certain, others]))
 
 
-def _all_copies(
-    rows: Rows, drawn: I64, steps: tuple[Step, ...], units: I64
-) -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """By step, what it and the ones before it take for the same; `first` is a row."""
-    made: dict[str, dict[str, npt.NDArray[Any]]] = {}
-    ones = np.ones(len(drawn), np.int64)
-    last: dict[str, npt.NDArray[Any]]
-    last = {name: ones for name in ("copies", "alike", "units")}
-    last |= {"first": drawn, "whole": ones.astype(np.bool_)}
-    for step in steps:
-        if isinstance(step, NearDedup):
-            found = Closure(rows, drawn, step, units).found()
-        elif isinstance(step, RepeatedImages):
-            found = last  # takes out images; documents are the same as before
-        else:
-            found = last | _equal(rows, drawn, step, units)
-        # a step adds to what is the same already: documents without shingles have no neighbours
-        wider = np.greater(found["copies"], last["copies"])
-        whole = last["whole"] & found["whole"]
-        last = {name: np.where(wider, found[name], last[name]) for name in last}
-        last["whole"] = whole
-        made[step.name] = last
-    return made
+class Probing:
+    """What the rows drawn are taken for the same as, by one step after the other.
 
+    See `corpus.step.Probing`; `first` is a row.
+    """
 
-def _equal(rows: Rows, drawn: I64, step: Step, units: I64) -> dict[str, I64]:
-    """Of each row drawn, those of the same digest, URL or set of images; what has none is alone."""
-    if isinstance(step, ExactDedup):
-        copies, first, spans = equal_keys(rows, drawn, units, column="digest")
-        return {"copies": copies, "first": first, "alike": copies, "units": spans}
-    assert isinstance(step, SAME)
-    made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "alike", "units")}
-    made["first"] = drawn.copy()
-    known = has_key(rows.take(step.name, drawn)) if len(drawn) else np.zeros(0, np.bool_)
-    keep = "first" if step.keep == "first" else "last"  # what is newest is not looked for
-    told = equal_keys(rows, drawn[known], units, column=step.name, keep=keep)
-    for name, values in zip(("copies", "first", "units"), told, strict=True):
-        made[name][known] = values
-    return {**made, "alike": made["copies"]}
+    def __init__(self, rows: Rows, drawn: I64, units: I64) -> None:
+        """units: (n_shards,) what each shard of the rows is of."""
+        self._rows, self._drawn, self._units = rows, drawn, units
+        ones = np.ones(len(drawn), np.int64)
+        self._last: dict[str, npt.NDArray[Any]]
+        self._last = {name: ones for name in ("copies", "alike", "units")}
+        self._last |= {"first": drawn, "whole": ones.astype(np.bool_)}
+        self._asked: list[str | None] = []
+
+    @property
+    def whole_column(self) -> str | None:
+        """The only column that was asked for, if every document has a key in it and the first of
+        equal ones is kept.
+        """
+        return self._asked[0] if len(self._asked) == 1 else None
+
+    def all_copies(self, steps: tuple[CorpusStep, ...]) -> dict[str, dict[str, npt.NDArray[Any]]]:
+        """By step, what it and the ones before it take for the same."""
+        made: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        for step in steps:
+            found, last = step.probe(self), self._last
+            # a step adds to what is the same already: documents without shingles have no neighbours
+            wider = np.greater(found["copies"], last["copies"])
+            whole = last["whole"] & found["whole"]
+            self._last = {name: np.where(wider, found[name], last[name]) for name in last}
+            self._last["whole"] = whole
+            made[step.name] = self._last
+        return made
+
+    def unchanged(self) -> dict[str, npt.NDArray[Any]]:
+        self._asked.append(None)
+        return self._last
+
+    def near(
+        self, bands: Sequence[str], *, num_perm: int, verify: float
+    ) -> dict[str, npt.NDArray[Any]]:
+        self._asked.append(None)
+        closure = Closure(
+            self._rows, self._drawn, self._units, bands=bands, num_perm=num_perm, verify=verify
+        )
+        return closure.found()
+
+    def equal(
+        self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False
+    ) -> dict[str, npt.NDArray[Any]]:
+        self._asked.append(column if zeros_are_a_key and keep == "first" else None)
+        drawn = self._drawn
+        known = np.ones(len(drawn), np.bool_)
+        if not zeros_are_a_key and len(drawn):
+            known = has_key(self._rows.take(column, drawn))
+        made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "units")}
+        made["first"] = drawn.copy()
+        told = equal_keys(self._rows, drawn[known], self._units, column=column, keep=keep)
+        for name, values in zip(("copies", "first", "units"), told, strict=True):
+            made[name][known] = values
+        return self._last | made | {"alike": made["copies"]}
 
 
 def taken(ends: Rows, wanted: I64) -> dict[str, I64]:

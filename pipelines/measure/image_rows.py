@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.corpus.counted.keys import image_keys
-from tokenmill.pipelines.corpus.counted.steps import ImageKey
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
 from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
+from tokenmill.pipelines.filters.images.keys import ImageKey, image_keys
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.tokens.images import count_places, tokens_of

@@ -4,10 +4,8 @@ import numpy as np
 
 from tokenmill.pipelines.core.schema import REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.counted.finding import FOUND
-from tokenmill.pipelines.corpus.counted.steps import NearImages
-from tokenmill.pipelines.corpus.counted.units import unit_schema
 from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS, UnitStep
 from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.image_rows import SPOOLED_BYTES
@@ -16,6 +14,8 @@ from tokenmill.pipelines.measure.pictures import PredictedImages
 from tokenmill.pipelines.measure.removed import file_parts
 from tokenmill.pipelines.measure.scratch import heads
 from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
+from tokenmill.pipelines.prepare.shard import needs_spool
+from tokenmill.pipelines.runs.folder import SPOOL
 from tokenmill.sizing.corpus import DATASET
 
 UNIT_BYTES, KEY_BYTES = 8 + 4, 16  # of an image: its name, a key
@@ -41,8 +41,8 @@ def image_folders(
     if images.store == "bytes":
         made["90-tokens"] += left * (SPOOLED_BYTES - 4)  # and not where the bytes end
         made[DATASET] = size
-    if _is_spooled(job):
-        made["17-images"] = told.bytes_before if job.first_pass.after else size
+    if needs_spool(job, is_last=not job.first_pass.after):
+        made[SPOOL.name] = told.bytes_before if job.first_pass.after else size
     made |= _of_repeats(job, plan, told)
     made |= _beside(job, plan, told)
     if images.webdataset:
@@ -51,16 +51,16 @@ def image_folders(
 
 
 def _of_repeats(job: MeasureJob, plan: Plan, told: PredictedImages) -> dict[str, Drawn]:
-    step = job.repeated_images
-    if step is None:
+    step = job.image_step
+    if not isinstance(step, UnitStep):
         return {}
     part = next(p for p in passes(job.recipe.steps) if step in p.after)
-    number, n_keys = part.index + 1, len(step.columns)
+    n_keys = len(step.columns)
     gone = told.before * (exact(1.0) + told.kept_frac[step.name] * -1.0)
     units = told.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
     return {
-        f"{number}8-units": units + heads(unit_schema(step), plan),
-        f"{number}9-repeated": gone * float(FOUND_BYTES) + heads(FOUND, plan),
+        UNITS.named(part.index): units + heads(step.unit_schema(), plan),
+        REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
     }
 
 
@@ -87,11 +87,3 @@ def shown(job: MeasureJob, plan: Plan, told: PredictedImages) -> Drawn:
     n_shards, n_passes = len(plan.shards), len(passes(job.recipe.steps))
     most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), told.images_in.value)
     return between(max(min(told.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)
-
-
-def _is_spooled(job: MeasureJob) -> bool:
-    """Whether the run sets the images' bytes down, as `shard_pass` decides it."""
-    images = job.recipe.images
-    if images is None or not job.first_pass.after:
-        return images is not None and images.store == "bytes"
-    return images.keeps_bytes or any(isinstance(s, NearImages) for s in job.recipe.steps)

@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.stats import binom
 
-from tokenmill.pipelines.corpus.counted.keys import has_key
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
-from tokenmill.pipelines.filters.images.edit import BREAK
+from tokenmill.pipelines.corpus.step import ImageRule
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import equal_keys
 from tokenmill.pipelines.measure.image_rows import IMAGES, KEYS
 from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
 
@@ -71,29 +71,29 @@ def count_images(
     keys: of the parts that were read.  kept_ids: documents that are left in their place.
     units: (n_parts,) what each is of.
     """
-    rows, step = counted_rows([job.images(key) for key in keys], {}), job.repeated_images
+    rows, rule = counted_rows([job.images(key) for key in keys], {}), job.image_rule
     wanted = np.union1d(doc_ids, kept_ids)
     made = probe_images(
         rows,
         wanted,
-        step,
+        rule,
         units=units,
         read_frac=read_frac,
-        behind=step is not None and job.finders.index(step) > 0,
+        behind=job.image_step is not None and job.predicted.index(job.image_step) > 0,
     )
     with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
         writer.write_batch(made)
-    if step is None:
+    if rule is None:
         return None
     at = np.searchsorted(wanted, doc_ids)
-    told = fates(made, step, len(wanted))
+    told = fates(made, rule, len(wanted))
     return Fates(told.lost[at], told.perhaps[at], told.cut_bytes[at], told.cut_row_bytes[at])
 
 
 def probe_images(
     rows: Rows,
     doc_ids: U64,
-    step: RepeatedImages | None,
+    rule: ImageRule | None,
     *,
     units: I64,
     read_frac: float,
@@ -114,12 +114,12 @@ def probe_images(
         counts[by], firsts[by] = np.zeros(len(there), np.int64), there.copy()
         counts[by][known], firsts[by][known] = copies, first
     out, perhaps = np.zeros((2, len(there)), np.bool_)
-    if step is not None:
-        for by in step.by:
-            stays = (firsts[by] == there) & (step.keep == "first")
-            often, maybe = _too_many(counts[by], step.more_than, read_frac)
+    if rule is not None:
+        for key in rule.by:
+            stays = (firsts[key] == there) & (rule.keep == "first")
+            often, maybe = _too_many(counts[key], rule.more_than, read_frac)
             out |= often & ~stays
-            perhaps |= maybe & (counts[by] > 0)
+            perhaps |= maybe & (counts[key] > 0)
     out, perhaps = (out & False, out | perhaps) if behind else (out, perhaps & ~out)
     made = {"out": pa.array(out), "perhaps": pa.array(perhaps)}
     made |= {by: pa.array(counts[by]) for by in KEYS}
@@ -150,7 +150,7 @@ def _of_documents(rows: Rows, doc_ids: U64) -> tuple[I64, pa.RecordBatch]:
     return np.concatenate(there), pa.concat_batches(own)
 
 
-def fates(images: pa.RecordBatch, step: RepeatedImages, n_docs: int) -> Fates:
+def fates(images: pa.RecordBatch, rule: ImageRule, n_docs: int) -> Fates:
     """What the step makes of documents. images: of PROBED_IMAGES."""
     doc = np.asarray(images["doc"])
     out, perhaps = (np.asarray(images[name]) for name in ("out", "perhaps"))
@@ -163,8 +163,8 @@ def fates(images: pa.RecordBatch, step: RepeatedImages, n_docs: int) -> Fates:
     left, open_ended = per_doc(~out), per_doc(perhaps)
     taken = per_doc(out)
     return Fates(
-        lost=(taken > 0) & (left == 0) & step.no_images_left,
-        perhaps=(open_ended > 0) & (left == open_ended) & step.no_images_left,
+        lost=(taken > 0) & (left == 0) & rule.no_images_left,
+        perhaps=(open_ended > 0) & (left == open_ended) & rule.no_images_left,
         cut_bytes=len(BREAK) * per_doc(out & placed),
         cut_row_bytes=rows.astype(np.int64),
     )

@@ -10,29 +10,30 @@ OUT.scratch/probes.arrow      the documents drawn, and how many are like each
 OUT.scratch/clusters.arrow    clusters of equal documents, a sample of all
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
-from tokenmill.pipelines.corpus.passes import Pass, duplicate_finders, passes
+from tokenmill.pipelines.corpus.passes import corpus_steps, passes
+from tokenmill.pipelines.corpus.step import CorpusStep, ImageRule, Pass
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
 from tokenmill.pipelines.prepare.identity import run_identity
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.manifest import open_run
 
 MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
 DEFAULT_PROBES = 10_000
 
 
-class Measuring(Step):
+class Measuring(Config):
     """How a run is predicted.
 
     probes: documents drawn, of which all duplicates are counted.
@@ -92,20 +93,28 @@ class MeasureJob(PrepareJob):
         return passes(self.recipe.steps)[0]
 
     @property
-    def dedup(self) -> tuple[Step, ...]:
-        """The steps that find duplicates, in order."""
-        return tuple(s for p in passes(self.recipe.steps) for s in duplicate_finders(p.after))
+    def predicted(self) -> tuple[CorpusStep, ...]:
+        """The corpus-wide steps whose findings are told by probes, in order."""
+        return tuple(s for s in corpus_steps(self.recipe.steps) if s.probe(Asked()) is not None)
 
     @property
-    def repeated_images(self) -> RepeatedImages | None:
+    def not_predicted(self) -> tuple[CorpusStep, ...]:
+        """Those of which nothing is told: documents are taken to leave them as they came."""
+        return tuple(s for s in corpus_steps(self.recipe.steps) if s.probe(Asked()) is None)
+
+    @property
+    def dedup(self) -> tuple[CorpusStep, ...]:
+        """Those of the predicted steps that compare documents by keys, in order."""
+        return tuple(step for step in self.predicted if step.has_keys)
+
+    @property
+    def image_step(self) -> CorpusStep | None:
         """The step that takes images out that the corpus has too often."""
-        return next((s for s in self.recipe.steps if isinstance(s, RepeatedImages)), None)
+        return next((step for step in self.predicted if step.image_rule is not None), None)
 
     @property
-    def finders(self) -> tuple[Step, ...]:
-        """The steps whose findings are told by probes, in order."""
-        wanted = (*self.dedup, self.repeated_images)
-        return tuple(step for step in self.recipe.steps if step in wanted)
+    def image_rule(self) -> ImageRule | None:
+        return None if self.image_step is None else self.image_step.image_rule
 
     @property
     def is_probed(self) -> bool:
@@ -116,6 +125,19 @@ class MeasureJob(PrepareJob):
     def later_stages(self) -> tuple[Step, ...]:
         """What documents go through when duplicates are gone."""
         return tuple(stage for part in passes(self.recipe.steps)[1:] for stage in part.stages)
+
+
+class Asked:
+    """A `corpus.step.Probing` that tells nothing but that it was asked."""
+
+    def equal(self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False) -> bool:
+        return True
+
+    def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> bool:
+        return True
+
+    def unchanged(self) -> bool:
+        return True
 
 
 def scratch_of(out: Path) -> Path:
@@ -165,11 +187,11 @@ def check_one_pass(recipe: Recipe) -> None:
         ConfigError: names the second step.
     """
     parts = passes(recipe.steps)
-    places = [p.index for p in parts if duplicate_finders(p.after)]
+    places = [part.index for part in parts if part.finders]
     last = max(places, default=0)
-    others = [s for p in parts[:last] for s in p.after if isinstance(s, Decontaminate)]
+    others = [step for part in parts[:last] for step in part.after if step.makes_pieces]
     if last and (others or any(p.stages for p in parts[1 : last + 1])):
-        late = duplicate_finders(parts[last].after)[0].name
+        late = parts[last].finders[0].name
         raise ConfigError(
             f"step {late!r} stands behind a corpus-wide step and others; a run is predicted where"
             " exact and near stand together, before decontaminate"

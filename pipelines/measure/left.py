@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
 from tokenmill.pipelines.measure.clusters import Clusters
 from tokenmill.pipelines.measure.copies import Copies, Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
@@ -42,8 +41,11 @@ class Left:
         self.is_whole = scanned.is_whole
         # of a part, repeated images are told by themselves: what unread documents have of them is
         # in their interval, and how many of these are unique is not
-        alone = probed.steps.get(RepeatedImages.name)
-        self._apart = None if self.is_whole or alone is probed.last else alone
+        step = job.image_step
+        self._images = None if step is None else probed.steps.get(step.name)
+        self._apart = None
+        if not self.is_whole and self._images is not probed.last:
+            self._apart = self._images
         modelled = self._unseen.is_modelled(self._times["docs"])
         self.is_modelled = modelled and self.growth() is not None
 
@@ -62,7 +64,7 @@ class Left:
         passed: of those documents that pass as many of the later stages.
         """
         of_read = self._of_read(copies, what, passed)
-        if self.is_whole or copies is self._probed.steps.get(RepeatedImages.name):
+        if self.is_whole or copies is self._images:
             return of_read
         seen, times = self._seen(copies, what, passed), self._times[_counted(what)]
         return self._unseen.left(of_read, seen, times, modelled=self.is_modelled)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
+from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.measure.between import between
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
@@ -29,6 +29,7 @@ from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+DEFAULT_RULE = ImageRule(("url", "md5"), 10, "none", True)  # where the recipe has none
 CUT_TOKENS = 0.5, 4.5  # fewer for each image: two breaks become one, and what is beside them
 WHAT = ("images", *SUMMED)
 
@@ -101,15 +102,15 @@ class Pictures:
         self._perhaps = self._flags("perhaps")
         # of those like a document the first is kept, unless it goes with its images
         own, kept = (np.searchsorted(self._docs, i) for i in (probed.doc_id, probed.kept_id))
-        step = job.repeated_images
-        if step is not None:
-            kept = np.where(fates(self._images, step, len(self._docs)).lost[kept], own, kept)
+        rule = job.image_rule
+        if rule is not None:
+            kept = np.where(fates(self._images, rule, len(self._docs)).lost[kept], own, kept)
         self._own, self._kept = own, kept
         self._ended = np.asarray(self._images["left_at"]) >= len(job.later_stages)
 
     def predicted(self) -> PredictedImages:
         """Put it together."""
-        step = self._job.repeated_images
+        step = self._job.image_step
         formats = formats_of(self._scanned.sum_names())
         before = {
             name: {what: self._scanned.sums(sum_name(BEFORE, name, what)) for what in WHAT}
@@ -118,7 +119,7 @@ class Pictures:
         kept = {name: self._scanned.kept(name, "images") for name in self._scanned.first}
         if step is not None:
             kept[step.name] = self._kept_by()
-        more_than = (step or RepeatedImages()).more_than
+        more_than = (self._job.image_rule or DEFAULT_RULE).more_than
         return PredictedImages(
             images_in=self._scanned.went_in("images"),
             bytes_in=self._scanned.went_in("image_bytes"),
@@ -170,7 +171,7 @@ class Pictures:
             made += float(sum(stats.removed.values()) + sum(stats.failed.values()))
         read = self._scanned.totals[READ].images
         made = made * self._scanned.went_in("images") * (1 / max(read.images_in if read else 0, 1))
-        step = self._job.repeated_images
+        step = self._job.image_step
         if step is None:
             return made
         before = self._scanned.left("images")
@@ -180,8 +181,8 @@ class Pictures:
         placed = self._values("images") * self._flags("placed")
         if self._left is None or not (placed * (self._out | self._perhaps)).any():
             return exact(0.0)
-        step, last = self._job.repeated_images or RepeatedImages(), self._probed.last
-        lost = fates(self._images, step, len(self._docs)).lost[self._doc]
+        rule, last = self._job.image_rule or DEFAULT_RULE, self._probed.last
+        lost = fates(self._images, rule, len(self._docs)).lost[self._doc]
         ones = self._values("images")
         share = self._of_docs(ones, placed * (self._out & ~lost), last.most)
         if self._perhaps.any() or not last.whole.all():

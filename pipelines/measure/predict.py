@@ -20,9 +20,7 @@ import numpy as np
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.steps import NearDedup
 from tokenmill.pipelines.measure.between import between
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, exact
@@ -43,6 +41,7 @@ from tokenmill.pipelines.measure.scratch import (
     clustering_memory_bytes,
     edge_bytes,
     files_of,
+    joined_columns,
     stored_of,
 )
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -152,8 +151,9 @@ class Glue:
         probed: Probed | None,
     ) -> None:
         self._job, self._plan, self._sample = job, plan, sample
-        self._probed = probed if job.finders else None
+        self._probed = probed if job.predicted else None
         self._scanned = Scanned(job, sample, receipts)
+        self._image_step = job.image_step.name if job.image_step else ""
         self._docs, self._text_bytes = self._scanned.left("docs"), self._scanned.left("bytes")
         self._parts = Parts(job, sample, receipts)
         self._left = None
@@ -248,7 +248,7 @@ class Glue:
                 serial_s=self._seconds.clustering(name, self._docs),
             )
             made.append(step)
-            if self._scanned.is_whole or name != RepeatedImages.name:
+            if self._scanned.is_whole or name != self._image_step:
                 docs, text = docs_now, text_now
         return made
 
@@ -321,10 +321,10 @@ class Glue:
         return image_folders(self._job, self._plan, self._images, docs)
 
     def _edges(self) -> Drawn | None:
-        near = self._job.dedup[-1] if self._job.dedup else None
-        if self._probed is None or not isinstance(near, NearDedup):
+        last = self._job.dedup[-1] if self._job.dedup else None
+        if self._probed is None or last is None or not joined_columns(last):
             return None
-        return edge_bytes(near, self._probed, self._docs)
+        return edge_bytes(joined_columns(last), self._probed, self._docs)
 
     def _removed(self, prediction: Prediction) -> Drawn:
         docs = list(prediction.docs.values())
@@ -356,8 +356,8 @@ class Glue:
             return None
         steps = self._probed.steps
         of_all = self._left.by(self._probed.last, "docs")
-        if self._scanned.is_whole and next(iter(steps)) == RepeatedImages.name:
-            of_all = _at_most_one(of_all / self._left.by(steps[RepeatedImages.name], "docs"))
+        if self._scanned.is_whole and next(iter(steps)) == self._image_step:
+            of_all = _at_most_one(of_all / self._left.by(steps[self._image_step], "docs"))
         return of_all
 
 

@@ -6,9 +6,6 @@ What a reader must know of images, and of steps that compare documents by them.
 from collections.abc import Iterator
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.steps import SAME, NearImages, SameUrl
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn
 from tokenmill.pipelines.measure.growth import FURTHEST
@@ -21,35 +18,35 @@ from tokenmill.sizing.units import format_bytes, format_quantity
 
 def image_remarks(job: MeasureJob, probed: Probed | None, *, is_whole: bool) -> Iterator[str]:
     """Lines, for people."""
-    same = [step.name for step in job.dedup if isinstance(step, SAME)]
+    same = [step.name for step in job.dedup if not step.compares_texts]
     if same and len(job.dedup) > 1:
         names = " and ".join(step.name for step in job.dedup)
         yield (
             f"{names} are counted each by itself, over documents as they come to the first: of two"
             " that find copies of a document, the one that finds more is believed"
         )
-    if any(isinstance(step, SameUrl) and step.needs_dates for step in job.dedup):
+    for step in (s for s in job.dedup if s.needs_dates):
         yield (
-            f"{SameUrl.name} keeps the newest of equal documents, whose place among them was taken"
+            f"{step.name} keeps the newest of equal documents, whose place among them was taken"
             " for that of the last in input order"
         )
-    step = job.repeated_images
-    if step is None or probed is None:
+    taker, rule = job.image_step, job.image_rule
+    if taker is None or rule is None or probed is None:
         return
-    if job.finders.index(step) > 0:
+    if job.predicted.index(taker) > 0:
         yield (
-            f"{step.name} stands behind steps that remove duplicates, whose images were counted"
+            f"{taker.name} stands behind steps that remove duplicates, whose images were counted"
             " too: of what it takes out, anything between none and all may stay"
         )
-    elif len(job.finders) > 1:
+    elif len(job.predicted) > 1:
         yield (
-            f"of documents that are alike, {step.name} takes all or some: the figures behind it"
+            f"of documents that are alike, {taker.name} takes all or some: the figures behind it"
             " span both"
         )
     if not is_whole:
         yield (
-            f"{step.name} counts images of the whole corpus, and a part was read: images of which"
-            f" so few were seen that there may be more than {step.more_than:,} of all are taken to"
+            f"{taker.name} counts images of the whole corpus, and a part was read: images of which"
+            f" so few were seen that there may be more than {rule.more_than:,} of all are taken to"
             " stay, and to go; the interval spans both"
         )
 
@@ -90,14 +87,13 @@ def remarks(
     job: MeasureJob, sample: Sample, probed: Probed | None, unique_by: UniqueBy | None
 ) -> Iterator[str]:
     """Lines, for people."""
-    if "decontaminate" in [step.name for step in job.recipe.steps]:
+    for step in job.not_predicted:
+        instead = f"; {step.what_tells_instead}" if step.what_tells_instead else ""
         yield (
-            "decontaminate is not predicted: documents are taken to leave it as they came;"
-            " tokenmill contamination says how many hold benchmark items"
+            f"{step.name} is not predicted: documents are taken to leave it as they came, so that"
+            f" figures behind it reach down to next to nothing, and its folders are"
+            f" left out{instead}"
         )
-    for step in job.recipe.steps:
-        if isinstance(step, NearImages | RepeatedParagraphs | RepeatedSpans):
-            yield f"{step.name} is not predicted: documents are taken to leave it as they came"
     if job.recipe.output.shuffle:
         yield (
             "the mixture is not predicted: tokens, documents and bytes are those of each document"
@@ -105,7 +101,7 @@ def remarks(
             " 91-mix; the dry run tells what they ask for"
         )
     yield from image_remarks(job, probed, is_whole=bool(sample.read.all()))
-    n_open = int((~probed.last.whole).sum()) if probed and not job.repeated_images else 0
+    n_open = int((~probed.last.whole).sum()) if probed and not job.image_step else 0
     if n_open:
         yield (
             f"the clusters of {n_open:,} probes were too large to follow to their ends: what is"

@@ -52,7 +52,7 @@ def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float 
     n_passes = 2 if job.first_pass.after else 1
     if job.recipe.images is not None:
         n_passes = len(passes(job.recipe.steps))
-    n_stages = len(job.first_pass.stages) + len(job.finders) + len(job.later_stages)
+    n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
     blocks = blocks_of(plan)
     groups = between(blocks.least, max(blocks.most * n_stages, blocks.least), order=1)
     groups = Drawn(min(groups.value, rows.value), np.minimum(groups.draws, rows.draws))

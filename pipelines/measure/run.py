@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure.copies import count_copies, read_copies
@@ -36,14 +37,15 @@ from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.manifest import check_apart, held
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Execute, Finished, Phase, Phases, Work, do_phase, drive
-from tokenmill.pipelines.storage.files import write_json
-from tokenmill.sizing.corpus import Estimate, UniqueGrowth
+from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_quantity
 
 SCAN, PROBE = "scan", "probe"
+BEHIND = ("90-tokens", "webdataset", DATASET)  # folders of what is left at the end
 
 
 @dataclass(kw_only=True)
@@ -187,7 +189,51 @@ def estimate_of(
         further["images"] = predicted.images.estimate()
         images = corpus_images(job, predicted.prediction, predicted.images)
         further["corpus"] = estimate.corpus.model_copy(update={"images": images})
+    whole = estimate.model_copy(update=further)
+    return at_most(whole, job) if job.not_predicted else whole
+
+
+def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
+    """What rests on steps that are not predicted: it may be anything from next to nothing on."""
+    steps = [step.name for step in job.recipe.steps]
+    first = min(steps.index(step.name) for step in job.not_predicted)
+    corpus = estimate.corpus
+    behind = {name: corpus.stored_bytes[name] for name in BEHIND if name in corpus.stored_bytes}
+    stored = {name: _at_most(figure) for name, figure in behind.items()}
+    lowered = {
+        "tokens": _at_most(corpus.tokens, 1.0),
+        "text_bytes": _at_most(corpus.text_bytes),
+        "docs": None if corpus.docs is None else _at_most(corpus.docs, 1.0),
+        "stored_bytes": {**corpus.stored_bytes, **stored},
+        "files": {
+            name: f if name not in BEHIND else _at_most(f) for name, f in corpus.files.items()
+        },
+    }
+    kept = {
+        name: figure
+        if name not in steps[first:]
+        else Figure(value=figure.value, low=0.0, high=max(figure.value, 1.0))
+        for name, figure in estimate.kept_frac.items()
+    }
+    disk = {
+        name: f if name not in BEHIND else _at_most(f) for name, f in estimate.disk_bytes.items()
+    }
+    further = {
+        "corpus": corpus.model_copy(update=lowered),
+        "kept_frac": kept,
+        "disk_bytes": disk,
+        "not_predicted": [step.name for step in job.not_predicted],
+    }
     return estimate.model_copy(update=further)
+
+
+def _at_most(figure: Figure, least: float = 0.0) -> Figure:
+    high = figure.limits()[1]
+    return Figure(
+        value=figure.value,
+        low=min(least, figure.value),
+        high=max(figure.value, figure.value if high is None else high),
+    )
 
 
 def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth:

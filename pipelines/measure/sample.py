@@ -19,6 +19,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan, SourceShard
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.readers import reader_named
 
 PARTS = 200  # a fifth of them are enough clusters for an interval
 LEAST_PART_BYTES = 1 << 17  # of smaller ones, opening the file is most of the work
@@ -122,7 +123,9 @@ def strata_of(parts: Sequence[SourceShard], files: Set[str]) -> npt.NDArray[np.i
     counts = Counter(places)
     names = [
         place
-        if counts[place] >= LEAST_OF_FILE and part.format != "text" and place[1] not in files
+        if counts[place] >= LEAST_OF_FILE
+        and not reader_named(part.format).whole
+        and place[1] not in files
         else (part.input, "")
         for place, part in zip(places, parts, strict=True)
     ]

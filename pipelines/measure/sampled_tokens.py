@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.counted.steps import SAME
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.removed import ROWS
@@ -99,7 +98,7 @@ class Parts:
         """
         left: npt.NDArray[np.bool_] = probed.last.first["left_at"] >= 0
         differ = self._job.recipe.images is not None
-        if differ or any(isinstance(step, SAME) for step in self._job.dedup):
+        if differ or not all(step.compares_texts for step in self._job.dedup):
             itself = left & (probed.kept_id == probed.doc_id)
             if itself.any():
                 return np.asarray(itself, np.float64)

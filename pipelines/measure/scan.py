@@ -43,6 +43,7 @@ from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
+from tokenmill.pipelines.runs.folder import KEYS as KEYS_FOLDER
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -195,7 +196,7 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
         images = _images(job, part, files, tally)
         tokens = _tokens(job, part, files, tally) if sampled else None
         if keys:
-            paths += [job.keys(0, part.key), job.ends(part.key)]
+            paths += [job.path(KEYS_FOLDER, key=part.key), job.ends(part.key)]
         if job.recipe.images is not None:
             paths.append(job.images(part.key))
         if tokens:
@@ -292,7 +293,7 @@ def _keys(
 ) -> Callable[[pa.RecordBatch, dict[str, npt.NDArray[np.int64]]], None]:
     """What writes keys and ends, row for row."""
     schema = key_schema(job.dedup)
-    keys = files.enter_context(arrow_file(job.keys(0, part.key), schema))
+    keys = files.enter_context(arrow_file(job.path(KEYS_FOLDER, key=part.key), schema))
     sidecar = files.enter_context(arrow_file(job.ends(part.key), ENDS))
 
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -6,7 +6,7 @@ overlaps and pieces.
 
 What finding duplicates sets down besides keys and findings, and the memory it takes.
 
-Works and files are counted as `pipelines.corpus.phases` does, by documents alone.
+Works and files are counted as `pipelines.corpus.rows` does, by documents alone.
 
 What a run writes of pairs of near duplicates, told by what the probes are like.
 
@@ -25,45 +25,46 @@ import pyarrow as pa
 
 from tokenmill.dedup.verify import ALL_PAIRS
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.equal import DUPLICATES, EXACT_BYTES_PER_DOC, EXACT_BYTES_PER_ROW
-from tokenmill.pipelines.corpus.keys import is_dated, key_schema
-from tokenmill.pipelines.corpus.near import FAN_IN, FOREST, PAIRS_AT_ONCE, TOUCHED_BYTES
-from tokenmill.pipelines.corpus.pairs import EDGES, ROW_BYTES
-from tokenmill.pipelines.corpus.passes import Pass, duplicate_finders, passes
+from tokenmill.pipelines.corpus import equal, near
+from tokenmill.pipelines.corpus.keys import key_schema
+from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
+from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
-from tokenmill.pipelines.corpus.spill import Keyed, key_columns, n_words_of, spilled_batch
-from tokenmill.pipelines.corpus.spill_rows import GROUP_ROWS, RANGE_ROWS, range_bits
-from tokenmill.pipelines.corpus.steps import NearDedup
+from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, n_words_of, spill_schema
+from tokenmill.pipelines.corpus.step import CorpusStep, Pass
+from tokenmill.pipelines.corpus.verdicts import VERDICTS, VerdictStep
 from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
 from tokenmill.sizing.corpus import DATASET, INPUTS
 
-NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 8
+NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 16
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 
 Counts: TypeAlias = Any  # a number of documents, or (n_draws,) of them
 
 
-def of_step(step: Step, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
+def joined_columns(step: CorpusStep) -> int:
+    """Columns of keys whose pairs a step sets down."""
+    return step.joined_columns if isinstance(step, KeyedStep) else 0
+
+
+def of_step(step: KeyedStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     """Bytes of spilled keys and of forests.
 
     docs, left: before and behind the step.
     """
-    columns, n_words = len(key_columns(step)), n_words_of(step)
-    keys = np.zeros((UNPADDED_ROWS, n_words), np.uint64)
-    head, batch = _head_bytes(spilled_batch(Keyed(keys[:, 0].astype(np.uint32), keys)))
+    columns, n_words = len(step.shuffled), n_words_of(step.shuffled[0])
+    head, batch = _head_bytes(_rows_of(spill_schema(step.shuffled[0])))
     row = NUMBER_BYTES + WORD_BYTES * n_words
-    spill = _of(
-        docs, lambda n: columns * (n * row + _groups(n) * _ranges(n) * batch) + _groups(n) * head
-    )
-    rows = pa.array(np.zeros(UNPADDED_ROWS, np.uint32))
-    head, batch = _head_bytes(pa.record_batch([rows, rows], schema=FOREST))
-    if isinstance(step, NearDedup):  # the forests below the last one: pairs of many bands
+    spill = _of(docs, lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
+    head, batch = _head_bytes(_rows_of(FOREST))
+    if step.joined_columns:  # the forests below the last one: pairs of many bands
         files = _of(docs, lambda n: _forests(columns * _ranges(n)))
     else:
         files = _of(docs, _ranges)
@@ -72,7 +73,20 @@ def of_step(step: Step, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     batches = _of(gone, lambda n: np.ceil(n / PAIRS_AT_ONCE))
     padded = between(batch, batch + MOST_PADDING, order=12, value=batch + MOST_PADDING / 2)
     forest = gone * PAIR_BYTES + files * head + batches * padded
-    return {"spill": spill, "forest": forest}
+    return {SPILL.name: spill, FORESTS.name: forest}
+
+
+def _rows_of(schema: pa.Schema) -> pa.RecordBatch:
+    """As many rows of zeros as need no padding."""
+    columns = []
+    for column in schema:
+        is_list = pa.types.is_fixed_size_list(column.type)
+        kind, width = column.type, 1
+        if is_list:
+            kind, width = column.type.value_type, column.type.list_size
+        flat = pa.array(np.zeros(UNPADDED_ROWS * width), kind)
+        columns.append(pa.FixedSizeListArray.from_arrays(flat, width) if is_list else flat)
+    return pa.record_batch(columns, schema=schema)
 
 
 def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
@@ -90,14 +104,17 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
     return _of(docs, needed)
 
 
-def _needed(step: Step, n: Counts, cores: int) -> Counts:
+def _needed(step: CorpusStep, n: Counts, cores: int) -> Counts:
+    if not isinstance(step, KeyedStep):
+        return np.zeros_like(n)
     groups, ranges = _groups(n), _ranges(n)
-    per_row = SPILL_BYTES + WORD_BYTES * n_words_of(step)
+    per_row = SPILL_BYTES + 2 * WORD_BYTES * n_words_of(step.shuffled[0])
     spill = np.minimum(cores, groups) * np.minimum(n, GROUP_ROWS) * per_row
-    if isinstance(step, NearDedup):
-        works = np.minimum(cores, step.lsh().bands * ranges)
-        return np.max([spill, works * n / ranges * ROW_BYTES, n * TOUCHED_BYTES], axis=0)
-    per_row = EXACT_BYTES_PER_DOC + EXACT_BYTES_PER_ROW
+    if step.joined_columns:
+        works = np.minimum(cores, step.joined_columns * ranges)
+        of_pairs = n * near.TOUCHED_BYTES
+        return np.max([spill, works * n / ranges * near.ROW_BYTES, of_pairs], axis=0)
+    per_row = equal.DOC_BYTES + equal.ROW_BYTES
     return np.maximum(spill, np.minimum(cores, ranges) * n / ranges * per_row)
 
 
@@ -115,9 +132,9 @@ def _ranges(n: Counts) -> Counts:
 
 def _forests(n_edges: Counts) -> Counts:
     """Files of all levels, as `pipelines.corpus.near.levels` counts them."""
-    total = files = np.ceil(n_edges / FAN_IN)
+    total = files = np.ceil(n_edges / near.FAN_IN)
     while np.any(files > 1):
-        files = np.where(files > 1, np.ceil(files / FAN_IN), 0.0)
+        files = np.where(files > 1, np.ceil(files / near.FAN_IN), 0.0)
         total = total + files
     return total
 
@@ -137,9 +154,9 @@ def _head_bytes(example: pa.RecordBatch) -> tuple[int, int]:
     return sizes[0], sizes[1] - sizes[0] - example.nbytes
 
 
-DOC_ID_BYTES, DIGEST_BYTES, HASH_BYTES, SIGNED_BYTES = 8, 16, 8, 4
+DOC_ID_BYTES = 8
 TEXT_BYTES = 8  # the column of a token shard that the dataset has not
-DUPLICATE_BYTES = 8 + 4 + 2 / 8  # duplicate_of, similarity, and whether there is one
+VERDICT_BYTES = 8 + 4 + 3 / 8  # duplicate_of, similarity, whether there is one; alive
 SEQUENCE_BYTES = 8 + 8  # doc_id and doc_offset of a packed sequence
 COMPRESSED = (0.95, 1.05)  # times as many bytes in a run's batches as in the parts measured
 
@@ -201,21 +218,23 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         text_bytes = written.text_bytes * share
         size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
         made[f"{number}0-filtered"] = size + heads(schema, plan)
-    finders = duplicate_finders(part.after)
-    if finders:
-        made[f"{number}1-keys"] = heads(key_schema(finders), plan) + docs * key_bytes(finders)
+    if part.finders:
+        size = docs * key_bytes(part.finders)
+        made[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
-    for step in finders:
-        name = step.name
-        left = written.left.get(name, there)
+    for step in part.finders:
+        if not isinstance(step, KeyedStep):
+            continue
+        left = written.left.get(step.name, there)
         for folder, size in of_step(step, there, left).items():
-            folder = f"{number}2-{folder}"
+            folder = f"{number}{folder}"
             made[folder] = made[folder] + size if folder in made else size
         there = left
-        if name == "near" and written.edges is not None:
-            made[f"{number}2-edges"] = written.edges * share
-        folder = f"{number}{4 if name == 'near' else 3}-{name}"
-        made[folder] = heads(DUPLICATES, plan) + docs * DUPLICATE_BYTES
+        if step.joined_columns and written.edges is not None:
+            made[near.EDGES.named(part.index)] = written.edges * share
+        if isinstance(step, VerdictStep):
+            folder = step.verdict_folder().named(part.index)
+            made[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
     return made
 
 
@@ -238,15 +257,16 @@ def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
     return batches * float(sizes[1] - sizes[0]) + files
 
 
-def key_bytes(finders: Sequence[Step]) -> float:
+def key_bytes(finders: Sequence[CorpusStep]) -> float:
     """Of the keys of one document."""
-    made = float(DOC_ID_BYTES)
-    for step in finders:
-        if isinstance(step, NearDedup):
-            made += step.num_perm * SIGNED_BYTES + step.lsh().bands * HASH_BYTES
-        else:
-            made += DIGEST_BYTES + is_dated(step) * HASH_BYTES
-    return made
+    fields = [field.type for step in finders for field in step.key_fields()]
+    return float(DOC_ID_BYTES + sum(_width(kind) for kind in fields))
+
+
+def _width(kind: pa.DataType) -> int:
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size * kind.value_type.bit_width // 8)
+    return int(kind.bit_width // 8)
 
 
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:
@@ -256,12 +276,11 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
     if job.first_pass.after:
         made["10-filtered"] = exact(n)
     for part in passes(job.recipe.steps):
-        finders, number = duplicate_finders(part.after), part.index + 1
-        if finders:
-            made[f"{number}1-keys"] = exact(n)
-        for step in finders:
-            name = step.name
-            made[f"{number}{4 if name == 'near' else 3}-{name}"] = exact(n)
+        if part.finders:
+            made[KEYS.named(part.index)] = exact(n)
+        for step in part.finders:
+            if isinstance(step, VerdictStep):
+                made[step.verdict_folder().named(part.index)] = exact(n)
     made["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)
     file_tokens = max(output.shard_bytes // row, 1) * (output.seq_len or 1)
@@ -277,19 +296,18 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
     return made
 
 
-EDGE_BYTES = 4 + 4
+EDGE_BYTES = 8 + 8
 # bands that a pair meets in where it is only just taken for alike: 14 * 0.7^8 of 14, and 1 at least
 FEWEST_BANDS = 1.4
 UNSEEN = 3.7  # pairs that there may be at 97.5 % where none was seen (Poisson)
 
 
-def edge_bytes(step: NearDedup, probed: Probed, docs: Drawn) -> Drawn:
+def edge_bytes(bands: int, probed: Probed, docs: Drawn) -> Drawn:
     """Of the folder of edges.
 
-    docs: that duplicates are looked for among.
+    bands: columns of keys in which pairs meet.  docs: that duplicates are looked for among.
     """
     least, usual, most = _pairs_per_doc(probed)
-    bands = step.lsh().bands
     value = usual * (FEWEST_BANDS * bands) ** 0.5
     most = max(most, usual) + UNSEEN / len(probed.doc_id)
     per_doc = between(max(least, 1e-12), most * bands, order=3, value=value)
@@ -322,7 +340,7 @@ def _pairs_per_doc(probed: Probed) -> tuple[float, float, float]:
 
 def _pair_head_bytes(n_batches: int) -> int:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, EDGES) as writer:
+    with pa.ipc.new_file(sink, near.EDGE) as writer:
         for _ in range(n_batches):
-            writer.write_batch(pa.RecordBatch.from_pylist([], schema=EDGES))
+            writer.write_batch(pa.RecordBatch.from_pylist([], schema=near.EDGE))
     return int(sink.tell())

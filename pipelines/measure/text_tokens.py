@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.filters.images.edit import owners_of
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 

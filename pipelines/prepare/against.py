@@ -28,20 +28,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
 from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.passes import duplicate_finders, keyed_passes, passes
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
+from tokenmill.pipelines.corpus.passes import corpus_steps, keyed_passes, passes
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, steps_of
-from tokenmill.pipelines.runs.folder import INDEX, PrepareJob, index_file
-from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.runs.finished import missing_file
+from tokenmill.pipelines.runs.folder import INDEX, KEYS
+from tokenmill.pipelines.runs.manifest import (
+    COMPLETE,
+    PARTIAL_RUN,
+    check_layout,
+    read_manifest,
+)
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_file
@@ -74,15 +78,15 @@ def index_phase(job: PrepareJob, finished: Finished) -> Phase:
             )
             for key, digests in read.items()
         ]
-    return Phase(name=INDEX, works=tuple(works), whole=True)
+    return Phase(name=INDEX.name, works=tuple(works), whole=True)
 
 
 def write_kept_keys(job: PrepareJob, key: str) -> Done:
     """Write the keys of those documents of a shard that are in the dataset."""
     held, paths, rows = _held(job, key), [], 0
     for number, part in enumerate(keyed_passes(job.recipe.steps)):
-        batches, schema = open_arrow(job.keys(part.index, key))
-        path = index_file(job.out, number, key)
+        batches, schema = open_arrow(job.path(KEYS, part.index, key=key))
+        path = job.path(INDEX, key=key, number=number)
         rows = 0
         with arrow_file(path, schema) as writer:
             for batch in batches:
@@ -113,18 +117,21 @@ def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
     return np.union1d(found, found & ~NUMBERS)
 
 
-def receipts_of_index(manifest: Mapping[str, Any]) -> list[Receipt]:
-    """The receipts of a finished run's index, shard by shard; none if it keeps no index."""
-    return [Receipt.from_json(r) for r in manifest.get("receipts", ()) if r["step"] == STEP]
+def index_in_manifest(finished: Finished) -> dict[str, Any]:
+    """What the manifest of a run says of its index, if it keeps one: a later run reads no receipt.
+
+    docs: whose keys it has.  digest: of its receipts, by which runs against it know it.
+    """
+    receipts = finished.of(STEP)
+    if not receipts:
+        return {}
+    docs = sum(receipt.facts["docs"] for receipt in receipts)
+    digest = digest_of(receipt.digest for receipt in receipts)
+    return {INDEX.name: {"shards": len(receipts), "docs": docs, "digest": digest}}
 
 
-def missing_file(out: Path, receipts: Iterable[Receipt]) -> Path | None:
-    """The first of the files that is not there, or not of its size."""
-    for receipt in receipts:
-        for name, size, _ in receipt.files:
-            if mirror.size(out / name) != size:
-                return out / name
-    return None
+def _missing_of_index(out: Path, manifest: Mapping[str, Any]) -> Path | None:
+    return missing_file(out, manifest, lambda top: top == INDEX.name)
 
 
 def index_wanting(job: PrepareJob) -> bool:
@@ -133,12 +140,12 @@ def index_wanting(job: PrepareJob) -> bool:
     Raises:
         ConfigError: it lacks one, and what it would be made from was deleted.
     """
-    manifest = read_manifest(job.out) or {}
-    found = receipts_of_index(manifest)
-    if not job.recipe.run.keep_index or (found and missing_file(job.out, found) is None):
+    if not job.recipe.run.keep_index:
         return False
-    made_from = [Receipt.from_json(r) for r in manifest["receipts"] if r["step"] != STEP]
-    gone = missing_file(job.out, made_from)
+    manifest = read_manifest(job.out) or {}
+    if INDEX.name in manifest and _missing_of_index(job.out, manifest) is None:
+        return False
+    gone = missing_file(job.out, manifest, lambda top: top != INDEX.name)
     if gone is not None:
         raise ConfigError(
             f"{job.out}: has no index, and {gone.relative_to(job.out)}, of which it would be made,"
@@ -183,12 +190,10 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
         _check_chain(where, made, manifest)
         other_steps = _before_keys(steps) != _before_keys(recipe.steps)
         made.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
-    for step in recipe.steps if made else ():
-        if isinstance(step, SAME) and step.keep != "first":
-            raise ConfigError(
-                f"{recipe.name}: {step.name} keeps the {step.keep} of equal documents, and what"
-                f" earlier runs hold stays; give it keep: first"
-            )
+    for step in corpus_steps(recipe.steps) if made else ():
+        refusal = step.refusal_of_earlier_runs()
+        if refusal:
+            raise ConfigError(f"{recipe.name}: {refusal}")
     return tuple(made)
 
 
@@ -226,6 +231,7 @@ def _finished(where: str, path: str) -> dict[str, Any]:
         )
     if manifest["status"] != COMPLETE:
         raise ConfigError(f"{where}: has not finished; run prepare again to continue it")
+    check_layout(where, manifest)
     return manifest
 
 
@@ -233,18 +239,15 @@ def _indexed(
     where: str, out: Path, manifest: Mapping[str, Any], *, other_steps: bool
 ) -> EarlierRun:
     """The run by its index, whose files are all there."""
-    receipts = receipts_of_index(manifest)
-    if not receipts:
+    if INDEX.name not in manifest:
         raise ConfigError(f"{where}: keeps no index of what it holds; {AGAIN}")
-    gone = missing_file(out, receipts)
+    gone = _missing_of_index(out, manifest)
     if gone is not None:
         raise ConfigError(f"{where}: {gone.relative_to(out)} is gone, or not whole; {AGAIN}")
     return EarlierRun(
         out=out,
-        digest=digest_of(receipt.digest for receipt in receipts),
-        shards=len(receipts),
-        docs=sum(receipt.facts["docs"] for receipt in receipts),
-        index_bytes=sum(size for receipt in receipts for _, size, _ in receipt.files),
+        **manifest[INDEX.name],
+        index_bytes=manifest["files"][INDEX]["bytes"],
         other_steps=other_steps,
     )
 
@@ -276,7 +279,7 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
 
 def _keys_of(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """Of each pass that makes keys, its steps with the parameters of their keys."""
-    return [key_parameters(duplicate_finders(part.after)) for part in keyed_passes(steps)]
+    return [key_parameters(part.finders) for part in keyed_passes(steps)]
 
 
 def _said(value: Any) -> str:
@@ -307,12 +310,7 @@ def _listed(runs: Iterable[EarlierRun]) -> str:
 
 def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     """What a reader must know of a run that stands against others, a sentence each."""
-    counting = [
-        step.name
-        for step in recipe.steps
-        if isinstance(step, (*REPEATS, RepeatedSpans))
-        or (isinstance(step, Decontaminate) and step.most_docs)
-    ]
+    counting = [step.name for step in corpus_steps(recipe.steps) if step.only_own_run]
     made = []
     if counting and against:
         made.append(
@@ -329,7 +327,7 @@ def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
 
 def _before_keys(steps: Sequence[Step]) -> list[Step]:
     """Those of the steps that stand before the last one that finds duplicates."""
-    last = duplicate_finders(steps)[-1]
+    last = [step for step in corpus_steps(steps) if step.has_keys][-1]
     return list(steps[: steps.index(last)])
 
 

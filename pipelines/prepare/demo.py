@@ -22,7 +22,7 @@ from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe, make_recipe
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.storage.atomic import write_text
 
 VOCAB_SIZE = 16_384
 TRAINING_BYTES = 12_000_000  # text the tokenizer is trained on: every n-th document up to this

@@ -10,19 +10,13 @@ from typing import Any
 
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Plan, SourceShard
-from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.passes import (
-    Pass,
-    duplicate_finders,
-    passes,
-    repeated_spans,
-    repeats,
-)
-from tokenmill.pipelines.corpus.spans.size import scratch_bytes
+from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.sizing.document.section import count
 from tokenmill.sizing.units import format_count
 
@@ -62,8 +56,6 @@ def mixed_tokens(recipe: Recipe, tokens: Mapping[SourceShard, float]) -> float:
 TEXT_BYTES_PER_TOKEN = 3.0  # English text: 4 to 5; code and other languages: 2 to 4
 BYTES_PER_DOC = 1000  # web and documentation text: 2,000 to 10,000
 SCRATCH_BYTES_PER_DOC = 700  # digest 16, signature 448, band keys 112, edges and receipts
-BYTES_PER_UNIT = {"paragraph": 100, "line": 40}  # documentation: 170 and 48
-SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; some of them found
 FILTERED_FRAC = 1.0  # of the text: lz4 about halves it, unless it does not compress
 
 
@@ -118,22 +110,14 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
 
 def _scratch(text: int, part: Pass) -> float:
     """Bytes between a pass and the next."""
-    spans = repeated_spans(part.after)
-    of_spans = scratch_bytes(text, spans.ngrams()) if spans else 0
-    return text * FILTERED_FRAC + _sidecars(text, part) + _units(text, part) + of_spans
+    docs = text / BYTES_PER_DOC
+    of_steps = sum(step.scratch_bytes(text, docs) for step in part.after if not step.has_keys)
+    return text * FILTERED_FRAC + _sidecars(text, part) + of_steps
 
 
 def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
-    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if duplicate_finders(part.after) else 0
-
-
-def _units(text: int, part: Pass) -> float:
-    """Bytes of what is counted of paragraphs, or lines, behind a pass."""
-    step = repeats(part.after)
-    if not isinstance(step, RepeatedParagraphs):
-        return 0
-    return text * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[step.unit]
+    return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
 
 
 def _of_mixture(recipe: Recipe) -> dict[str, Any]:
@@ -152,7 +136,7 @@ def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 
 def _holds_images(shard: SourceShard) -> bool:
-    return shard.images is not None or shard.format in ("webdataset", "markdown")
+    return shard.images is not None or reader_named(shard.format).section == "images"
 
 
 def _of_images(images: Images | None, shards: Sequence[SourceShard]) -> dict[str, Any]:

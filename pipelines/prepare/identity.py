@@ -1,6 +1,5 @@
 """What a run is: all that decides its output, told so that two runs can be compared."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,14 @@ import tokenizers
 
 from tokenmill.dedup import ngram_index
 from tokenmill.dedup.fold_tables import FOLD_VERSION
-from tokenmill.pipelines.contamination.items.files import files_of
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import decontamination
+from tokenmill.pipelines.corpus.passes import corpus_steps
 from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.manifest import open_run
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.inputs import InputFile
 
 # Raise it when the same recipe and input make other output bytes.
 # 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
@@ -32,7 +29,11 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
         "recipe": recipe.identity(),
         **plan.identity(),
         "tokenizer": engine.digest,
-        "benchmarks": {f.path: [f.bytes, str(f.version)] for f in _benchmark_files(recipe)},
+        "benchmarks": {
+            file.path: [file.bytes, str(file.version)]
+            for step in corpus_steps(recipe.steps)
+            for file in step.files()
+        },
         "versions": {
             "output": OUTPUT_VERSION,
             "schema": SCHEMA_VERSION,
@@ -51,12 +52,6 @@ def _step_versions(recipe: Recipe) -> dict[str, str]:
     """Of libraries that steps make their verdicts and keys with."""
     told = (step.versions() for step in recipe.steps)
     return {name: version for versions in told for name, version in versions.items()}
-
-
-def _benchmark_files(recipe: Recipe) -> Iterator[InputFile]:
-    step = decontamination(recipe.steps)
-    for benchmark in step.benchmarks if step else ():
-        yield from files_of(benchmark)
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:

@@ -23,24 +23,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.rows import OVERLAP
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
 from tokenmill.pipelines.core.shard import numbered
-from tokenmill.pipelines.filters.normalize import Normalize
+from tokenmill.pipelines.core.stage import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import find, present
 from tokenmill.pipelines.tokens.tokenize import Engine
@@ -384,26 +384,6 @@ class Pair(NamedTuple):
     held_by: str | None = None
 
 
-def open_run(out: Path) -> dict[str, Any]:
-    """The manifest of a run directory.
-
-    Raises:
-        ConfigError: there is none, or not one that prepare made.
-    """
-    found = read_manifest(out)
-    if found is None:
-        raise ConfigError(
-            f"{out}: no run here (no manifest.json); name a directory that prepare made"
-        )
-    if "check" in found["identity"]:
-        raise ConfigError(
-            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
-        )
-    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
-        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
-    return found
-
-
 def removals(
     out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
 ) -> pa.Table:
@@ -468,7 +448,7 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     Raises:
         ConfigError: an id is not of this run, or its input has changed or is gone.
     """
-    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
     links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
     whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
     found = {d: whole[d] for d in doc_ids if d in whole}
@@ -483,10 +463,10 @@ def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
     """The text of a document as it came to the step that cut it, in UTF-8."""
     batch = pa.RecordBatch.from_pylist([{f: document[f] for f in DOCUMENT.names}], DOCUMENT)
     for step in recipe.steps:
-        if isinstance(step, Decontaminate):
+        if step.makes_pieces:
             break
-        if isinstance(step, Normalize):  # the one stage that edits
-            batch = step(batch).kept
+        if step.edits_texts:
+            batch = cast(Stage, step)(batch).kept
     text: str = batch["text"][0].as_py()
     return text.encode()
 
@@ -499,14 +479,14 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
     document: of `documents`, whole.
     """
     doc_id = document["doc_id"]
-    recipe = make_recipe(open_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
     text = as_decontaminated(recipe, document)
     links = [p for p in pieces(out, [doc_id]) if p["parent_doc_id"] == doc_id]
     return text, cut_out(text, links, overlaps_of(out, [doc_id]))
 
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
-    manifest = open_run(out)
+    manifest = prepared_run(out)
     plan = plan_inputs(
         recipe.inputs,
         recipe.shard_bytes,
@@ -579,7 +559,7 @@ def beside(out: Path, doc_id: int) -> Pair:
         of_earlier = part_number(out, chain[-1]) < 0  # where it was kept
         step = None if of_earlier else _receipt(out, chain[-1])
     last = chain[-1]
-    earlier = holder(open_run(out), last)
+    earlier = holder(prepared_run(out), last)
     texts = documents(out, [doc_id] if earlier else [doc_id, last])
     if doc_id not in texts:
         told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))

@@ -1,6 +1,6 @@
 """The phases of preparing a corpus.
 
-index? ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ mix? ─ dataset files ─ dataset state
+set-up ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ mix? ─ dataset files ─ dataset state
 
 What is corpus-wide: see `pipelines.corpus.phases`. Mixing: `pipelines.tokens.mix.phases`.
 """
@@ -8,16 +8,17 @@ What is corpus-wide: see `pipelines.corpus.phases`. Mixing: `pipelines.tokens.mi
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import Pass, decontamination, passes
+from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.shard import run_pass
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of, valid_receipt
-from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
+from tokenmill.pipelines.runs.packs import find_receipts
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.tokens.dataset import (
     Layout,
     close_dataset,
@@ -43,13 +44,13 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
         shard.key: digest_of([job.identity, repr(shard.to_json())]) for shard in plan.shards
     }
     shards = list(plan.shards)
-    indexed = yield from _index(job, finished)
+    ready = yield from _set_up(job, finished)
     for part in passes(job.recipe.steps):
         works = [
             Work(
                 step=f"pass-{part.index}",
                 key=shard.key,
-                inputs=digest_of([upstream[shard.key], indexed]),
+                inputs=digest_of([upstream[shard.key], ready]),
                 call=run_pass,
                 args=(part, shard),
                 chain=shard.chain if part.index == 0 else "",
@@ -66,31 +67,15 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     return finished
 
 
-def _index(job: PrepareJob, finished: Finished) -> Phases[str]:
-    """Make the benchmarks ready that documents are freed from, if any; return a digest of them.
+def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
+    """Make ready what corpus-wide steps need before the first pass; return a digest of it.
 
     Before all else: what is wrong with a benchmark is told before hours of reading.
     """
-    step = decontamination(job.recipe.steps)
-    works = (index_work(job, step),) if step else ()
-    phase = Phase(name="index", works=works, whole=True)
+    works = [step.setup(job) for step in corpus_steps(job.recipe.steps)]
+    phase = Phase(name="index", works=tuple(w for w in works if w is not None), whole=True)
     made = yield from do_phase(phase, finished)
     return digest_of(receipt.digest for receipt in made.values())
-
-
-def index_work(job: PrepareJob, step: Decontaminate, built: BenchmarkIndex | None = None) -> Work:
-    """The work of making the benchmarks ready.
-
-    built: their index, if there is one already, which is then only saved.
-    """
-    args = (step, built)
-    return Work(step="index", key="all", inputs=job.identity, call=index_benchmarks, args=args)
-
-
-def index_benchmarks(job: PrepareJob, step: Decontaminate, built: BenchmarkIndex | None) -> Done:
-    """Read the benchmarks and index their n-grams."""
-    index = built or BenchmarkIndex.build(step)
-    return Done(files=index.save(job.index), facts={"benchmarks": list(index.benchmarks)})
 
 
 def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:
@@ -113,7 +98,7 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
         for plan in plans
         for number in range(plan.files)
     )
-    if not all(valid_receipt(job.out, w.step, w.key, w.inputs) for w in works):
+    if len(find_receipts(job.out, works).receipts) < len(works):
         close_dataset(job)  # a dataset that an earlier run completed must not open half replaced
     files = yield from do_phase(Phase(name="dataset", works=works, whole=True), finished)
     digests = tuple(

@@ -6,44 +6,45 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.contamination.items.inside import inside
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import decontamination
-from tokenmill.pipelines.prepare.against import check_other, earlier_runs, index_wanting
+from tokenmill.pipelines.corpus.passes import corpus_steps
+from tokenmill.pipelines.prepare.against import (
+    check_other,
+    earlier_runs,
+    index_in_manifest,
+    index_wanting,
+)
 from tokenmill.pipelines.prepare.identity import open_job
-from tokenmill.pipelines.prepare.phases import index_work, phases
+from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.phases import phases
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.prepare.report.summary import summarize
+from tokenmill.pipelines.prepare.steps import side_folders
 from tokenmill.pipelines.read.images.stored import check_shards
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import manifest, read_report
-from tokenmill.pipelines.runs.folder import INDEX, PrepareJob
+from tokenmill.pipelines.runs.folder import INDEX
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest, write_manifest
 from tokenmill.pipelines.runs.work import Execute, Finished, do, drive
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import sweep_partials
+from tokenmill.pipelines.storage.atomic import sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 
 SCRATCH = "[0-9][0-9]-*"  # folders that go
 REPORTS = ("report.json", "report.md", "report.html")
-# folders that stay when a run has finished
+# folders that stay when a run has finished, besides those of steps
 KEPT = (
     "dataset",
     "webdataset",
     "removed",
     "removed-images",
-    "removed-paragraphs",
-    "removed-spans",
     "thumbnails",
-    "overlaps",
-    "pieces",
-    INDEX,
+    INDEX.name,
 )
 
 
@@ -75,7 +76,9 @@ def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None =
         report = summarize(job, plan, finished)
         report = report.model_copy(update={"seconds": time.perf_counter() - started})
         _publish_report(job, report)
-        write_manifest(job.out, manifest(job, report.to_json(), finished))
+        write_manifest(
+            job.out, manifest(job, report.to_json(), finished) | index_in_manifest(finished)
+        )
         if not finished.failures:
             clean(job)
     return report
@@ -85,7 +88,7 @@ def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None =
 def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     """Hold `out` for this recipe; what cannot be written there is told in one line.
 
-    Its benchmarks are read before anything is written.
+    What its steps need (benchmarks) is read before anything is written.
 
     Raises:
         ConfigError: see `prepare`.
@@ -94,11 +97,14 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     check_other(recipe, Path(out))
     run = recipe.run
     with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
-        step = decontamination(recipe.steps)
-        built = BenchmarkIndex.build(step) if step and read_manifest(folder) is None else None
+        is_new, built = read_manifest(folder) is None, {}
+        for step in corpus_steps(recipe.steps) if is_new else ():
+            built[step.name] = step.build()
         job = open_job(folder, recipe, plan)
-        if step is not None and built is not None:
-            do(job, index_work(job, step, built))
+        for step in corpus_steps(recipe.steps) if is_new else ():
+            work = step.setup(job, built[step.name])
+            if work is not None and built[step.name] is not None:
+                do(job, work)
         with parking(job.identity):
             yield job
 
@@ -112,9 +118,8 @@ def plan_run(recipe: Recipe) -> Plan:
             an earlier run cannot be stood against.
     """
     against = earlier_runs(recipe)
-    step = decontamination(recipe.steps)
-    for mistake in inside(step.benchmarks, [i.path for i in recipe.inputs]) if step else ():
-        raise ConfigError(str(mistake))
+    for step in corpus_steps(recipe.steps):
+        step.check(recipe.inputs)
     try:
         plan = plan_inputs(
             recipe.inputs,
@@ -149,8 +154,8 @@ def finished_report(job: PrepareJob) -> Report | None:
     Raises:
         ConfigError: it should have an index, which cannot be made any more.
     """
-    stay = set(KEPT) - {INDEX}
-    found = read_report(job.out, lambda name: name.partition("/")[0] in stay)
+    stay = {*KEPT, *side_folders()} - {INDEX.name}
+    found = read_report(job.out, lambda top: top in stay)
     if found is None or index_wanting(job):
         return None
     report = Report.read(found, str(job.out))
@@ -164,7 +169,7 @@ def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
     known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
     mirror.look_anew(job.out)  # workers elsewhere wrote too
-    found = (path for folder in KEPT for path in mirror.files(job.out / folder))
+    found = (path for folder in (*KEPT, *side_folders()) for path in mirror.files(job.out / folder))
     mirror.remove(p for p in found if p.relative_to(job.out).as_posix() not in known)
 
 

@@ -8,7 +8,7 @@ The steps a recipe can name, and how one is read and written: a name with its se
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pyarrow as pa
 import yaml
@@ -16,41 +16,25 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
-    SerializerFunctionWrapHandler,
     TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.steps import REPEATS, SAME
-from tokenmill.pipelines.corpus.spans.step import RepeatedSpans
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
-from tokenmill.pipelines.filters.stages import STAGES
+from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.runs.options import overridden
-from tokenmill.pipelines.tokens.mix.options import Mix
-from tokenmill.pipelines.tokens.tokenize import Engine, Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.load import StrictLoader
-
-STEPS: dict[str, type[Step]] = {
-    **STAGES,
-    **{
-        step.name: step
-        for step in (ExactDedup, NearDedup, *SAME, *REPEATS, RepeatedSpans, Decontaminate)
-    },
-}
+from tokenmill.sizing.plan.strict import StrictLoader
 
 
 def _step(value: Any) -> Step:
@@ -103,36 +87,11 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
         raise explain(e, where, {}) from e
 
 
+if TYPE_CHECKING:
+    from tokenmill.pipelines.tokens.run import Tokenizing
+    from tokenmill.pipelines.tokens.tokenize import Engine
+
 SHIPPED = Path(__file__).parent / "recipes"
-
-
-class Output(Config):
-    """What the dataset looks like.
-
-    dtype: of token ids; auto is uint16 where the largest id allows, else int32.
-    seq_len: pack the documents into sequences of this many tokens; None keeps one row a document.
-    shard_bytes: size of a dataset file, about.
-    validation_frac: share of documents, chosen by their id, that becomes the validation split.
-        It has each of them once, whatever the weights and epochs.
-    epochs: passes over the inputs that the dataset holds one behind the other, each in an order of
-        its own. Which documents of a source of fractional weight stand in it differs by epoch.
-    shuffle: put documents in an order by chance over the whole split; packed are they in it.
-    seed: of all that is left to chance.
-    """
-
-    dtype: Literal["auto", "uint16", "uint32", "int32"] = "auto"
-    seq_len: Annotated[int, Field(ge=1, le=2**30)] | None = None
-    shard_bytes: Bytes = 512_000_000
-    validation_frac: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
-    epochs: Annotated[int, Field(ge=1, le=1000)] = 1
-    shuffle: bool = False
-    seed: int = 0
-
-    @model_serializer(mode="wrap")
-    def _as_before_there_were_mixtures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs without keep the identity they had."""
-        unsaid = {"epochs": 1, "shuffle": False}
-        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
 
 class Recipe(Config):
@@ -269,14 +228,26 @@ class Recipe(Config):
             return CRAWLED
         return DOCUMENT if self.images is None else ILLUSTRATED
 
-    def engine(self) -> Engine:
+    def tokenizing(self) -> "Tokenizing":
+        """What decides how documents become a dataset."""
+        from tokenmill.pipelines.tokens.run import Tokenizing  # loads what compiles
+
+        return Tokenizing(
+            tokenizer=self.tokenizer,
+            output=self.output,
+            images=self.images,
+            of_pages=self.html is not None,
+            mix=self.mix,
+            weights=tuple(one.weight for one in self.inputs),
+        )
+
+    def engine(self) -> "Engine":
         """The tokenizer, loaded once a process.
 
         Raises:
             ConfigError: see `load_engine`.
         """
-        token = None if self.images is None else self.images.token
-        return load_engine(self.tokenizer, self.output.dtype, token)
+        return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON; `run` does not.

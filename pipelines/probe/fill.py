@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.shards import open_dataset, read_json
-from tokenmill.pipelines.storage.files import arrow_stream, write_json
+from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.pipelines.storage.files import arrow_stream
 from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name
 from tokenmill.sizing.units import format_bytes
 

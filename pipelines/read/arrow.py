@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Piece, table_columns
-from tokenmill.pipelines.read.options import Limits
+from tokenmill.pipelines.read.options import Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import TABLE_ERRORS, broken_off, one_line, table_documents
-from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, resolve, translated
+from tokenmill.pipelines.read.table import one_line, table_batches
+from tokenmill.pipelines.storage.inputs import is_outage, open_input, resolve, translated
 
 MAGIC = b"ARROW1"
 CONTINUATION = 0xFFFFFFFF
@@ -149,7 +149,7 @@ def _unpack(form: str, buffer: bytes, at: int) -> int:
     return int(struct.unpack_from(form, buffer, at)[0])
 
 
-def cut_arrow(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:
+def cut_arrow(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive record batches of about `shard_bytes` at most.
 
     A file that is cut short is planned as far as it goes; its reader says where it ends.
@@ -176,23 +176,16 @@ def cut_arrow(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece
     return [*pieces, Piece(columns, start, None, bytes=size, first_row=first_row)]
 
 
-def read_arrow(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
+def read_arrow(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's record batches.
 
     Memory is that of one record batch of the file, less where the file is local and not
     compressed: then it is mapped.
     """
-    row = 0
-    try:
-        for table in arrow_tables(shard):
-            for batch in table_documents(shard, table, row, limits):
-                yield batch
-                row += batch.rows
-    except TABLE_ERRORS as e:
-        yield failed_batch(shard.ordinal, [broken_off(shard, row, e)])
+    return table_batches(shard, _record_batches(shard), how)
 
 
-def arrow_tables(shard: SourceShard) -> Iterator[pa.RecordBatch]:
+def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
     """Yield a shard's record batches, all columns of them.
 
     Raises:
@@ -252,6 +245,7 @@ def _open(path: str) -> pa.NativeFile:
 
 
 STATE = "state.json"
+DATA_FORMAT = "arrow"  # of a saved dataset's files
 SIDE_FILES = frozenset({STATE, "dataset_info.json", "dataset_dict.json"})
 MAX_STATE_BYTES = 64 * 1024**2
 

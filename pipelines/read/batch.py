@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
     CRAWLED,
     DOCUMENT,
@@ -22,8 +22,8 @@ from tokenmill.pipelines.core.schema import (
     REMOVED,
     doc_ids,
 )
-from tokenmill.pipelines.filters.images.edit import read_images
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
 
 STAGE = "read"
 
@@ -122,11 +122,13 @@ def failed_batch(ordinal: int, failures: Iterable[Failure]) -> ReadBatch:
 
 
 def without_images(batch: ReadBatch) -> ReadBatch:
-    """Documents of an input that has no images, in a recipe that has.
+    """Documents in a recipe that has images, as they are if their input has some.
 
-    U+FFFC, which would stand for an image, becomes U+FFFD.
+    U+FFFC in others, which would stand for an image, becomes U+FFFD.
     """
     documents = batch.documents
+    if documents.schema.equals(ILLUSTRATED):
+        return batch
     text = pc.replace_substring(documents["text"], PLACEHOLDER, "\ufffd")
     none = pa.array([[]] * documents.num_rows, ILLUSTRATED.field("images").type)
     columns = [*(documents[name] for name in ("doc_id", "id", "url")), text, none]
@@ -134,7 +136,9 @@ def without_images(batch: ReadBatch) -> ReadBatch:
 
 
 def without_crawl(batch: ReadBatch) -> ReadBatch:
-    """Documents of an input that is no web archive, in a recipe that reads some."""
+    """Documents in a recipe that reads web archives, as they are if their input is one."""
+    if batch.documents.schema.equals(CRAWLED):
+        return batch
     columns = [*batch.documents.columns]
     columns += [pa.nulls(len(columns[0]), CRAWLED.field(n).type) for n in ("date", "content_type")]
     return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))
@@ -200,3 +204,17 @@ def damages(batch: ReadBatch) -> list[str]:
         for row in (batch.failed.to_pylist() if batch.damage else ())
         if row["reason"] in FILE_CAUSES
     ]
+
+
+def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:
+    """The account of reading: images that could not be read count as failed, by cause."""
+    causes = Counter([] if failed is None else failed["reason"].to_pylist())
+    lost = 0 if failed is None else pc.sum(failed["bytes"]).as_py() or 0
+    n, n_bytes = n_images(documents), image_bytes(documents)
+    return ImageStats(
+        images_in=n + causes.total(),
+        images_out=n,
+        failed=dict(sorted(causes.items())),
+        bytes_in=n_bytes + lost,
+        bytes_out=n_bytes,
+    )

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.read.table import TEXT_TYPES
 
 # The names met in published corpora, the likeliest first.
 TEXT = ("text", "content", "raw_content", "contents", "body", "document", "article")
@@ -92,6 +91,12 @@ def _missing(names: Collection[str], role: str, wanted: str | None, path: str) -
     )
 
 
+BYTES_OF = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+TEXT_TYPES = {*BYTES_OF, *BYTES_OF.values()}
 BYTES, PATH = "bytes", "path"  # of the structs that stand for images in saved datasets
 _BLOBS = {pa.binary(), pa.large_binary(), pa.binary_view()}
 

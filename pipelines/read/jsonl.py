@@ -1,6 +1,8 @@
 """JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
 
-The lines of a stream of blocks that begin in a range of bytes.
+    blocks ── read_lines ──► lines ── parse ──────────► ReadBatch
+                                └──── illustrated ────► the same, with the images of a column:
+                                                        URLs, files beside, or bytes as base64
 
 A line ends at "\n" and belongs to the shard in which its first byte lies, so the shards
 of a file share out its lines whatever bytes they are cut at:
@@ -9,6 +11,8 @@ of a file share out its lines whatever bytes they are cut at:
     [ shard 0 )[ shard 1 )       shard 0 owns a and b, shard 1 owns c
 """
 
+import base64
+import binascii
 import contextlib
 import json
 import math
@@ -21,12 +25,28 @@ import orjson
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
-from tokenmill.pipelines.read.columns import Columns, Piece, find_columns
-from tokenmill.pipelines.read.options import BATCH_DOCS, Limits
+from tokenmill.pipelines.read.columns import BYTES, PATH, Columns, Piece, find_columns
+from tokenmill.pipelines.read.images.documents import (
+    GENERAL,
+    HEIGHTS,
+    METADATA,
+    WIDTHS,
+    Folder,
+    Lost,
+    Page,
+    Place,
+    Raw,
+    Value,
+    Values,
+    illustrated_batches,
+    lost_page,
+    make_page,
+)
+from tokenmill.pipelines.read.names import compression_of
+from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import BLOCK_BYTES, DamagedError, expansion_ratio, read_blocks
-from tokenmill.pipelines.storage.inputs import InputFile
 
 
 class LineGroup(NamedTuple):
@@ -157,9 +177,7 @@ SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
 SHOWN_ERROR = 200
 
 
-def cut_jsonl(
-    file: InputFile, wanted: Input, *, compression: str | None, shard_bytes: int, limits: Limits
-) -> list[Piece]:
+def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
     """Find the columns, and cut into equal ranges of at most about `shard_bytes`.
 
     How long a compressed file is only reading it would tell: its length is estimated from
@@ -168,6 +186,7 @@ def cut_jsonl(
     Raises:
         InputError: not JSON Lines ("invalid_json"), or without a text column ("missing_column").
     """
+    compression = compression_of(file.name)
     columns = _sniff(file.path, wanted, compression, limits)
     size = file.bytes
     if compression is not None:
@@ -180,24 +199,33 @@ def cut_jsonl(
     ]
 
 
-def read_jsonl(shard: SourceShard, limits: Limits, run: str = "") -> Iterator[ReadBatch]:
+def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard; blank lines are no documents."""
-    start, stop = first_byte(shard.start), shard.stop
+    limits = how.limits
     blocks = read_blocks(
-        shard.paths[0], shard.compression, start=start, stop=stop, limits=limits, run=run
+        shard.paths[0],
+        shard.compression,
+        start=first_byte(shard.start),
+        stop=shard.stop,
+        limits=limits,
+        run=how.run,
     )
     with contextlib.closing(blocks):
-        yield from _documents(shard, limits, blocks)
+        lines = read_lines(
+            blocks, start=shard.start, stop=shard.stop, max_bytes=limits.max_document_bytes
+        )
+        if how.images is None or shard.images is None:
+            yield from _batches(shard, lines)
+        else:
+            pages = _pages(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
+            yield from illustrated_batches(shard.ordinal, pages, how.images)
 
 
-def _documents(shard: SourceShard, limits: Limits, blocks: Iterator[bytes]) -> Iterator[ReadBatch]:
+def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Iterator[ReadBatch]:
     row = 0
-    found = read_lines(
-        blocks, start=shard.start, stop=shard.stop, max_bytes=limits.max_document_bytes
-    )
-    for item in found:
+    for item in lines:
         if isinstance(item, LostLine):
-            yield failed_batch(shard.ordinal, [line_failure(shard, row, item)])
+            yield failed_batch(shard.ordinal, [_line_failure(shard, row, item)])
             row += 1
             continue
         for group in _split(item):
@@ -279,20 +307,28 @@ def _parse_each(group: LineGroup, shard: SourceShard) -> Parsed:
 
 def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:
     """The object of a line, or why it is no document: (object, reason, message)."""
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError as e:
-        return {}, what_is_wrong(line), str(e)[:SHOWN_ERROR]
-    if not isinstance(value, dict):
-        return {}, "invalid_json", f"a line must be an object, not {json_type(value)}"
+    value, reason, message = _object(line)
+    if reason:
+        return {}, reason, message
     if value.get(text) is None:
         return {}, "missing_text", f"{text!r} is {'null' if text in value else 'not there'}"
     if not isinstance(value[text], str):
-        return {}, "text_not_string", f"{text!r} is {json_type(value[text])}"
+        return {}, "text_not_string", f"{text!r} is {_json_type(value[text])}"
     return value, "", ""
 
 
-def what_is_wrong(line: bytes) -> str:
+def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
+    """The object of a line, or why it is none."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as e:
+        return {}, _what_is_wrong(line), str(e)[:SHOWN_ERROR]
+    if not isinstance(value, dict):
+        return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
+    return value, "", ""
+
+
+def _what_is_wrong(line: bytes) -> str:
     """Tell bad bytes and lone surrogates from bad JSON; orjson refuses all three alike."""
     try:
         line.decode()
@@ -329,7 +365,7 @@ def _columns(
         offsets, name = group.offsets, shard.names[0]
         ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
     if any(type(v) is not str for v in ids):
-        ids = [as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
+        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
     urls = None
     if shard.url:
         values = (o.get(shard.url) for o in objects)
@@ -337,7 +373,7 @@ def _columns(
     return Parsed(rows, pa.array(ids, pa.string()), urls, texts, bad)
 
 
-def as_string(value: Any, line: bytes, column: str | None) -> str:
+def _as_string(value: Any, line: bytes, column: str | None) -> str:
     """An id as a string; numbers as they are written, those over 64 bits too."""
     if isinstance(value, str):
         return value
@@ -358,7 +394,7 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
         offset += sum(map(len, part.lines)) + len(part.lines)
 
 
-def line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
+def _line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
     return Failure(
         row,
         f"{shard.names[0]}#{line.offset}",
@@ -386,7 +422,7 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
             objects += 1
             keys.update(dict.fromkeys(value))
         else:
-            problems.append(("invalid_json", f"a line is {json_type(value)}"))
+            problems.append(("invalid_json", f"a line is {_json_type(value)}"))
     if objects:
         return find_columns(keys, wanted, path)
     if problems:
@@ -414,6 +450,94 @@ def _not_jsonl(path: str, problem: tuple[str, str]) -> InputError:
     )
 
 
-def json_type(value: Any) -> str:
+def _json_type(value: Any) -> str:
     names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
     return "null" if value is None else names.get(type(value), "a number")
+
+
+def _pages(
+    shard: SourceShard, lines: Iterator[LineGroup | LostLine], folder: Folder
+) -> Iterator[Page]:
+    """Each line as a document, with its images."""
+    row = 0
+    for item in lines:
+        if isinstance(item, LostLine):
+            failure = _line_failure(shard, row, item)
+            lost = Lost(failure.reason, failure.detail, failure.text_bytes)
+            yield Page(row, failure.id, lost=lost)
+            row += 1
+            continue
+        for offset, line in _not_blank(item):
+            yield _page(shard, row, offset, line, folder)
+            row += 1
+
+
+def _not_blank(group: LineGroup) -> Iterator[tuple[int, bytes]]:
+    """Each line that is not blank, and the byte it begins at."""
+    for offset, line in zip(group.offsets, group.lines, strict=True):
+        if offset == 0:
+            line = line.removeprefix(BOM)
+        if line.strip():
+            yield offset, line
+
+
+def _page(shard: SourceShard, row: int, offset: int, line: bytes, folder: Folder) -> Page:
+    assert shard.images is not None
+    name, where = f"{shard.names[0]}#{offset}", f"{shard.paths[0]} byte {offset}"
+    value, reason, message = _object(line)
+    if reason:
+        return Page(row, name, lost=Lost(reason, f"{where}: {message}", len(line)))
+    own = value.get(shard.id) if shard.id else None
+    url = value.get(shard.url) if shard.url else None
+    text, images = value.get(shard.text), value.get(shard.images)
+    listed = isinstance(images, list) or (images is None and isinstance(text, list))
+    raw = Raw(
+        row,
+        name if own is None else _as_string(own, line, shard.id),
+        Place(name, where),
+        text if _is_text(text) else None,
+        _values(images),
+        listed,
+        url if isinstance(url, str) else None,
+        value.get(METADATA) if listed else {k: value.get(k) for k in (*WIDTHS, *HEIGHTS)},
+        value.get(GENERAL) if listed else None,
+    )
+    if text is not None and not _is_text(text):
+        message = f"{where}: {shard.text!r} is {_kind(text)}"
+        return lost_page(raw, Lost("text_not_string", message))
+    return make_page(raw, captions=shard.captions or "join", folder=folder)
+
+
+def _is_text(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(v is None or isinstance(v, str) for v in value)
+    return isinstance(value, str)
+
+
+def _kind(value: Any) -> str:
+    return (
+        "an array with other things than strings" if isinstance(value, list) else _json_type(value)
+    )
+
+
+def _values(images: Any) -> Values:
+    return [_value(v) for v in images] if isinstance(images, list) else _value(images)
+
+
+def _value(value: Any) -> Value | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return Value(reference=value)
+    if not isinstance(value, dict):
+        return Value(other=_json_type(value))
+    data, reference = value.get(BYTES), value.get(PATH) or value.get("url")
+    if isinstance(data, str):
+        try:
+            return Value(base64.b64decode(data, validate=True))
+        except binascii.Error as e:
+            return Value(other=f"bytes that are not base64 ({e})")
+    if isinstance(reference, str):
+        return Value(reference=reference)
+    said = data is not None or reference is not None or not {BYTES, PATH} & set(value)
+    return Value(other=f"an object without {BYTES} or {PATH}") if said else None

@@ -7,7 +7,7 @@ What reading may cost at most, whatever a file holds.
 
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -135,3 +135,12 @@ class Limits(Config):
 
     max_document_bytes: Bytes = 64 * 1024**2
     max_window_bytes: Annotated[Bytes, Field(ge=1024, le=2**31)] = 128 * 1024**2
+
+
+class Reading(NamedTuple):
+    """What a reader is told besides the shard, as `readers.read_shard` has it."""
+
+    limits: Limits
+    run: str = ""
+    images: Images | None = None
+    html: Html | None = None

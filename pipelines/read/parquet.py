@@ -6,16 +6,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import Input, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch, failed_batch
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
+from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.images.documents import BATCH_IMAGE_BYTES
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import TABLE_ERRORS, broken_off, one_line, table_documents
-from tokenmill.pipelines.storage.inputs import InputFile, is_outage, open_input, translated
+from tokenmill.pipelines.read.table import image_columns, one_line, table_batches
+from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
+
+PIECE_BYTES = 1024**2  # of a column with images, read at a time
 
 
-def cut_parquet(file: InputFile, wanted: Input, *, shard_bytes: int) -> list[Piece]:
+def cut_parquet(file: InputFile, wanted: Input, shard_bytes: int, _: Limits) -> list[Piece]:
     """Find the columns, and cut into consecutive row groups of about `shard_bytes` at most.
 
     Raises:
@@ -45,19 +48,24 @@ def parquet_rows(path: str) -> int | None:
         return None
 
 
-def read_parquet(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
-    """Yield the documents of a shard's row groups."""
-    row = 0
-    columns = Columns(shard.text, shard.id, shard.url).named
-    try:
-        for table in parquet_tables(
-            shard.paths[0], columns, filling=shard.text, start=shard.start, stop=shard.stop
-        ):
-            for batch in table_documents(shard, table, row, limits):
-                yield batch
-                row += batch.rows
-    except TABLE_ERRORS as e:
-        yield failed_batch(shard.ordinal, [broken_off(shard, row, e)])
+def read_parquet(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
+    """Yield the documents of a shard's row groups.
+
+    With images memory does not grow with the row groups, but does with their pages, which are
+    decoded whole: pyarrow's writer puts 1,024 images on one unless told otherwise
+    (`write_batch_size`).
+    """
+    illustrated = how.images is not None and shard.images is not None
+    tables = parquet_tables(
+        shard.paths[0],
+        image_columns(shard) if illustrated else Columns(shard.text, shard.id, shard.url).named,
+        filling=None if illustrated else shard.text,
+        n_bytes=BATCH_IMAGE_BYTES // 4 if illustrated else BATCH_BYTES,
+        start=shard.start,
+        stop=shard.stop,
+        buffer_bytes=PIECE_BYTES if illustrated else 0,
+    )
+    return table_batches(shard, tables, how)
 
 
 def parquet_tables(

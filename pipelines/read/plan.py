@@ -8,37 +8,34 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 """
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.shard import (
+    DATASET,
     EarlierRun,
     FailedInput,
     Input,
+    InputFile,
     Plan,
-    ShardFormat,
     SourceShard,
     numbered,
 )
-from tokenmill.pipelines.read.arrow import SavedDataset, belongs_to, cut_arrow, find_saved
+from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
 from tokenmill.pipelines.read.columns import Columns, Piece
-from tokenmill.pipelines.read.images.webdataset import cut_webdataset, is_beside, sidecars, unlisted
-from tokenmill.pipelines.read.jsonl import cut_jsonl
-from tokenmill.pipelines.read.names import belongs_beside, compression_of, fits, format_of
+from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
+from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows
+from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import InputFile, expand
+from tokenmill.pipelines.storage.inputs import expand
 from tokenmill.pipelines.storage.retry import patiently
 
-ILLUSTRATED: frozenset[ShardFormat | None] = frozenset({"webdataset", "markdown"})  # have images
-WHOLE = frozenset({"text", "markdown"})  # each file is one document
-STREAMED = frozenset({"jsonl", "webdataset"})  # the others compress inside the file, if at all
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 
 
@@ -46,8 +43,7 @@ class _Source(NamedTuple):
     number: int
     wanted: Input
     in_recipe: bool
-    with_images: bool
-    with_html: bool
+    sections: frozenset[str]  # of the recipe, as `Reader.section` names them
 
     @property
     def place(self) -> str:
@@ -60,10 +56,10 @@ class _Source(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A file to cut, with the format to read it as."""
+    """A file to cut, with the reader of its format."""
 
     file: InputFile
-    format: ShardFormat
+    reader: Reader
     sidecar: str | None = None
 
 
@@ -99,12 +95,13 @@ def plan_inputs(
         ConfigError: an input is not there, may not be read, or its format cannot be told.
     """
     limits = limits or Limits()
+    sections = frozenset(["images"] * images + ["html"] * html)
     shards: list[SourceShard] = []
     failed: list[FailedInput] = []
     files: list[InputFile] = []
     skipped: list[str] = []
     for index, wanted in enumerate(inputs):
-        source = _Source(index, wanted, in_recipe, images, html)
+        source = _Source(index, wanted, in_recipe, sections)
         mine = _expanded(source)
         mine += unlisted(mine) if images else []
         selection = _selected(source, mine)
@@ -132,28 +129,29 @@ def _expanded(source: _Source) -> list[InputFile]:
 def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
     """Tell the formats; inside a folder or pattern, leave out what is no input."""
     wanted = source.wanted
-    datasets = _datasets(source, files) if wanted.format in (None, "dataset") else []
+    datasets = _datasets(source, files) if wanted.format in (None, DATASET) else []
+    named = None if wanted.format in (None, DATASET) else reader_named(wanted.format)
     chosen = [d for d in datasets if wanted.split in (None, d.split)]
     others = [f for f in files if not belongs_to(f, datasets)]
-    tables = sidecars(others) if source.with_images else {}
+    tables = sidecars(others) if "images" in source.sections else {}
     others = [f for f in others if not is_beside(f, tables.values())]
     found: list[_Found] = []
-    if wanted.format is None:
-        kinds = [(f, _format_of(source, f)) for f in others]
-        found = [_Found(f, kind) for f, kind in kinds if kind is not None]
-    elif wanted.format != "dataset":
-        alike = [f for f in others if fits(f.name, wanted.format)]
-        found = [_Found(f, wanted.format) for f in alike or others]
+    if named is not None:
+        alike = [f for f in others if named.any_name or named.tells(f.name)]
+        found = [_Found(f, named) for f in alike or others]
+    elif wanted.format is None:
+        told = [(f, reader_of(f.name)) for f in others]
+        found = [_Found(f, r) for f, r in told if r is not None and _reads(source, r)]
     if files and not found and not datasets:
         raise _no_format(source, others)
-    illustrated = wanted.images is not None or any(f.format in ILLUSTRATED for f in found)
-    if illustrated and not source.with_images:
+    if not all(_reads(source, f.reader) for f in found):
+        raise _no_section(source, others, found[0].reader)
+    if wanted.images is not None and "images" not in source.sections:
         raise _no_images(source, others)
-    if wanted.format == "warc" and not source.with_html:
-        raise _no_html(source, others)
+    data = reader_named(DATA_FORMAT)
     # A dataset's files stay together, in its own order, where its folder stands.
     placed = [(f.file.path, f) for f in found]
-    placed += [(posixpath.dirname(f.path), _Found(f, "arrow")) for d in chosen for f in d.files]
+    placed += [(posixpath.dirname(f.path), _Found(f, data)) for d in chosen for f in d.files]
     taken = {f.file.path for f in found}
     return _Selection(
         found=[
@@ -163,39 +161,40 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
         skipped=[
             f.path
             for f in others
-            if f.path not in taken and not belongs_beside(f.name, wanted.format)
+            if f.path not in taken and not (named is not None and named.goes_with(f.name))
         ],
         missing=[path for d in chosen for path in d.missing],
     )
 
 
-def _format_of(source: _Source, file: InputFile) -> ShardFormat | None:
-    """The format of a file to read, told by its name."""
-    kind = format_of(file.name)
-    if kind == "warc":
-        return kind if source.with_html else None
-    return kind if source.with_images or kind not in ILLUSTRATED else None
+def _reads(source: _Source, reader: Reader) -> bool:
+    """Whether the recipe has the section that a format needs."""
+    return reader.section is None or reader.section in source.sections
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    if any(format_of(f.name) in ILLUSTRATED for f in files):
-        return _no_images(source, files)
-    if any(format_of(f.name) == "warc" for f in files):
-        return _no_html(source, files)
+    told = [reader for f in files if (reader := reader_of(f.name)) is not None]
+    for section in ("images", "html"):
+        for reader in told:
+            if reader.section == section:
+                return _no_section(source, files, reader)
     way = "say which in the recipe, as {path: …, format: text}"
     if not source.in_recipe:
         way = "rename them, as NAME.txt for text; see README for the others"
     return ConfigError(f"{source.where}: {_names(files)} tell no format; {way}")
 
 
+def _no_section(source: _Source, files: Sequence[InputFile], reader: Reader) -> ConfigError:
+    """The recipe has not the section that a format needs."""
+    if reader.section == "images":
+        return _no_images(source, files)
+    named = _names([f for f in files if reader.tells(f.name)] or files)
+    return ConfigError(f"{source.where}: web archives in {named}; add html: {{}} to the recipe")
+
+
 def _no_images(source: _Source, files: Sequence[InputFile]) -> ConfigError:
     way = "add images: {} to the recipe" if source.in_recipe else "`prepare` reads them"
     return ConfigError(f"{source.where}: images with texts in {_names(files)}; {way}")
-
-
-def _no_html(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    named = _names([f for f in files if format_of(f.name) == "warc"] or files)
-    return ConfigError(f"{source.where}: web archives in {named}; add html: {{}} to the recipe")
 
 
 def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]:
@@ -206,7 +205,7 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
     except InputError as e:
         raise ConfigError(f"{source.place}{e}") from None
     splits = sorted({d.split or "" for d in datasets})
-    if wanted.format == "dataset" and not datasets:
+    if wanted.format == DATASET and not datasets:
         raise ConfigError(f"{source.where}: no saved dataset, it would have a state.json")
     if wanted.split is not None and wanted.split not in splits:
         there = ", ".join(splits) or "none"
@@ -220,56 +219,43 @@ def _cut(
     """Shards and failures of an input, in the order of its files."""
 
     def look(item: _Found) -> list[Piece] | InputError:
+        file, cut = item.file, item.reader.cut
+        if cut is None:
+            return []
         try:
-            args = item, source.wanted, shard_bytes, limits
-            return patiently(lambda: _pieces(*args), item.file.path)
+            return patiently(lambda: cut(file, source.wanted, shard_bytes, limits), file.path)
         except InputError as e:
             return e
 
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look, [f for f in found if f.format not in WHOLE])
-        tars = sum(f.format == "webdataset" for f in found)
-        for kind, run in groupby(found, key=lambda f: f.format):
-            if kind in WHOLE:
-                yield from _text_shards(source, list(run), shard_bytes)
+        looks = pool.map(look, [f for f in found if not f.reader.whole])
+        several = sum(f.reader.samples for f in found) > 1
+        for reader, alike in groupby(found, key=attrgetter("reader")):
+            if reader.whole:
+                yield from _text_shards(source, list(alike), shard_bytes)
                 continue
-            for item in run:
+            for item in alike:
                 pieces = next(looks)
                 if isinstance(pieces, InputError):
                     yield _failed(source, item, pieces)
                 else:
-                    yield from (_shard(source, item, piece, tars > 1) for piece in pieces)
-
-
-def _pieces(item: _Found, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
-    if item.format == "jsonl":
-        compression = compression_of(item.file.name)
-        return cut_jsonl(
-            item.file, wanted, compression=compression, shard_bytes=shard_bytes, limits=limits
-        )
-    if item.format == "webdataset":
-        return cut_webdataset(item.file, wanted)
-    if item.format == "warc":
-        from tokenmill.pipelines.read.web.cut import cut_warc  # needs tokenmill[web]
-
-        return cut_warc(item.file, shard_bytes=shard_bytes, limits=limits)
-    cut: Callable[..., list[Piece]] = cut_parquet if item.format == "parquet" else cut_arrow
-    return cut(item.file, wanted, shard_bytes=shard_bytes)
+                    yield from (_shard(source, item, piece, several) for piece in pieces)
 
 
 def _shard(source: _Source, item: _Found, piece: Piece, several: bool = False) -> SourceShard:
-    """A piece as a shard.  several: the input has other tars, whose samples may share keys."""
+    """A piece as a shard.  several: the input has other files of samples, which may share keys."""
     text, id_, url, images = piece.columns
-    of_images = images is not None or item.format == "webdataset"
+    file, reader = item.file, item.reader
+    stream = reader.compressions and not reader.whole
     return SourceShard(
         key="",
         ordinal=0,
         input=source.number,
         source=source.wanted.source_name,
-        format=item.format,
-        paths=(item.file.path,),
-        names=(item.file.name,),
-        compression=compression_of(item.file.name) if item.format in STREAMED else None,
+        format=reader.name,
+        paths=(file.path,),
+        names=(file.name,),
+        compression=compression_of(file.name) if stream else None,
         start=piece.start,
         stop=piece.stop,
         first_row=piece.first_row,
@@ -278,9 +264,9 @@ def _shard(source: _Source, item: _Found, piece: Piece, several: bool = False) -
         url=url,
         bytes=piece.bytes,
         images=images,
-        captions=source.wanted.captions if of_images else None,
+        captions=source.wanted.captions if images is not None or reader.samples else None,
         sidecar=item.sidecar,
-        prefix=f"{item.file.name}/" if several and item.format == "webdataset" else None,
+        prefix=f"{file.name}/" if several and reader.samples else None,
     )
 
 
@@ -290,7 +276,7 @@ def _text_shards(
     whole = Piece(Columns("text", None, None), 0, None, bytes=0)
     for group in group_texts([f.file for f in found], shard_bytes):
         yield replace(
-            _shard(source, _Found(group[0], found[0].format), whole),
+            _shard(source, _Found(group[0], found[0].reader), whole),
             paths=tuple(f.path for f in group),
             names=tuple(f.name for f in group),
             bytes=sum(f.bytes for f in group),
@@ -305,7 +291,7 @@ def _failed(source: _Source, item: _Found, error: InputError) -> FailedInput:
         cause=error.cause,
         message=str(error),
         bytes=item.file.bytes,
-        docs=parquet_rows(item.file.path) if item.format == "parquet" else None,
+        docs=None if (rows := item.reader.rows) is None else rows(item.file.path),
     )
 
 

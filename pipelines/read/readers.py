@@ -1,36 +1,117 @@
-"""The reader of each format."""
+"""The formats of inputs: each is a `Reader`, registered by one call.
 
+    file ── Reader.cut ──► pieces, one a shard ── Reader.read ──► ReadBatch, ReadBatch, …
+
+Formats of others are registered by the same call, in a module of theirs that the environment names
+(`core.plugins`). Nothing else here or elsewhere asks for a format by its name.
+"""
+
+import posixpath
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
-from tokenmill.pipelines.core.shard import ShardFormat, SourceShard
-from tokenmill.pipelines.read.arrow import read_arrow
+from tokenmill.pipelines.core.shard import FORMATS, Input, InputFile, SourceShard
+from tokenmill.pipelines.read.arrow import cut_arrow, read_arrow
 from tokenmill.pipelines.read.batch import ReadBatch, without_crawl, without_images
-from tokenmill.pipelines.read.images.markdown import read_markdown
-from tokenmill.pipelines.read.images.tables import (
-    read_illustrated_arrow,
-    read_illustrated_jsonl,
-    read_illustrated_parquet,
-)
-from tokenmill.pipelines.read.images.webdataset import read_webdataset
-from tokenmill.pipelines.read.jsonl import read_jsonl
-from tokenmill.pipelines.read.options import Html, Images, Limits
-from tokenmill.pipelines.read.parquet import read_parquet
+from tokenmill.pipelines.read.columns import Piece
+from tokenmill.pipelines.read.images.markdown import IMAGE_ENDINGS, read_markdown
+from tokenmill.pipelines.read.images.webdataset import cut_webdataset, read_webdataset
+from tokenmill.pipelines.read.jsonl import cut_jsonl, read_jsonl
+from tokenmill.pipelines.read.names import COMPRESSIONS
+from tokenmill.pipelines.read.options import Html, Images, Limits, Reading
+from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows, read_parquet
 from tokenmill.pipelines.read.text import read_texts
 
-READERS: dict[ShardFormat, Callable[[SourceShard, Limits], Iterator[ReadBatch]]] = {
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "text": read_texts,
-}
-# Those that read images beside the text, of shards that have some.
-ILLUSTRATED_READERS: dict[
-    ShardFormat, Callable[[SourceShard, Limits, Images], Iterator[ReadBatch]]
-] = {
-    "parquet": read_illustrated_parquet,
-    "arrow": read_illustrated_arrow,
-    "webdataset": read_webdataset,
-    "markdown": read_markdown,
-}
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """How files of a format become documents. A format needs `name`, `endings`, `cut` and `read`.
+
+    name: as recipes say it.
+    endings: of file names, in small letters, as ".jsonl". Files in folders are told by them; where
+        two formats have one, it tells the one registered first, and the other has to be named.
+    cut: the pieces of a file, given what the recipe says of the input, the wanted bytes of a shard
+        and limits; it raises InputError for a file that is none of the format. None: each file is
+        one document, and small files share a shard.
+    read: the batches of a shard, made with `make_batch`: every document in one of them, read or
+        failed, numbered from 0.
+    compressions: endings that may follow, as ".gz", for compression around the whole file; its
+        shards then are ranges of the uncompressed bytes (`read_blocks`).
+    any_name: where a recipe names the format, files of any name are read.
+    section: of the recipe, without which such files are no inputs.
+    samples: the files hold images under keys: ids are unique in a file alone, images can be read
+        where they stand, and of several captions the recipe chooses.
+    beside: endings of files that documents refer to: no inputs, nor passed over.
+    rows: how many documents a file that cannot be cut has, None where that cannot be known.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    read: Callable[[SourceShard, Reading], Iterator[ReadBatch]]
+    cut: Callable[[InputFile, Input, int, Limits], list[Piece]] | None = None
+    compressions: tuple[str, ...] = ()
+    any_name: bool = False
+    section: Literal["images", "html"] | None = None
+    samples: bool = False
+    beside: frozenset[str] = frozenset()
+    rows: Callable[[str], int | None] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether each file is one document."""
+        return self.cut is None
+
+    def tells(self, name: str) -> bool:
+        """Whether the name of a file ends as names of this format do."""
+        return any(ending in self._all_endings for ending in _endings(name))
+
+    def goes_with(self, name: str) -> bool:
+        """Whether a file is there for documents of this format to refer to."""
+        return posixpath.splitext(name.lower())[1] in self.beside
+
+    @cached_property
+    def _all_endings(self) -> set[str]:
+        return {e + packed for e in self.endings for packed in ("", *self.compressions)}
+
+
+def register(reader: Reader) -> None:
+    """Let recipes name a format, and files tell it by their endings.
+
+    Raises:
+        ConfigError: another reader has its name.
+    """
+    FORMATS.register(reader.name, reader)
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of a format that the recipe names, or a shard has."""
+    reader: Reader = FORMATS[name]
+    return reader
+
+
+def reader_of(name: str) -> Reader | None:
+    """The reader that the name of a file tells, None if it tells none.
+
+    >>> reader_of("c4-sample.00000-of-00001.json.gz").name
+    'jsonl'
+    >>> reader_of("crawl.warc.lz4").name
+    'warc'
+    >>> reader_of("LICENSE") is None
+    True
+    """
+    return next((reader for reader in FORMATS.values() if reader.tells(name)), None)
+
+
+def _endings(name: str) -> list[str]:
+    """The endings of a file name, the longest first.
+
+    >>> _endings("crawl/part-0.JSONL.gz")
+    ['.jsonl.gz', '.gz']
+    """
+    _, *parts = posixpath.basename(name).lower().lstrip(".").split(".")
+    return ["." + ".".join(parts[i:]) for i in range(len(parts))]
 
 
 def read_shard(
@@ -56,25 +137,85 @@ def read_shard(
         InputError: the file is gone or may not be read.
         OSError: the disk or the network failed; trying again may help.
     """
+    batches = reader_named(shard.format).read(shard, Reading(limits, run, images, html))
     if html is not None:
-        return _crawled(shard, limits, run, html)
-    if images is not None and shard.format == "jsonl":
-        return read_illustrated_jsonl(shard, limits, images, run)
-    if images is not None and shard.format in ILLUSTRATED_READERS:
-        return ILLUSTRATED_READERS[shard.format](shard, limits, images)
-    batches = _texts(shard, limits, run)
+        return map(without_crawl, batches)
     return batches if images is None else map(without_images, batches)
 
 
-def _texts(shard: SourceShard, limits: Limits, run: str) -> Iterator[ReadBatch]:
-    if shard.format == "jsonl":
-        return read_jsonl(shard, limits, run)
-    return READERS[shard.format](shard, limits)
+def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
+    from tokenmill.pipelines.read.web.cut import cut_warc  # needs tokenmill[web]
+
+    return cut_warc(file, shard_bytes=shard_bytes, limits=limits)
 
 
-def _crawled(shard: SourceShard, limits: Limits, run: str, html: Html) -> Iterator[ReadBatch]:
-    if shard.format != "warc":
-        return map(without_crawl, _texts(shard, limits, run))
+def _read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     from tokenmill.pipelines.read.web.warc import read_warc  # needs tokenmill[web]
 
-    return read_warc(shard, limits, html)
+    return read_warc(shard, how)
+
+
+PACKED = tuple(COMPRESSIONS)
+
+register(
+    Reader(
+        name="jsonl",
+        endings=(".jsonl", ".ndjson", ".json"),
+        compressions=PACKED,
+        cut=cut_jsonl,
+        read=read_jsonl,
+    )
+)
+register(
+    Reader(
+        name="parquet", endings=(".parquet",), cut=cut_parquet, read=read_parquet, rows=parquet_rows
+    )
+)
+register(
+    Reader(
+        name="arrow",
+        endings=(".arrow", ".ipc", ".arrows", ".feather"),
+        cut=cut_arrow,
+        read=read_arrow,
+    )
+)
+register(
+    Reader(
+        name="text",
+        endings=(".txt", ".text", ".md", ".markdown", ".rst"),
+        compressions=PACKED,
+        any_name=True,
+        read=read_texts,
+    )
+)
+register(
+    Reader(
+        name="webdataset",
+        endings=(".tar", ".tgz"),
+        compressions=PACKED,
+        cut=cut_webdataset,
+        read=read_webdataset,
+        section="images",
+        samples=True,
+    )
+)
+register(
+    Reader(
+        name="markdown",
+        endings=(".md", ".markdown"),
+        compressions=PACKED,
+        read=read_markdown,
+        section="images",
+        beside=IMAGE_ENDINGS,
+    )
+)
+register(
+    Reader(
+        name="warc",
+        # how a file is packed is told by its first bytes
+        endings=tuple(e + p for e in (".warc", ".wet", ".arc") for p in ("", *PACKED, ".lz4")),
+        cut=_cut_warc,
+        read=_read_warc,
+        section="html",
+    )
+)

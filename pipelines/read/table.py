@@ -1,6 +1,11 @@
-"""Documents from the columns of a table: what Parquet and Arrow files have in common."""
+"""Documents from the columns of a table: what Parquet and Arrow files have in common.
 
-from collections.abc import Iterator
+Where the recipe has images and the input names a column of them, documents come with their images.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,25 +13,67 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch
+from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
+from tokenmill.pipelines.read.images.documents import (
+    ERROR,
+    GENERAL,
+    HEIGHTS,
+    METADATA,
+    STATUS,
+    WIDTHS,
+    Folder,
+    Lost,
+    Page,
+    Place,
+    Raw,
+    Texts,
+    Value,
+    illustrated_batches,
+    lost_page,
+    make_page,
+    missing_page,
+    not_downloaded,
+    unsigned,
+)
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
 
-_BYTES_OF = {
-    pa.string(): pa.binary(),
-    pa.large_string(): pa.large_binary(),
-    pa.string_view(): pa.binary_view(),
-}
-TEXT_TYPES = {*_BYTES_OF, *_BYTES_OF.values()}
 SHOWN_ERROR = 200
+OF_SAMPLES = (*WIDTHS, *HEIGHTS, STATUS, ERROR)
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
 
 
-def table_documents(
+def table_batches(
+    shard: SourceShard, tables: Iterator[pa.RecordBatch], how: Reading
+) -> Iterator[ReadBatch]:
+    """Yield the documents of a shard's record batches; where they break off, that is the last."""
+    if how.images is not None and shard.images is not None:
+        folder = Folder(shard.paths[0], shard.names[0], how.images)
+        pages = _pages(shard, tables, how.limits, folder)
+        yield from illustrated_batches(shard.ordinal, pages, how.images)
+        return
+    row = 0
+    try:
+        for table in tables:
+            for batch in _batches(shard, table, row, how.limits):
+                yield batch
+                row += batch.rows
+    except TABLE_ERRORS as e:
+        yield failed_batch(shard.ordinal, [_broken_off(shard, row, e)])
+
+
+def image_columns(shard: SourceShard) -> list[str]:
+    """Names of the columns that documents with images are made of, whether a table has them."""
+    named = Columns(shard.text, shard.id, shard.url, shard.images).named
+    return list(dict.fromkeys([*named, METADATA, GENERAL, *OF_SAMPLES]))
+
+
+def _batches(
     shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits
 ) -> Iterator[ReadBatch]:
-    """Yield the rows of a record batch as documents, in batches of bounded size.
+    """The rows of a record batch as documents, in batches of bounded size.
 
     row: number in the shard of the table's first row.
 
@@ -50,7 +97,7 @@ def table_documents(
         )
 
 
-def broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
+def _broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
     """The document that a table breaks off at, one of `TABLE_ERRORS` being met.
 
     row: its number in the shard.
@@ -75,7 +122,7 @@ def _documents(
     row: int,
     limits: Limits,
 ) -> ReadBatch:
-    raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
+    _raw(text).validate(full=True)  # a damaged file's offsets would crash what comes next
     rows = np.arange(row, row + len(text), dtype=np.int64)
     reasons: dict[int, tuple[str, str]] = {}  # by index: (reason, message)
     for i in np.flatnonzero(np.asarray(text.is_null())):
@@ -91,7 +138,7 @@ def _documents(
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
         good = _without(np.arange(len(text)), reasons)
         texts = text.take(good).cast(pa.large_string())
-    ids = row_ids(shard, table, row)
+    ids = _row_ids(shard, table, row)
     urls = strings(table[shard.url]) if shard.url else None
     failures = [
         Failure(
@@ -124,14 +171,14 @@ def _large_strings(text: pa.Array) -> pa.Array | None:
         return None
 
 
-def raw(column: pa.Array) -> pa.Array:
+def _raw(column: pa.Array) -> pa.Array:
     """Strings as the bytes they are; another column as it is."""
-    return column.view(_BYTES_OF[column.type]) if column.type in _BYTES_OF else column
+    return column.view(BYTES_OF[column.type]) if column.type in BYTES_OF else column
 
 
 def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
     bad = {}
-    for i, value in enumerate(raw(text)):
+    for i, value in enumerate(_raw(text)):
         try:
             (value.as_py() or b"").decode()
         except UnicodeDecodeError as e:
@@ -139,7 +186,7 @@ def _not_utf8(text: pa.Array) -> dict[int, tuple[str, str]]:
     return bad
 
 
-def row_ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
+def _row_ids(shard: SourceShard, table: pa.RecordBatch, row: int) -> pa.Array:
     """(n_docs,) string: the table's own ids, else "name#row of the file"."""
     own = strings(table[shard.id]) if shard.id else None
     if own is not None and own.null_count == 0:
@@ -156,7 +203,7 @@ def strings(column: pa.Array) -> pa.Array:
         column.validate(full=True)
         return column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        values = raw(column)
+        values = _raw(column)
         values.validate(full=True)
         return pa.array([None if v is None else _shown(v) for v in values.to_pylist()], pa.string())
 
@@ -182,3 +229,149 @@ def _ranges(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         stop = min(max(stop, start + 1), start + BATCH_DOCS, len(sizes))
         yield start, stop
         start, done = stop, int(ends[stop - 1])
+
+
+def _pages(
+    shard: SourceShard, tables: Iterator[pa.RecordBatch], limits: Limits, folder: Folder
+) -> Iterator[Page]:
+    """Each row as a document, with its images."""
+    row = 0
+    try:
+        for table in tables:
+            for part in _parts(table, shard):
+                for page in _table_pages(shard, part, row, limits, folder):
+                    yield page
+                    row += 1
+    except TABLE_ERRORS as e:
+        failure = _broken_off(shard, row, e)
+        yield Page(row, failure.id, lost=Lost(failure.reason, failure.detail))
+
+
+def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch]:
+    """Rows at a time that are small enough to be made Python objects, images' bytes aside."""
+    names = [n for n in image_columns(shard) if n in table.schema.names and n != shard.images]
+    for name in names:
+        table[name].validate()  # to measure a damaged one would crash
+    mean_bytes = sum(table[n].nbytes for n in names) / max(table.num_rows, 1)
+    rows = int(min(max(BATCH_BYTES / max(mean_bytes, 1.0), 1), BATCH_DOCS))
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
+
+
+def _table_pages(
+    shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits, folder: Folder
+) -> Iterator[Page]:
+    assert shard.images is not None
+    ids = _row_ids(shard, table, row).to_pylist()
+    urls = strings(table[shard.url]).to_pylist() if shard.url else [None] * len(ids)
+    texts = _bytes_of(table[shard.text]).to_pylist()
+    values = image_values(table[shard.images])
+    listed = is_listed(table[shard.images].type)
+    metadata, general = _beside(table, listed)
+    for i, id_ in enumerate(ids):
+        number = shard.first_row + row + i
+        place = Place(f"{shard.names[0]}#{number}", f"{shard.paths[0]} row {number}")
+        text, lost = _decoded(texts[i], place, limits)
+        made = Raw(row + i, id_, place, text, values[i], listed, urls[i], metadata[i], general[i])
+        gone = None if listed or made.images else not_downloaded(made.metadata, place.where)
+        if gone is not None:
+            yield missing_page(made.row, id_, place, urls[i], gone)
+        elif lost is not None:
+            yield lost_page(made, lost)
+        else:
+            yield make_page(made, captions=shard.captions or "join", folder=folder)
+
+
+def _beside(table: pa.RecordBatch, listed: bool) -> tuple[list[Any], list[Any]]:
+    """What is told of the images of each document, and of the document itself."""
+    names = (METADATA, GENERAL) if listed else OF_SAMPLES
+    told = {n: _plain_list(table[n]) for n in names if n in table.schema.names}
+    nothing = [None] * table.num_rows
+    if listed:
+        return told.get(METADATA, nothing), told.get(GENERAL, nothing)
+    return [{n: values[i] for n, values in told.items()} for i in range(len(nothing))], nothing
+
+
+def _plain_list(column: pa.Array) -> list[Any]:
+    """Values as Python's own; nothing where they are damaged: they are told beside the rest."""
+    try:
+        column.validate(full=True)
+        return list(column.to_pylist())
+    except pa.ArrowInvalid:
+        return [None] * len(column)
+
+
+def _decoded(
+    value: bytes | list[bytes | None] | None, place: Place, limits: Limits
+) -> tuple[Texts, Lost | None]:
+    """The text of a document, or why it has none."""
+    parts = value if isinstance(value, list) else [value]
+    size = sum(len(p) for p in parts if p is not None)
+    if size > limits.max_document_bytes:
+        limit = f"limits.max_document_bytes is {limits.max_document_bytes}"
+        return None, Lost("too_large", f"{place.where}: a text of {size} bytes, {limit}", size)
+    try:
+        texts = [None if p is None else p.decode() for p in parts]
+    except UnicodeDecodeError as e:
+        message = f"{place.where}: byte {e.start} of the text: {e.reason}"
+        return None, Lost("invalid_utf8", message, size)
+    return (texts if isinstance(value, list) else texts[0]), None
+
+
+def image_values(column: pa.Array) -> list[Any]:
+    """(n_docs,) what stands for the image of each document, or lists of that; None for null.
+
+    Bytes are views of the column's own.
+    """
+    if not is_listed(column.type):
+        return _flat_values(column)
+    column.validate()
+    lengths = column.value_lengths().to_pylist()
+    flat = _flat_values(column.flatten())
+    ends = accumulate((n or 0 for n in lengths), initial=0)
+    return [
+        None if n is None else flat[a:b] for n, (a, b) in zip(lengths, pairwise(ends), strict=True)
+    ]
+
+
+def _flat_values(column: pa.Array) -> list[Value | None]:
+    if pa.types.is_struct(column.type):
+        column.validate()
+        parts = dict(zip((f.name for f in column.type), column.flatten(), strict=True))
+        nulls = pa.nulls(len(column))
+        blobs, paths = parts.get(BYTES, nulls), parts.get(PATH, nulls)
+        pairs = zip(_views(blobs), _references(paths), strict=True)
+        return [None if b is None and not p else Value(b, p) for b, p in pairs]
+    if pa.types.is_binary(column.type) or column.type in (pa.large_binary(), pa.binary_view()):
+        return [None if b is None else Value(b) for b in _views(column)]
+    return [Value(reference=r) if r else None for r in _references(column)]
+
+
+def _views(column: pa.Array) -> list[memoryview | None]:
+    """The values of a column of bytes, none of them copied."""
+    column.validate(full=True)  # a damaged file's offsets would point anywhere
+    if column.null_count == len(column):
+        return [None] * len(column)
+    large = column.cast(pa.large_binary())
+    _, offsets, data = large.buffers()
+    ends = np.frombuffer(offsets, np.int64)[large.offset : large.offset + len(large) + 1].tolist()
+    view = unsigned(data) if data is not None else memoryview(b"")
+    valid = large.is_valid().to_pylist()
+    return [view[a:b] if ok else None for ok, (a, b) in zip(valid, pairwise(ends), strict=True)]
+
+
+def _references(column: pa.Array) -> Sequence[str | None]:
+    values = _bytes_of(column).to_pylist()
+    return [v.decode(errors="replace") if isinstance(v, bytes) else None for v in values]
+
+
+def _bytes_of(column: pa.Array) -> pa.Array:
+    """Text, or lists of it, as the bytes it is."""
+    column.validate()
+    if pa.types.is_dictionary(column.type):
+        column.validate(full=True)
+        column = column.dictionary_decode()
+    kind = pa.large_list(pa.large_binary()) if is_listed(column.type) else None
+    values = column.cast(kind) if kind is not None else _raw(column)
+    values.validate(full=True)
+    return values

@@ -6,12 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
-from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.names import compression_of
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError, read_blocks
-from tokenmill.pipelines.storage.inputs import InputFile
 
 BOM = b"\xef\xbb\xbf"
 
@@ -29,14 +28,14 @@ def group_texts(files: Sequence[InputFile], shard_bytes: int) -> list[list[Input
     return groups
 
 
-def read_texts(shard: SourceShard, limits: Limits) -> Iterator[ReadBatch]:
+def read_texts(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield each file of the shard as a document; its id is its path below the input's folder."""
     rows: list[int] = []
     texts: list[str] = []
     failures: list[Failure] = []
     held = 0
     for row, (path, name) in enumerate(zip(shard.paths, shard.names, strict=True)):
-        found = read_text(path, name, row, compression_of(path), limits)
+        found = read_text(path, name, row, compression_of(path), how.limits)
         if isinstance(found, Failure):
             failures.append(found)
         else:

@@ -7,7 +7,8 @@ libraries are those of the process that began the run, since other ones may make
 import pickle
 import platform
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.core.plugins import plugin_versions
 from tokenmill.pipelines.runs.work import Job, Outcome, Work, attempt
 from tokenmill.pipelines.storage.mirror import join_run
 
@@ -43,20 +44,29 @@ LIBRARIES = (
 )
 
 
-@cache
 def versions() -> Mapping[str, str]:
-    """Of Python and the libraries that decide what a run writes."""
+    """Of Python, the libraries that decide what a run writes, and the plug-ins."""
+    return {**_library_versions(), **plugin_versions()}
+
+
+@cache
+def _library_versions() -> Mapping[str, str]:
     found = {name: _version(name) for name in LIBRARIES}
     there = {name: version for name, version in found.items() if version is not None}
     return {"python": platform.python_version(), **there}
 
 
 def do_bundle(
-    job: Job, works: Sequence[Work], wanted: Mapping[str, str] | None = None
+    job: Job,
+    works: Sequence[Work],
+    wanted: Mapping[str, str] | None = None,
+    *,
+    within: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> list[Outcome]:
     """Do works in turn; how each ended can be sent to another process.
 
     wanted: versions that this process must have, as `versions` tells them.
+    within: opened with the run's identity around the works: what they may leave for each other.
 
     Raises:
         ConfigError: this process cannot work on the run, or no other could go on either.
@@ -64,7 +74,7 @@ def do_bundle(
     if wanted is not None:
         check_process(job, wanted)
         pa.set_cpu_count(1)  # there is a process for each core
-    with parking(job.identity):
+    with within(job.identity):
         return [_portable(attempt(job, work)) for work in works]
 
 

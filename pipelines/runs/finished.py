@@ -1,15 +1,28 @@
-"""The end of a run: what every report says of the inputs, and the manifest by which it is known."""
+"""The end of a run: what every report says of the inputs, and the manifest by which it is known.
 
-from collections.abc import Callable, Mapping
+The manifest of a run that has ended does not grow with its shards. It says of each step how many
+works it had, and of each folder, or file, of the run directory what it holds:
+
+    {"files": 10000, "bytes": 123456789, "listing": "9f86d081…"}
+
+"listing" is a digest over the names and sizes of the files, whatever their order. So a folder is
+whole if a listing of it gives the same; receipts are read only where it does not.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+import xxhash
 from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
-from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import Finished, Job
 from tokenmill.pipelines.storage import mirror
 
@@ -54,11 +67,6 @@ class Failures(Data):
     failed_shards: list[FailedShard] = Field(description="Shards that failed: run again to retry")
     damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
 
-    @classmethod
-    def of(cls, report: Mapping[str, Any]) -> Self:
-        """Those of a report as data, whatever else it tells."""
-        return cls.model_validate({name: report[name] for name in Failures.model_fields})
-
     @property
     def none(self) -> bool:
         return not (self.failed_inputs or self.failed_shards or self.damaged_shards)
@@ -90,27 +98,102 @@ def failures(plan: Plan, finished: Finished, reading: str) -> Failures:
 
 
 def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:
-    """Everything about the run, as JSON: identity, receipts, report."""
+    """Everything about the run, as JSON: identity, works of each step, what it wrote, report."""
     identity = (read_manifest(job.out) or {})["identity"]
+    works = Counter(receipt.step for receipt in finished.receipts)
+    written = ((name, size) for r in finished.receipts for name, size, _ in r.files)
     return {
         "status": PARTIAL_RUN if finished.failures else COMPLETE,
         "identity": identity,
-        "receipts": [receipt.to_json() for receipt in finished.receipts],
+        "steps": [{"step": step, "works": n} for step, n in works.items()],
+        "files": {top: of.to_json() for top, of in listings(written).items()},
         "report": report,
     }
+
+
+@dataclass
+class Listing:
+    """Files of a folder: how many, their bytes together, and a digest of their names and sizes."""
+
+    files: int = 0
+    bytes: int = 0
+    digest: int = 0
+
+    def add(self, name: str, size: int) -> None:
+        """name: below the run directory."""
+        self.files += 1
+        self.bytes += size
+        self.digest += xxhash.xxh3_128_intdigest(f"{name}\0{size}".encode())
+
+    def to_json(self) -> dict[str, Any]:
+        listing = f"{self.digest % 2**128:032x}"
+        return {"files": self.files, "bytes": self.bytes, "listing": listing}
+
+
+def listings(files: Iterable[tuple[str, int]]) -> dict[str, Listing]:
+    """By the first part of their names. files: names below the run directory, and bytes."""
+    found: dict[str, Listing] = {}
+    for name, size in files:
+        found.setdefault(name.partition("/")[0], Listing()).add(name, size)
+    return found
+
+
+def is_as_left(out: Path, manifest: Mapping[str, Any], top: str) -> bool:
+    """Whether a folder, or file, holds what the run that has ended left there, and nothing else."""
+    found = ((p.relative_to(out).as_posix(), size) for p, size in mirror.sizes(out / top))
+    there = listings(found).get(top, Listing())
+    return bool(there.to_json() == manifest["files"].get(top, Listing().to_json()))
+
+
+def missing_file(
+    out: Path, manifest: Mapping[str, Any], wanted: Callable[[str], bool]
+) -> Path | None:
+    """The first file of a run that has ended that is not there, or not of its size.
+
+    wanted: which are looked at, by the first part of their names. Receipts are read only where a
+    folder holds others than the run left there; where they are gone too, the folder is named.
+    """
+    changed = [t for t in manifest["files"] if wanted(t) and not is_as_left(out, manifest, t)]
+    if not changed:
+        return None
+    n_read = 0
+    for step in manifest["steps"]:
+        for receipt in receipts_of(out, step["step"]):
+            n_read += 1
+            for name, size, _ in receipt.files:
+                if name.partition("/")[0] in changed and mirror.size(out / name) != size:
+                    return out / name
+    is_known = n_read >= sum(step["works"] for step in manifest["steps"])
+    return None if is_known else out / changed[0]  # a copy without its receipts
 
 
 def read_report(out: Path, stays: Callable[[str], bool]) -> dict[str, Any] | None:
     """The report of a run, if it has finished and its files that stay are all there and whole.
 
-    stays: whether a file stays when the run has finished, by its path below `out`.
+    stays: whether a folder, or file, of `out` stays when the run has finished.
     """
     found = read_manifest(out) or {}
-    if found.get("status") != COMPLETE:
+    if found.get("status") != COMPLETE or missing_file(out, found, stays) is not None:
         return None
-    for receipt in map(Receipt.from_json, found["receipts"]):
-        for name, size, _ in receipt.files:
-            if stays(name) and mirror.size(out / name) != size:
-                return None
     report: dict[str, Any] = found["report"]
     return report
+
+
+def prepared_run(out: Path) -> dict[str, Any]:
+    """The manifest of a run directory.
+
+    Raises:
+        ConfigError: there is none, or not one that prepare made.
+    """
+    found = read_manifest(out)
+    if found is None:
+        raise ConfigError(
+            f"{out}: no run here (no manifest.json); name a directory that prepare made"
+        )
+    if "check" in found["identity"]:
+        raise ConfigError(
+            f"{out}: made by contamination, not by prepare; see {out / 'contamination.html'}"
+        )
+    if "recipe" not in found["identity"] or "measuring" in found["identity"]:
+        raise ConfigError(f"{out}: not made by prepare; name a directory that is")
+    return found

@@ -22,13 +22,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.runs.receipt import digest_of
 from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.cache import CACHE_BYTES
-from tokenmill.pipelines.storage.files import PARTIAL, json_text, sweep_partials
 from tokenmill.pipelines.storage.inputs import OutageError
 from tokenmill.pipelines.storage.mirror import alone, mirrored, top_names
 
@@ -136,6 +136,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 3]}…"
 
 
+LAYOUT = 2  # of a run directory: raise it when what an earlier version left cannot be read any more
 # running: not at its end yet; partial: at its end, but shards failed, to be tried again
 RUNNING, PARTIAL_RUN, COMPLETE = "running", "partial", "complete"
 LEFT = frozenset({".lock", "estimate.json", "slurm-logs"})  # in a folder that is as good as empty
@@ -153,7 +154,7 @@ def open_run(
     words: what the command line calls its settings; see `differences`.
 
     Raises:
-        ConfigError: `out` holds a run of other settings or inputs, or other files,
+        ConfigError: `out` holds a run of other settings, inputs or version, or other files,
             or cannot be written.
     """
     found = read_manifest(out)
@@ -167,6 +168,7 @@ def open_run(
                 f"{f' and {len(told) - SHOWN} more' if len(told) > SHOWN else ''};"
                 " choose another --out, or delete this one"
             )
+        check_layout(out, found)
     return digest_of([json.dumps(identity, sort_keys=True)])
 
 
@@ -192,7 +194,21 @@ def read_manifest(out: Path) -> dict[str, Any] | None:
 
 def write_manifest(out: Path, manifest: dict[str, Any]) -> None:
     """Write it; what a run is, it says from now on."""
-    mirror.write_text(out / "manifest.json", json_text(manifest))
+    mirror.write_text(out / "manifest.json", json_text({"layout": LAYOUT, **manifest}))
+
+
+def check_layout(where: Path | str, manifest: Mapping[str, Any]) -> None:
+    """Refuse a run directory of a version that laid out its receipts otherwise.
+
+    Raises:
+        ConfigError: it names `where`, and the way out.
+    """
+    if manifest.get("layout") != LAYOUT:
+        raise ConfigError(
+            f"{where}: made by a version of tokenmill that keeps receipts otherwise (layout"
+            f" {manifest.get('layout', 1)}, this one reads {LAYOUT}); make it again into another"
+            " --out, or go on with that version"
+        )
 
 
 @contextlib.contextmanager

@@ -3,10 +3,12 @@
 A receipt is written last, after the files it lists were renamed into place. A file
 without a receipt is never trusted; a receipt whose files are gone or of another size,
 or whose `inputs` differ from what the work would read now, is not valid.
+
+receipts/STEP/KEY.json   while the phase of the work goes on; then see `pipelines.runs.packs`
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,27 +18,36 @@ import xxhash
 
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import json_text
+from tokenmill.pipelines.storage.atomic import json_text
 
 COPY_BYTES = 1 << 20
 UPLOADS_AT_ONCE = 8
+RECEIPT = ".json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Receipt:
+class WorkId:
+    """Which piece of work it is.
+
+    step, key: name it; `key` is the shard's, the band's, …
+    inputs: digest over everything the work reads: recipe and receipts before it.
+    """
+
+    step: str
+    key: str
+    inputs: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt(WorkId):
     """What one piece of work did.
 
-    step, key: name the work; `key` is the shard's, the band's, …
-    inputs: digest over everything the work reads: recipe and receipts before it.
     files: (path below the run directory, bytes, xxh3-128 hex) of each file written.
     stats: what each stage did, in order.
     facts: what else later steps and the report need; JSON values.
     seconds: (wall, CPU of this thread) the work took; no part of any digest.
     """
 
-    step: str
-    key: str
-    inputs: str
     files: tuple[tuple[str, int, str], ...] = ()
     stats: tuple[tuple[str, StageStats], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -74,8 +85,14 @@ class Receipt:
         )
 
 
+def step_folder(out: Path, step: str) -> Path:
+    """Where all receipts of a step lie."""
+    return out / "receipts" / step
+
+
 def receipt_path(out: Path, step: str, key: str) -> Path:
-    return out / "receipts" / step / f"{key}.json"
+    """Where a work's own receipt lies, until it is packed."""
+    return step_folder(out, step) / f"{key}{RECEIPT}"
 
 
 def save_receipt(out: Path, receipt: Receipt) -> None:
@@ -98,7 +115,7 @@ def publish_files(out: Path, receipt: Receipt) -> None:
 
 
 def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None:
-    """The receipt of this work if it holds today: same inputs, every file there and of its size.
+    """The work's own receipt if it holds today: same inputs, every file there and of its size.
 
     On an object store the process that drives the run knows the names and sizes of all that was
     there when it began, so that it asks only for receipts that there are: one request each.
@@ -113,11 +130,12 @@ def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None
         return None
     except (ValueError, KeyError, TypeError):
         return None  # what cannot be read proves nothing: the work is done again
-    if receipt.inputs != inputs:
-        return None
-    if any(mirror.size(out / name) != size for name, size, _ in receipt.files):
-        return None
-    return receipt
+    return receipt if receipt.inputs == inputs and is_whole(out, receipt) else None
+
+
+def is_whole(out: Path, receipt: Receipt) -> bool:
+    """Whether every file of a receipt is there and of its size."""
+    return all(mirror.size(out / name) == size for name, size, _ in receipt.files)
 
 
 def file_entry(out: Path, path: Path) -> tuple[str, int, str]:
@@ -128,12 +146,3 @@ def file_entry(out: Path, path: Path) -> tuple[str, int, str]:
             hasher.update(block)
             size += len(block)
     return path.relative_to(out).as_posix(), size, hasher.hexdigest()
-
-
-def digest_of(parts: Iterable[str]) -> str:
-    """Hex digest of strings in order."""
-    hasher = xxhash.xxh3_128()
-    for part in parts:
-        hasher.update(part.encode())
-        hasher.update(b"\0")
-    return hasher.hexdigest()

@@ -12,9 +12,9 @@ only when, something it reads has changed.
 import random
 import time
 import traceback
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,8 +22,10 @@ from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
+from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, sweep_receipts
 from tokenmill.pipelines.runs.receipt import (
     Receipt,
+    WorkId,
     file_entry,
     publish_files,
     save_receipt,
@@ -74,17 +76,13 @@ class Done:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(WorkId):
     """One piece of work: independent of its siblings, repeatable, proven by a receipt.
 
-    step, key: name it.  inputs: digest of all that it reads.
     chain: works of one chain are best done in turn, by one worker; "" is none.
     call, args: a module-level function and what it takes after the job, so that it pickles.
     """
 
-    step: str
-    key: str
-    inputs: str
     call: Callable[..., Done]
     args: tuple[Any, ...] = ()
     chain: str = ""
@@ -105,14 +103,16 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """Works that may run at the same time, in any order; the next phase waits for all.
+    """Works of one step that may run at the same time, in any order; the next phase waits for all.
 
     whole: the run cannot go on if one of them fails; else the failed ones are listed.
+    n_done: works beside these that were found done, so that an executor is not handed them.
     """
 
     name: str
     works: tuple[Work, ...]
     whole: bool = False
+    n_done: int = 0
 
 
 def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
@@ -189,15 +189,37 @@ Execute: TypeAlias = Callable[[Job, Phase], Sequence[Outcome]]
 
 
 def drive(job: Job, running: Phases[T], execute: Execute) -> T:
-    """Run all phases; `execute` does the works of one phase and says how each ended."""
+    """Run all phases; `execute` does the works of one phase and says how each ended.
+
+    It is handed those works that no receipt shows done. The receipts of a phase that has ended are
+    packed.
+    """
+    kept: dict[str, list[str]] = defaultdict(list)
     phase = next(running)
     while True:
-        outcomes = execute(job, phase)
+        outcomes, names = _run(job, phase, execute)
+        kept[phase.works[0].step] += names
         try:
             phase = running.send(outcomes)
         except StopIteration as end:
+            sweep_receipts(job.out, kept)
             finished: T = end.value
             return finished
+
+
+def _run(job: Job, phase: Phase, execute: Execute) -> tuple[list[Outcome], list[str]]:
+    """How the works of a phase ended, in order, and the names of the files of their receipts."""
+    found = find_receipts(job.out, phase.works)
+    left = tuple(work for work in phase.works if work.key not in found.receipts)
+    made = execute(job, replace(phase, works=left, n_done=len(found.receipts)))
+    ended = {outcome.work.key: outcome for outcome in made} | {
+        work.key: Outcome(work=work, receipt=found.receipts[work.key])
+        for work in phase.works
+        if work.key in found.receipts
+    }
+    outcomes = [ended[work.key] for work in phase.works if work.key in ended]
+    receipts = {o.work.key: o.receipt for o in outcomes if o.receipt is not None}
+    return outcomes, pack_receipts(job.out, phase.works, receipts, found)
 
 
 def one_by_one(job: Job, phase: Phase) -> list[Outcome]:

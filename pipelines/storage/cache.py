@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tokenmill.pipelines.storage.files import PARTIAL
+from tokenmill.pipelines.storage.atomic import PARTIAL
 
 CACHE_BYTES = 16 * 1024**3
 SWEEP_FRAC = 1 / 8  # of the bound, that is added before files go: so much less is left then

@@ -1,78 +1,13 @@
-"""Files that are whole or not there.
-
-A file is written under its own temporary name, fsynced and renamed, so that no
-reader ever sees half of it, two copies of a task can write the same file at once,
-and a full disk or a kill leaves nothing behind but a `.partial-*` to sweep away.
-
-Files of Arrow and Parquet that are whole or not there.
-"""
+"""Files of Arrow and Parquet that are whole or not there."""
 
 import contextlib
-import json
-import os
-import re
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-PARTIAL = ".partial-"
-OURS = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}$")
-
-
-@contextlib.contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write; on leaving without an error it becomes `path`.
-
-    Raises:
-        OSError: the file could not be written whole; nothing is left under either name.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}{PARTIAL}{uuid.uuid4().hex}")
-    try:
-        yield partial
-        _fsync(partial)
-        os.replace(partial, path)
-        _fsync(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as JSON with sorted keys, atomically."""
-    write_text(path, json_text(value))
-
-
-def json_text(value: Any) -> str:
-    """JSON with sorted keys, a line for each."""
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8, atomically."""
-    with atomic_path(path) as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-
-
-def sweep_partials(folder: Path) -> int:
-    """Delete what killed writers of ours left below `folder`; return how many files."""
-    found = [p for p in folder.rglob(f"*{PARTIAL}*") if OURS.search(p.name) and p.is_file()]
-    for p in found:
-        p.unlink(missing_ok=True)
-    return len(found)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+from tokenmill.pipelines.storage.atomic import atomic_path
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -30,6 +30,7 @@ from tokenmill.pipelines.core.places import (
     check_no_credentials,
     within_roots,
 )
+from tokenmill.pipelines.core.shard import InputFile
 
 WILD = re.compile(r"[*?\[]")
 # What Hadoop, Spark, Delta and Databricks leave beside the data. Not every name with an
@@ -39,20 +40,6 @@ MARKER = re.compile(
 )
 _AWS_ERROR = re.compile(r"AWS Error (?:\[code \d+\]|([A-Z_]+))")
 _REFUSED = {"ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH"}
-
-
-class InputFile(NamedTuple):
-    """A file of the inventory; another size or version means the input has changed.
-
-    path: absolute, or s3://…
-    name: the path below the folder or the fixed part of the pattern it was found by.
-    version: time of the last change, nanoseconds since 1970.
-    """
-
-    path: str
-    name: str
-    bytes: int
-    version: int
 
 
 def resolve(path: str) -> tuple[fs.FileSystem, str]:

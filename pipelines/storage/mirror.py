@@ -15,6 +15,7 @@ Folders that mirror a run directory on an object store: made, joined by workers,
 
 import hashlib
 import importlib
+import os
 import shutil
 import tempfile
 import threading
@@ -22,14 +23,14 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError, TokenmillError
 from tokenmill.pipelines.core.places import Place, is_remote, place
-from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.storage.cache import CACHE_BYTES, Cache, remove_others
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def present(path: Path) -> Path:
     return path
 
 
-def read_text(path: Path) -> str:
+def read_bytes(path: Path) -> bytes:
     """A small file, as it is now.
 
     Raises:
@@ -121,20 +122,29 @@ def read_text(path: Path) -> str:
     """
     mirror = of(path)
     if mirror is None:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes()
     found = mirror.store.get(mirror.name(path))
     if found is None:
         raise FileNotFoundError(address(path))
-    return found.data.decode()
+    return found.data
+
+
+def read_text(path: Path) -> str:
+    """As `read_bytes`, of a text in UTF-8."""
+    return read_bytes(path).decode()
 
 
 def write_text(path: Path, text: str) -> None:
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a small file; in a mirror, to the store alone."""
     mirror = of(path)
     if mirror is None:
-        atomic.write_text(path, text)
+        atomic.write_bytes(path, data)
         return
-    data = text.encode()
     mirror.check()
     mirror.store.put(mirror.name(path), data)
     mirror.written(mirror.name(path), len(data))
@@ -182,22 +192,31 @@ def find(folder: Path, pattern: str) -> list[Path]:
     mirror = of(folder)
     if mirror is None:
         return sorted(folder.glob(pattern))
-    inside = PurePosixPath(mirror.name(folder))
-    if mirror.lock is None:
-        names = [PurePosixPath(name) for name, _ in mirror.store.names(f"{inside}/")]
-    else:
-        names = [PurePosixPath(name) for name in sorted(mirror.listing())]
-    return [mirror.folder / n for n in names if n.parent == inside and n.match(pattern)]
+    found = (path for path, _ in sizes(folder) if path.parent == folder and path.match(pattern))
+    return sorted(found)
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """All files below a folder of a run that this process drives."""
+    """All files below a folder of a run."""
+    return (path for path, _ in sizes(folder))
+
+
+def sizes(folder: Path) -> Iterator[tuple[Path, int]]:
+    """All files below a folder of a run, with their bytes; of a file itself, that one.
+
+    In a mirror what finished works have written; of a run that this process drives it is known.
+    """
     mirror = of(folder)
     if mirror is None:
-        yield from (path for path in folder.rglob("*") if path.is_file())
+        if folder.is_file():
+            yield folder, folder.stat().st_size
+        for above, _, names in os.walk(folder):
+            yield from ((Path(above, n), os.stat(os.path.join(above, n)).st_size) for n in names)
         return
-    below = f"{mirror.name(folder)}/"
-    yield from (mirror.folder / name for name in mirror.listing() if name.startswith(below))
+    name = mirror.name(folder)
+    below = f"{name}/"
+    known = mirror.store.names(below) if mirror.lock is None else list(mirror.listing().items())
+    yield from ((mirror.folder / n, b) for n, b in known if n.startswith(below) or n == name)
 
 
 def look_anew(folder: Path) -> None:

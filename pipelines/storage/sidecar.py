@@ -116,7 +116,7 @@ class Rows:
 
     @property
     def n(self) -> int:
-        return int(self.starts[-1])
+        return int(self.starts[-1] - self.starts[0])
 
     @property
     def n_shards(self) -> int:
@@ -197,12 +197,15 @@ def corpus_rows(
     path_of: Callable[[int], Path],
     counts: Sequence[int] | npt.NDArray[np.int64],
     parameters: Mapping[str, Any],
+    *,
+    first: int = 0,
 ) -> Rows:
     """The sidecars of all shards, in order, as one table of rows.
 
     path_of: a shard's sidecar, by its number.  counts: (n_shards,) rows of each.
+    first: the number of the first row.
     """
-    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64) + first
 
     def opening(number: int) -> Opened:
         path = path_of(number)

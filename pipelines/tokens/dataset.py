@@ -14,20 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import digest_of
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import arrow_stream, parquet_file, write_json
+from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.mix.buckets import Mixed
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import (
     Documents,
     TokenFile,
@@ -57,17 +58,17 @@ class Layout(NamedTuple):
 
 
 def layout(
-    job: PrepareJob,
+    job: TokenRun,
     split: str,
     shards: Sequence[TokenShard],
     width: int,
     mixed: Mixed | None = None,
 ) -> Layout:
     """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
-    out = job.recipe.output
+    out = job.tokenizing.output
     tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
     if out.seq_len is None:
-        file_size = max(out.shard_bytes // (width if job.recipe.images is None else 1), 1)
+        file_size = max(out.shard_bytes // (width if job.tokenizing.images is None else 1), 1)
         files = max(-(-size // file_size), 1)
     else:
         file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
@@ -79,12 +80,12 @@ def file_name(number: int, files: int) -> str:
     return f"data-{number:05d}-of-{files:05d}.arrow"
 
 
-def split_folder(job: PrepareJob, split: str) -> Path:
+def split_folder(job: TokenRun, split: str) -> Path:
     """`dataset/` itself where there is one split, else a folder for each."""
     return job.dataset if len(splits(job)) == 1 else job.dataset / split
 
 
-def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
+def write_file(job: TokenRun, plan: Layout, number: int) -> Done:
     """Write one file of the dataset."""
     path = split_folder(job, plan.split) / file_name(number, plan.files)
     start = number * plan.file_size
@@ -100,9 +101,9 @@ def write_file(job: PrepareJob, plan: Layout, number: int) -> Done:
     return Done(files=[path], facts={"rows": count})
 
 
-def _rows(job: PrepareJob, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:
+def _rows(job: TokenRun, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:
     """The columns of a file, by batch."""
-    seq_len, images = job.recipe.output.seq_len, job.recipe.images
+    seq_len, images = job.tokenizing.output.seq_len, job.tokenizing.images
     if seq_len is not None:
         yield from span.sequences(seq_len)
     elif images is None:
@@ -150,23 +151,21 @@ def dataset_schema(
     )
 
 
-def _schema(job: PrepareJob, plan: Layout) -> pa.Schema:
-    recipe = job.recipe
-    of_pages = recipe.html is not None
+def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
+    settings = job.tokenizing
+    of_pages = settings.of_pages
     return dataset_schema(
-        _id_type(job, plan), recipe.output.seq_len, recipe.images, of_pages=of_pages
+        _id_type(job, plan), settings.output.seq_len, settings.images, of_pages=of_pages
     )
 
 
-def close_dataset(job: PrepareJob) -> None:
+def close_dataset(job: TokenRun) -> None:
     """Take away what makes the files a dataset, so that nobody opens it while they change."""
     names = ("dataset_dict.json", "state.json", "dataset_info.json")
     mirror.remove(path for path in mirror.files(job.dataset) if path.name in names)
 
 
-def write_state(
-    job: PrepareJob, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]
-) -> Done:
+def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
@@ -174,7 +173,7 @@ def write_state(
     paths = []
     for plan, made in zip(plans, digests, strict=True):
         folder = split_folder(job, plan.split)
-        recipe = job.recipe
+        settings = job.tokenizing
         schema = _schema(job, plan)
         state: dict[str, Any] = {
             "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
@@ -187,8 +186,8 @@ def write_state(
         }
         info = {
             "citation": "",
-            "description": describe(recipe.engine(), recipe.images),
-            "features": features_of(schema, recipe.images).to_dict(),
+            "description": describe(settings.engine().image_id, settings.images),
+            "features": features_of(schema, settings.images).to_dict(),
             "homepage": "",
             "license": "",
         }
@@ -198,16 +197,16 @@ def write_state(
     if len(plans) > 1:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
         paths.append(job.dataset / "dataset_dict.json")
-    if job.recipe.output.seq_len is None:
+    if job.tokenizing.output.seq_len is None:
         return Done(files=paths)
     removed = job.out / "removed" / "packing.parquet"
     with parquet_file(removed, REMOVED) as writer:
-        stats = _packed(job, plans, job.recipe.output.seq_len, writer.write_table)
+        stats = _packed(job, plans, job.tokenizing.output.seq_len, writer.write_table)
     return Done(files=[*paths, removed], stats=[("pack", stats)])
 
 
 def _packed(
-    job: PrepareJob, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
+    job: TokenRun, plans: Sequence[Layout], seq_len: int, receipts: Callable[[pa.Table], None]
 ) -> StageStats:
     """The account of packing: the end of a split, shorter than a sequence, stays out.
 
@@ -250,16 +249,16 @@ def _others(tail: pa.Table) -> pa.Array:
     )
 
 
-def _held(job: PrepareJob, plan: Layout) -> list[tuple[Documents, TokenShard]]:
+def _held(job: TokenRun, plan: Layout) -> list[tuple[Documents, TokenShard]]:
     """The split's stream: its token shards in order."""
     if plan.mixed is not None:
         return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
     return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
 
 
-def _id_type(job: PrepareJob, plan: Layout) -> pa.DataType:
+def _id_type(job: TokenRun, plan: Layout) -> pa.DataType:
     if plan.mixed is not None:
-        return pa.from_numpy_dtype(job.recipe.engine().dtype)
+        return pa.from_numpy_dtype(job.tokenizing.engine().dtype)
     if not plan.shards:
         return pa.uint16()
     schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]

@@ -42,8 +42,8 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
-from tokenmill.pipelines.filters.kernels.controls import find_work
-from tokenmill.pipelines.filters.normalize import MAY_COMPOSE, composing
+from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
+from tokenmill.pipelines.filters.normalize import composing
 from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
 
 UNKNOWN = 4

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images, Patches
 from tokenmill.pipelines.tokens.tokenize import Engine, Tokens
 

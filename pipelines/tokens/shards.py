@@ -21,15 +21,15 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import read_images
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
-from tokenmill.pipelines.prepare.recipe import Output
+from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.options import Output
+from tokenmill.pipelines.tokens.run import TokenRun
 
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
@@ -58,20 +58,20 @@ def token_schema(
     return pa.schema(fields)
 
 
-def splits(job: PrepareJob) -> tuple[str, ...]:
+def splits(job: TokenRun) -> tuple[str, ...]:
     """The splits of the dataset; a validation split is made if the recipe asks for one."""
-    return ("train", "validation") if job.recipe.output.validation_frac else ("train",)
+    return ("train", "validation") if job.tokenizing.output.validation_frac else ("train",)
 
 
 class TokenShards:
     """Encodes batches of documents and writes each split's to its own file."""
 
-    def __init__(self, job: PrepareJob, shard: SourceShard, files: contextlib.ExitStack) -> None:
-        self._engine = job.recipe.engine()
-        self._output = job.recipe.output
-        self._images = job.recipe.images
+    def __init__(self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack) -> None:
+        self._engine = job.tokenizing.engine()
+        self._output = job.tokenizing.output
+        self._images = job.tokenizing.images
         self._shard = shard
-        self._of_pages = OF_PAGES if job.recipe.html is not None else ()
+        self._of_pages = OF_PAGES if job.tokenizing.of_pages else ()
         self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
         paths = {split: job.tokens(split, shard.key) for split in splits(job)}
         self.paths = list(paths.values())

@@ -12,20 +12,18 @@ import functools
 import os
 from collections.abc import Iterator
 from itertools import chain
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import AfterValidator
 
 from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.layout import place, with_ends
+from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, open_reference
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
@@ -41,34 +39,6 @@ START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "
 ENCODE_BYTES = 1 << 18  # text handed to the reference at once; its objects cost ~30x that
 CHECKED_DOCS, CHECKED_CHARS = 8, 250  # of each batch, made both ways
 UINT16_IDS = 1 << 16
-
-
-def _absolute_if_file(path: str) -> str:
-    """A hub id stays as it is; a file is named wholly, so that a run can be looked at later."""
-    return within_roots(os.path.abspath(path)) if os.path.isfile(path) else path
-
-
-class Tokenizer(Config):
-    """Which tokenizer, and what stands around a document.
-
-    path: a `tokenizer.json`, the id of a model on the Hugging Face hub, one of OpenAI's
-        `.tiktoken` files, GPT-2's `vocab.bpe`, or a SentencePiece `.model`.
-    eos, bos: append or prepend the end- or start-of-document token: true for the one the
-        vocabulary has by a common name, a string for that very token, false for none.
-    special_tokens_in_text: what "<|endoftext|>" written in a document becomes: the ids of
-        its characters (plain), or the control token itself (id).
-    engine: "auto" is the fastest that makes the same ids; "reference" is the library that the
-        file belongs to, for everything.
-    """
-
-    path: Annotated[str, AfterValidator(_absolute_if_file)]
-    eos: bool | str = True
-    bos: bool | str = False
-    special_tokens_in_text: Literal["plain", "id"] = "plain"
-    engine: Literal["auto", "reference"] = "auto"
-
-
-IdType = Literal["auto", "uint16", "uint32", "int32"]
 
 
 class Tokens(NamedTuple):

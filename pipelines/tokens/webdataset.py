@@ -27,9 +27,10 @@ from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.webdataset import FACTS
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.read.readers import reader_named
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.images import count_places
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import sides, splits
 
 EXTENSIONS = {"jpeg": "jpg", "mpo": "jpg", "jpeg2000": "jp2", "tiff": "tif"}
@@ -40,14 +41,14 @@ END = bytes(2 * tarfile.BLOCKSIZE)
 class TarShards:
     """Writes each split's documents to its own tar, if the recipe wants that."""
 
-    def __init__(self, job: PrepareJob, shard: SourceShard, files: contextlib.ExitStack) -> None:
-        images = job.recipe.images
+    def __init__(self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack) -> None:
+        images = job.tokenizing.images
         wanted = splits(job) if images is not None and images.webdataset else ()
         self._paths = {split: job.webdataset(split, shard.key) for split in wanted}
         self.paths = list(self._paths.values())
-        self._output = job.recipe.output
+        self._output = job.tokenizing.output
         # documents that are files of their own have its name as their id
-        self._file = "" if shard.format in ("text", "markdown") else shard.names[0]
+        self._file = "" if reader_named(shard.format).whole else shard.names[0]
         self._source = shard.source
         self._seen: Counter[str] = Counter()
         self._files = {

@@ -1,6 +1,6 @@
 """Reading a plan from YAML, strictly, each mistake told in one line."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.plan.strict import StrictLoader
 from tokenmill.sizing.tables.accelerators import find_accelerator
 from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
 from tokenmill.sizing.tables.tiers import find_tier
@@ -18,21 +19,6 @@ _TABLES: Mapping[str, Callable[[str], Row]] = {
     "tiers": find_tier,
     "accelerators": find_accelerator,
 }
-
-
-class StrictLoader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable) and key in seen:
-                line = key_node.start_mark.line + 1
-                raise PlanError(f"key {key!r} stands twice, again in line {line}")
-            if isinstance(key, Hashable):  # what is not, the loader itself refuses
-                seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def load_plan(path: Path | None, *, changes: Mapping[str, Any] | None = None) -> Plan:

@@ -33,8 +33,8 @@ from tokenmill.pipelines.corpus.counted.spilled import spill_units
 from tokenmill.pipelines.corpus.counted.table import write_units
 from tokenmill.pipelines.corpus.counted.units import unit_schema, units_maker
 from tokenmill.pipelines.corpus.spill_rows import write_rows
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.files import arrow_file
 
 BATCH_DOCS = 256

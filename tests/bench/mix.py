@@ -21,9 +21,9 @@ from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
 from tokenmill.pipelines.core.shard import SourceShard, shard_key
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared, _lay_out
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import drive, one_by_one
 from tokenmill.pipelines.storage.files import arrow_file

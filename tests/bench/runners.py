@@ -22,7 +22,7 @@ from pathlib import Path
 from tokenmill.flows.server import embedded_server
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.runs.work import Done, Job, Phase, Work, one_by_one
-from tokenmill.pipelines.storage.files import write_json
+from tokenmill.pipelines.storage.atomic import write_json
 
 N_TASKS, N_REQUESTS, N_DASK = 1000, 2000, 5000
 CALLERS = 16

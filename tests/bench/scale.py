@@ -33,8 +33,8 @@ from tokenmill.pipelines.corpus.keys import band_column, key_schema
 from tokenmill.pipelines.corpus.passes import Pass
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt, drive
 

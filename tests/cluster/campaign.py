@@ -25,6 +25,7 @@ from tests.cluster.prefect_server import PrefectServer, prefect_server_in
 from tests.cluster.processes import Program, eventually
 from tests.cluster.slurm import Slurm, slurm_in, why_not
 from tests.e2e.corpus import write_corpus
+from tokenmill.pipelines.runs.receipt import Receipt
 
 THREADS, LOCAL, EXTERNAL, SLURM = "threads", "dask, local", "dask, external", "slurm"
 FLOW, WORKER, NODE, SCHEDULER, JOB = "flow", "worker", "node", "scheduler", "job"
@@ -71,13 +72,13 @@ class Site:
 class Kill:
     """A kill, and how the run went on from there.
 
-    phase: of the last work done before.  before: when the receipts of works done were written.
+    phase: of the last work done before.  before: receipts of works done.
     """
 
     runner: str
     victim: str
     phase: str
-    before: Mapping[str, int]
+    before: Mapping[str, Receipt]
     survived: bool
 
 
@@ -142,7 +143,7 @@ def _strike(
         return None
     if not _kill(site, program, (runner, victim), draw):
         return None
-    phase = max(before, key=before.__getitem__, default=BEGINNING).split("/")[0]
+    phase = runs.last_step(out) or BEGINNING
     if victim not in SURVIVED:
         program.process.wait(ENDED_S)
     return Kill(runner, victim, phase, before, victim in SURVIVED)

@@ -12,6 +12,7 @@ from typing import Any
 from tests.cluster.dask_cluster import DaskCluster
 from tests.cluster.processes import ROOT, Program, environment
 from tests.cluster.slurm import Slurm
+from tests.receipts import receipts
 
 TOKENMILL = Path(sys.executable).with_name("tokenmill")
 # the folders of a run that must be the same, byte for byte
@@ -81,17 +82,15 @@ def begun(
     return program
 
 
-def receipts(out: Path) -> dict[str, int]:
-    """When each receipt was written, by name: one that is written again has another time."""
-    return {
-        path.relative_to(out / "receipts").as_posix(): path.stat().st_mtime_ns
-        for path in (out / "receipts").rglob("*.json")
-    }
-
-
 def n_done(out: Path) -> int:
     """Works that were done so far."""
-    return sum(1 for _ in (out / "receipts").rglob("*.json"))
+    return len(receipts(out))
+
+
+def last_step(out: Path) -> str | None:
+    """The step whose receipts were the last to change; None where there are none."""
+    folders = (out / "receipts").glob("*")
+    return max(folders, key=lambda p: p.stat().st_mtime_ns, default=Path()).name or None
 
 
 def on_dask(cluster: DaskCluster) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ def downloaded(store, out, tmp_path):
 
 
 def n_receipts(store, out):
+    """Files of receipts: works of the first phase, until all of them are packed."""
     return len(store.keys(BUCKET, out.removeprefix(f"s3://{BUCKET}/") + "/receipts/"))
 
 

@@ -18,7 +18,7 @@ from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.tokens import dataset
 
 MOMENTS = {

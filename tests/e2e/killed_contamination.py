@@ -12,7 +12,7 @@ from tokenmill.pipelines.contamination import check as run
 from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.runs import work as job
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage import files as atomic
+from tokenmill.pipelines.storage import atomic
 
 MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named("found/part-")}),

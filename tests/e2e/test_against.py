@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.e2e.corpus import corpus
-from tests.e2e.test_kill import contents, receipts, run
+from tests.e2e.test_kill import contents, run
 from tests.pipelines.chains import Runs, doc_ids, index, rows, words
+from tests.receipts import receipts
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.prepare.inspect import beside, documents, removals

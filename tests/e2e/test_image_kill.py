@@ -7,9 +7,10 @@ import signal
 import pytest
 import yaml
 
-from tests.e2e.test_kill import receipts, run
+from tests.e2e.test_kill import run
 from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import sample_members, tar_bytes
+from tests.receipts import receipts
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
@@ -61,7 +62,7 @@ MOMENTS = [
 
 def test_killed_again_and_again_it_ends_byte_identical(recipe, undisturbed, tmp_path):
     out = tmp_path / "run"
-    before: dict[str, int] = {}
+    before = {}
     for moment, number in [*MOMENTS, ("never", 1)]:
         ended = run(recipe, out, moment, number)
         assert ended.returncode == (0 if moment == "never" else -signal.SIGKILL), ended.stderr

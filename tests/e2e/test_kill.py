@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.corpus import prose, write_corpus
+from tests.receipts import receipts
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -28,14 +29,6 @@ def contents(out):
                 name = path.relative_to(out).as_posix()
                 made[name] = hashlib.md5(path.read_bytes()).hexdigest()
     return made
-
-
-def receipts(out):
-    """When each receipt was written, by name: a receipt written again has another time."""
-    return {
-        path.relative_to(out).as_posix(): path.stat().st_mtime_ns
-        for path in (out / "receipts").rglob("*.json")
-    }
 
 
 @pytest.fixture(scope="module")

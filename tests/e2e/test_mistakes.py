@@ -11,6 +11,7 @@ from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import one_by_one
 
 
@@ -77,7 +78,7 @@ def test_a_failed_shard_is_tried_again_alone_and_nothing_stale_stays(recipe_path
 
     report = prepare(recipe, out, failing_once)
     assert [f["key"] for f in report["failed_shards"]] == [calls[0]]
-    before = {p.name: p.stat().st_mtime_ns for p in (out / "receipts" / "pass-0").iterdir()}
+    before = {r.key: r for r in receipts_of(out, "pass-0")}
 
     opened = []
 
@@ -88,7 +89,7 @@ def test_a_failed_shard_is_tried_again_alone_and_nothing_stale_stays(recipe_path
 
     assert prepare(recipe, out, watching)["failed_shards"] == []
     assert opened == [[]], "a dataset must not open while its files are replaced"
-    after = {p.name: p.stat().st_mtime_ns for p in (out / "receipts" / "pass-0").iterdir()}
+    after = {r.key: r for r in receipts_of(out, "pass-0")}
     assert {name: after[name] for name in before} == before
     for folder in ("dataset", "removed"):
         names = sorted(p.name for p in (whole / folder).iterdir())

@@ -52,6 +52,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
         "tokenmill/pipelines/prepare/report/schema.json",
         "tokenmill/dedup/unicode_tables.npz",
         "tokenmill/sizing/data/accelerators.yaml",
+        "tokenmill/pipelines/contamination/schema.json",
     ):
         assert name in names
     assert not [n for n in names if n.startswith(("tests", "flows/tests"))]
@@ -63,7 +64,9 @@ def test_the_installed_wheel_runs_the_demo_and_again_does_nothing(installed, tmp
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT", "PYTHON"))}
     environment["PREFECT_HOME"] = str(tmp_path / "prefect")
     where = "from tokenmill import pipelines; import sys; sys.stdout.write(pipelines.__file__)"
-    found = subprocess.check_output([installed / "python", "-c", where], cwd=tmp_path, text=True)
+    found = subprocess.check_output(
+        [installed / "python", "-c", where], cwd=tmp_path, env=environment, text=True
+    )
     assert not found.startswith(str(ROOT))
     reports = []
     for _ in range(2):

@@ -10,8 +10,9 @@ from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced,
 from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.flows.cli import main, parser
 from tokenmill.flows.commands.contamination import parse_check
-from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark
+from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark, one_a_reason
 from tokenmill.pipelines.contamination.copies import Copies
+from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage
 
 
 class Corpus:
@@ -246,5 +247,12 @@ def test_a_long_match_is_shown_without_its_middle():
 
 
 def test_examples_are_of_every_benchmark_first():
-    rows = [{"benchmark": b, "item": i} for b, i in ("a1", "a2", "a3", "b4", "c5", "c6")]
-    assert [row["item"] for row in one_a_benchmark(rows)] == ["1", "4", "5", "2", "6", "3"]
+    names = ("a1", "a2", "a3", "b4", "c5", "c6")
+    rows = [EditedExample.model_construct(benchmark=b, item=i) for b, i in names]
+    assert [row.item for row in one_a_benchmark(rows)] == ["1", "4", "5", "2", "6", "3"]
+
+
+def test_of_ignored_passages_those_in_too_many_documents_come_first():
+    reasons = ("letterless", "frequent", "frequent")
+    rows = [IgnoredPassage.model_construct(passage=f"{n}", reason=r) for n, r in enumerate(reasons)]
+    assert [row.passage for row in one_a_reason(rows)] == ["1", "0"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.prepare.recipe import STEPS
+from tokenmill.pipelines.core.step import STEPS
 
 
 def test_all_steps_are_listed(capsys):

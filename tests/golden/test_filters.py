@@ -17,7 +17,7 @@ from tokenmill.pipelines.filters.stages import STAGES
 FILTERS = [
     name
     for name, stage in STAGES.items()
-    if not hasattr(stage, "needs_images")
+    if not stage.needs_images
     and name not in ("normalize", "document_scores", "quality", "perplexity")
 ]
 

@@ -1,6 +1,7 @@
 """Corpora of keys alone: sidecars written by hand, and the corpus-wide phases run on them."""
 
 import mmap
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,24 +10,20 @@ import pyarrow as pa
 from tokenmill.dedup.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
-from tokenmill.pipelines.corpus.equal import read_duplicates
-from tokenmill.pipelines.corpus.keys import DATE, band_column, key_schema
-from tokenmill.pipelines.corpus.passes import Pass
+from tokenmill.pipelines.core.shard import EarlierRun
+from tokenmill.pipelines.corpus.equal import DATE
+from tokenmill.pipelines.corpus.keys import key_schema
+from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.phases import corpus_wide
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.corpus.verdicts import read_verdicts
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Opened, Rows
-
-
-class Job(PrepareJob):
-    """A job with documents of earlier runs, by files that are there."""
-
-    def earlier(self, pass_index):
-        return tuple(sorted(self.out.glob("earlier-*.arrow")))
 
 
 def job_of(out, steps, budget="4GiB", workers=1):
@@ -38,7 +35,18 @@ def job_of(out, steps, budget="4GiB", workers=1):
         "tokenizer": {"path": "tokenizer.json"},
         "run": {"memory_budget": budget, "workers": workers},
     }
-    return Job(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
+    return PrepareJob(out=out, recipe=make_recipe(recipe, where="test"), identity="test")
+
+
+def part_of(steps):
+    """The pass that such steps follow."""
+    return passes(tuple(steps))[0]
+
+
+def against(job, n):
+    """The job, standing against a run of `n` shards."""
+    run = EarlierRun(out=job.out / "earlier", digest="", shards=n, docs=0, index_bytes=0)
+    return replace(job, against=(run,) if n else ())
 
 
 def write_keys(path, steps, ids, signed, digests, batch=1_000, dates=None):
@@ -52,10 +60,11 @@ def write_keys(path, steps, ids, signed, digests, batch=1_000, dates=None):
         if isinstance(step, NearDedup):
             keys = band_keys(signed, step.lsh())
             columns["signature"] = listed(signed)
-            columns |= {band_column(b): pa.array(keys[:, b].copy()) for b in range(keys.shape[1])}
+            for band, column in enumerate(step.shuffled):
+                columns[column.keys] = pa.array(keys[:, band].copy())
         else:
-            name = "digest" if isinstance(step, ExactDedup) else step.name
-            columns[name] = listed(digests)
+            (column,) = step.shuffled
+            columns[column.keys] = listed(digests)
             if dates is not None:
                 columns[DATE] = pa.array(dates, pa.uint64())
     whole = pa.record_batch([columns[name] for name in schema.names], schema=schema)
@@ -68,9 +77,10 @@ def write_shards(job, steps, sizes, signed, digests, *, earlier=0, batch=1_000, 
     """Sidecars of shards of such sizes, the first `earlier` of them of earlier runs; all ids."""
     ids = [doc_ids(shard, 0, n) for shard, n in enumerate(sizes)]
     for shard, (start, stop) in enumerate(pairwise(np.cumsum([0, *sizes]).tolist())):
-        path = job.keys(0, f"{shard:05d}")
+        path = job.path(KEYS, 0, key=f"{shard:05d}")
         if shard < earlier:
-            path = job.out / f"earlier-{shard:05d}.arrow"
+            (run,) = against(job, earlier).against
+            path = run.out / INDEX.name / INDEX.file.format(key=run.keys[shard], number=0)
         at = slice(start, stop)
         of_shard = None if dates is None else dates[at]
         write_keys(path, steps, ids[shard], signed[at], digests[at], batch, of_shard)
@@ -90,8 +100,8 @@ def find(job, steps, sizes, *, earlier=0):
         if shard >= earlier
     ]
     finished = Finished()
-    part = Pass(0, (), (), tuple(steps))
-    drive(job, corpus_wide(job, part, made, finished), one_by_one)
+    job = against(job, earlier)
+    drive(job, corpus_wide(job, part_of(steps), made, finished), one_by_one)
     by_step = {}
     for receipt in finished.receipts:
         by_step.setdefault(receipt.step, []).append(receipt)
@@ -106,10 +116,12 @@ def found(job, step, sizes, *, earlier=0):
     """{row: (id of the document kept, similarity)} of the duplicates among all shards' rows."""
     made, at = {}, sum(sizes[:earlier])
     for shard in range(earlier, len(sizes)):
-        path, n = job.duplicates(0, step.name, f"{shard:05d}"), 0
-        for batch in read_duplicates(path):
-            for row, (of, alike) in enumerate(zip(*map(pa.Array.to_pylist, batch), strict=True)):
+        path, n = job.path(step.verdict_folder(), 0, key=f"{shard:05d}"), 0
+        for batch in read_verdicts(path):
+            for row, verdict in enumerate(batch.to_pylist()):
+                of, alike = verdict["duplicate_of"], verdict["similarity"]
                 if of is not None:
+                    assert not verdict["alive"]
                     made[at + n + row] = of, alike
             n += batch.num_rows
         assert n == sizes[shard]

@@ -14,7 +14,8 @@ from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.formats import READERS, Row, one_a_question
 from tokenmill.pipelines.contamination.items.hub import hub_rows, is_hub, parse_hub
-from tokenmill.pipelines.storage.inputs import InputFile, expand, open_input, resolve
+from tokenmill.pipelines.core.shard import InputFile
+from tokenmill.pipelines.storage.inputs import expand, open_input, resolve
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 STATE = "state.json"  # what `Dataset.save_to_disk` leaves beside its shards

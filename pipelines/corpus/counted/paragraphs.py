@@ -8,21 +8,61 @@ The published rules, as settings:
     Llama 3   {unit: line, within: {docs: 30_000_000}, more_than: 6}
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from urllib.parse import urlsplit
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.rules import Rule
+from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
+from tokenmill.pipelines.core.stage import with_texts
+from tokenmill.pipelines.corpus.counted.count import FOLDERS, counting_phases, told_of_counting
+from tokenmill.pipelines.corpus.counted.table import CountedStep
+from tokenmill.pipelines.corpus.keys import fixed_size_list
+from tokenmill.pipelines.corpus.step import Applied, Chain, SideTable, Size, Told
+from tokenmill.pipelines.corpus.units import UnitsOf, numbers_of, rows_of
+from tokenmill.pipelines.filters.images.edit import edited_where
+from tokenmill.pipelines.filters.images.keys import KEY_BYTES, Keys, has_key
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Phases
 
 Many = Annotated[int, Field(ge=1)]
-SINCE_FIRST = {
-    "unit": "paragraph",
-    "normalize": "none",
-    "digest": "xxh3",
-    "count": "copies",
-    "empty": "stay",
-}  # settings that the step began without, and what it did
+PARAGRAPH = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),  # of the document
+        # place among the paragraphs, or lines, of the text as it came to the step, from 0
+        pa.field("number", pa.int32(), nullable=False),
+        pa.field("text_bytes", pa.int64(), nullable=False),
+        # times that its domain, the corpus, … has it, or documents that do; of a later copy that
+        # leaves its document by `count: documents`: times that this has it
+        pa.field("count", pa.uint32(), nullable=False),
+        # the first of them, which stays by `keep: first`, and in its document
+        pa.field("of_doc_id", pa.uint64(), nullable=False),
+        pa.field("of_number", pa.int32(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"removed_paragraph/{SCHEMA_VERSION}"},
+)
+REMOVED_PARAGRAPHS = Folder("removed-paragraphs", "part-{key}.{pass_index}.parquet", of_pass=False)
+NO_TEXT = "no_text_left"  # a reason
+BYTES_PER_UNIT = {"paragraph": 100, "line": 40}  # documentation: 170 and 48
+SCRATCH_BYTES_PER_UNIT = 72  # name and key 28, by shard and again by range; some of them leave
+# odd multipliers with well-spread bits: 2**64 / golden ratio, the second of SplitMix64
+SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)
+ONE, HALF = np.uint64(1), np.uint64(32)
+
+Ints = npt.NDArray[np.int64]
 
 
 class BucketOfDocs(Config):
@@ -37,7 +77,7 @@ class GroupOfShards(Config):
     shards: Many
 
 
-class RepeatedParagraphs(Step):
+class RepeatedParagraphs(CountedStep):
     r"""Take out paragraphs, or lines, that a site, or the corpus, has too often.
 
     Those in which images stand never count. Documents left without text and images are removed
@@ -66,6 +106,8 @@ class RepeatedParagraphs(Step):
     """
 
     name: ClassVar[str] = "repeated_paragraphs"
+    folders = FOLDERS
+    side_tables = (SideTable(REMOVED_PARAGRAPHS, PARAGRAPH),)
 
     within: Literal["domain", "corpus"] | BucketOfDocs | GroupOfShards = "domain"
     more_than: Many = 2
@@ -87,24 +129,227 @@ class RepeatedParagraphs(Step):
             )
         return within
 
-    @model_serializer(mode="wrap")
-    def _as_it_began(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs keep the identity they had."""
-        return {k: v for k, v in dump(self).items() if SINCE_FIRST.get(k) != v}
-
     @property
     def columns(self) -> tuple[str, ...]:
-        """Key columns of its sidecar."""
         return ("paragraph",)
+
+    @property
+    def units(self) -> str:
+        return f"{self.unit}s"
 
     @property
     def separator(self) -> str:
         """What stands between units."""
         return "\n" if self.unit == "line" else "\n\n"
 
+    @property
+    def unit_fields(self) -> list[pa.Field]:
+        """first: number of the first copy in the document, where later ones leave it."""
+        return [pa.field("first", pa.int32())] if self.has_copies else []
+
+    @property
+    def more_than_is_too_often(self) -> int:
+        return self.more_than
+
+    @property
+    def keeps_first(self) -> bool:
+        return self.keep == "first"
+
+    @property
+    def has_copies(self) -> bool:
+        return self.count == "documents"
+
+    @property
+    def docs_in_bucket(self) -> int | None:
+        return self.within.docs if isinstance(self.within, BucketOfDocs) else None
+
+    @property
+    def shards_in_bucket(self) -> int | None:
+        return self.within.shards if isinstance(self.within, GroupOfShards) else None
+
+    @property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        return {"paragraphs": {"removed": 0, "bytes": 0}}
+
     def parameters(self) -> dict[str, Any]:
-        """What decides the content of its sidecar."""
-        of_domain = self.within == "domain"
-        said = {name: getattr(self, name) for name in SINCE_FIRST}
-        changed = {name: value for name, value in said.items() if value != SINCE_FIRST[name]}
-        return {"within": "domain" if of_domain else "corpus", **changed}
+        said = {name: getattr(self, name) for name in DECIDING}
+        return {"within": "domain" if self.within == "domain" else "corpus", **said}
+
+    def units_of(self, schema: pa.Schema, images: Images | None) -> UnitsOf:
+        def made(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
+            found = keyed_paragraphs(documents, self)
+            columns = [
+                documents["doc_id"].take(pa.array(found.rows)),
+                pa.array(found.numbers.astype(np.int32)),
+                fixed_size_list(found.keys),
+                pa.array(found.firsts.astype(np.int32)),
+            ]
+            return pa.record_batch(columns[: len(schema)], schema=schema)
+
+        return made
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        yield from counting_phases(chain, self.name)
+
+    def without(self, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
+        return without_paragraphs(self, documents, found)
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        return told_of_counting(self.name, receipts)
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        return text_bytes * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[self.unit]
+
+
+DECIDING = ("unit", "normalize", "digest", "count", "empty")  # what of the settings keys rest on
+
+
+class Paragraphs(NamedTuple):
+    """The paragraphs, or lines, of some documents, in order.
+
+    rows: (n,) int64, of the document of each.  numbers: (n,) int64, of each in its document.
+    keys: (n, 2) uint64, zeros for those that do not count.
+    firsts: (n,) int64, number of the first in the document with the same key.
+    """
+
+    rows: Ints
+    numbers: Ints
+    keys: Keys
+    firsts: Ints
+
+
+def split_units(text: pa.Array, step: RepeatedParagraphs) -> pa.Array:
+    """(n_docs,) lists of paragraphs or lines, as `str.split` has them: one at least."""
+    return pc.split_pattern(text, pattern=step.separator)
+
+
+def keyed_paragraphs(documents: pa.RecordBatch, step: RepeatedParagraphs) -> Paragraphs:
+    """The paragraphs of documents; by `count: documents` later copies in one have no key."""
+    units = split_units(documents["text"], step)
+    n_each = np.asarray(units.value_lengths()).astype(np.int64)
+    rows = np.repeat(np.arange(len(n_each)), n_each)
+    numbers = np.arange(len(rows)) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+    keys = paragraph_keys(documents, units, step)
+    firsts = numbers
+    if step.count == "documents":
+        firsts = first_copies(rows, numbers, keys)
+        keys[firsts != numbers] = 0
+    return Paragraphs(rows, numbers, keys, firsts)
+
+
+def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedParagraphs) -> Keys:
+    """(n, 2) of the lists of `split_units`.
+
+    No key for those in which images stand, and the empty ones if they stay; within domains, for
+    those of documents without a host neither, and equal ones of two hosts have two keys.
+    """
+    from tokenmill.dedup.ccnet import ccnet_form  # compiles; settings must not
+
+    flat = units.flatten()
+    forms = ccnet_form(flat) if step.normalize == "ccnet" else flat
+    keys = _digests(forms, step)
+    if step.empty == "stay":
+        keys[np.asarray(pc.equal(forms, pa.scalar("", forms.type)))] = 0
+    keys[np.asarray(pc.match_substring(flat, PLACEHOLDER))] = 0
+    if step.within != "domain":
+        return keys
+    salts = np.repeat(host_keys(documents["url"]), np.asarray(units.value_lengths()), axis=0)
+    return np.where((has_key(keys) & has_key(salts))[:, None], keys ^ salts, np.uint64(0))
+
+
+def _digests(forms: pa.Array, step: RepeatedParagraphs) -> Keys:
+    from tokenmill.dedup.digest import digests, sha1_prefixes
+
+    if step.digest == "xxh3":
+        return digests(forms, "xxh3").copy()
+    prefixes = sha1_prefixes(forms)
+    return np.column_stack((prefixes, prefixes))  # tables go by the one and by the other word
+
+
+def first_copies(rows: Ints, numbers: Ints, keys: Keys) -> Ints:
+    """(n,) number of the first in the same document with the same key; its own without a key.
+
+    Documents are told apart by 128 bits that each mixes into its keys.
+    """
+    from tokenmill.dedup.digest import first_occurrence
+
+    keyed = np.flatnonzero(has_key(keys))
+    salts = (rows[keyed].astype(np.uint64) + ONE)[:, None] * SALTS
+    salts ^= salts >> HALF
+    salts *= SALTS[::-1]
+    firsts = numbers.copy()
+    firsts[keyed] = numbers[keyed[first_occurrence(keys[keyed] ^ salts)]]
+    return firsts
+
+
+def host_keys(urls: pa.Array) -> Keys:
+    """(n, 2) of the hosts of URLs, ports included, as `urllib.parse` finds them."""
+    hosts = [host_of(url) for url in urls.to_pylist()]
+    # another seed than that of paragraphs: one that is a host's name must not undo its key
+    made = b"".join(
+        xxhash.xxh3_128_digest(host.encode(), seed=1) if host else bytes(KEY_BYTES)
+        for host in hosts
+    )
+    return np.frombuffer(made, np.uint64).reshape(-1, 2)
+
+
+def host_of(url: str | None) -> str:
+    """The host of a URL, and its port; "" where there is none.
+
+    >>> host_of("https://www.example.org:8080/a?b"), host_of("a picture"), host_of("http://[::1")
+    ('www.example.org:8080', '', '')
+    """
+    try:
+        return urlsplit(url).netloc if url else ""
+    except ValueError:  # brackets of an IPv6 address that do not match, and the like
+        return ""
+
+
+def without_paragraphs(
+    step: RepeatedParagraphs, documents: pa.RecordBatch, found: pa.RecordBatch
+) -> Applied:
+    """Take out the paragraphs, or lines, found; a document that goes has as value how many.
+
+    found: schema FOUND, of these documents alone.
+    """
+    from tokenmill.dedup.arrow_text import text_buffers
+
+    of = rows_of(documents, found)
+    touched, which = np.unique(of, return_inverse=True)
+    paragraphs = split_units(documents["text"].take(pa.array(touched)), step)
+    starts = np.cumsum(np.append(0, np.asarray(paragraphs.value_lengths()))).astype(np.int64)
+    places = starts[which] + numbers_of(found)
+    flat = paragraphs.flatten()
+    keep = np.ones(len(flat), np.bool_)
+    keep[places] = False
+    kept_before = np.concatenate(([0], np.cumsum(keep)))[starts]
+    kept = pa.ListArray.from_arrays(pa.array(kept_before, pa.int32()), flat.filter(pa.array(keep)))
+    left = pc.binary_join(kept, pa.scalar(step.separator, flat.type))
+    edited = with_texts(documents, touched, left) if len(touched) else documents
+    lost = np.bincount(of, minlength=documents.num_rows)
+    rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
+    result = edited_where(step.name, documents, edited, [rule], None)
+    if len(places):
+        result = result._replace(notes={f"{step.unit}s_taken_out": len(places)})
+    sizes = text_buffers(flat).lengths[places]
+    rows = _receipts(documents, found, pa.array(of), pa.array(sizes))
+    taken = {"removed": len(places), "bytes": int(sizes.sum())}
+    return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
+
+
+def _is_empty(documents: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """(n_docs,) whether there is neither text but for white space, nor an image."""
+    blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(documents["text"]), ""))
+    return blank & (counts_of(documents) == 0) if "images" in documents.schema.names else blank
+
+
+def _receipts(
+    documents: pa.RecordBatch, found: pa.RecordBatch, rows: pa.Array, sizes: pa.Array
+) -> pa.RecordBatch:
+    columns = {
+        **{name: found[name] for name in ("doc_id", "number", "of_doc_id", "of_number")},
+        "count": found["value"],
+        "id": documents["id"].take(rows),
+        "text_bytes": sizes,
+    }
+    return pa.record_batch([columns[f.name] for f in PARAGRAPH], schema=PARAGRAPH)

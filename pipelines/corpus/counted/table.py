@@ -2,13 +2,14 @@
 
     sidecars of all shards ── the units work ── a file ── Units, of every other work
 
-A unit row is the place of a unit among those of all shards. A bucket is a range of them that is
-counted by itself; so the whole corpus is one, unless a step says otherwise. Units are gathered in
-groups of about GROUP_ROWS, of whole shards within a bucket: what is done shard by shard is done a
-group a work. All follows from the documents alone.
+A unit row, of 64 bits, is the place of a unit among those of all shards. A bucket is a range of
+them that is counted by itself; so the whole corpus is one, unless a step says otherwise. Units are
+gathered in groups of about GROUP_ROWS, of whole shards within a bucket: what is done shard by shard
+is done a group a work. All follows from the documents alone.
 """
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -17,24 +18,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.partition import MAX_ROWS
-from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.paragraphs import (
-    BucketOfDocs,
-    GroupOfShards,
-    RepeatedParagraphs,
-)
-from tokenmill.pipelines.corpus.counted.steps import Counted
-from tokenmill.pipelines.corpus.counted.units import unit_name, unit_parameters
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill_rows import GROUP_ROWS, MOST_BITS, groups_of
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.corpus.rows import GROUP_ROWS, MOST_BITS, Corpus, groups_of
+from tokenmill.pipelines.corpus.step import Pass
+from tokenmill.pipelines.corpus.units import UNITS, UnitStep, step_of
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
 
-UNITS = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])
+UNIT_TABLE = Folder("8-unit-table", "shards.arrow")
+TABLE = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])
+FIRST_UNIT = 0  # the number of the first unit; tests begin elsewhere
 RANGE_UNITS = 1 << 20  # of keys, about; fewer than of documents: more of them leave
 BUCKETS = b"tokenmill.buckets"
 
@@ -42,10 +36,9 @@ Ints = npt.NDArray[np.int64]
 
 
 class Span(NamedTuple):
-    """Unit rows of one bucket, from `start` to before `stop`; row numbers begin at `base`."""
+    """Unit rows of one bucket, from `start` to before `stop`."""
 
     bucket: int
-    base: int
     start: int
     stop: int
 
@@ -76,7 +69,7 @@ class Units(NamedTuple):
 
     def bucket(self, number: int) -> Span:
         start, stop = self.buckets[number : number + 2].tolist()
-        return Span(number, start, start, stop)
+        return Span(number, start, stop)
 
     def ranges(self, number: int) -> int:
         """Into how many ranges the keys of a bucket are parted."""
@@ -89,19 +82,20 @@ class Units(NamedTuple):
 
     def groups(self) -> list[Span]:
         """Spans of whole shards, but where buckets cut them."""
-        shards = groups_of(self.starts, GROUP_ROWS)
+        shards = groups_of(self.starts - self.starts[0], GROUP_ROWS)
         cuts = np.unique(np.concatenate((self.buckets, self.starts[shards]))).tolist()
         of = np.searchsorted(self.buckets, cuts, side="right") - 1
-        bases = self.buckets[of].tolist()
-        spans = zip(of.tolist(), bases, pairwise(cuts), strict=False)
-        return [Span(bucket, base, *span) for bucket, base, span in spans]
+        return [Span(b, *span) for b, span in zip(of.tolist(), pairwise(cuts), strict=False)]
 
     def groups_in(self, bucket: int) -> list[int]:
         return [g for g, span in enumerate(self.groups()) if span.bucket == bucket]
 
+    def _shard_cuts(self) -> Iterator[tuple[int, int]]:
+        return pairwise(groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist())
+
     def shard_groups(self) -> list[range]:
         """Shards in groups of about GROUP_ROWS units."""
-        return [range(*cut) for cut in pairwise(groups_of(self.starts, GROUP_ROWS).tolist())]
+        return [range(*cut) for cut in self._shard_cuts()]
 
     def shards_of(self, span: Span) -> range:
         """The shards that have units of a span."""
@@ -117,23 +111,49 @@ class Units(NamedTuple):
         return [b._replace(start=max(b.start, start), stop=min(b.stop, stop)) for b in of]
 
 
-def write_units(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Done:
-    """Set down how many units each shard has; steps: those behind the pass, the last counts them.
+class CountedStep(UnitStep):
+    """A step that counts units, in buckets or over the whole corpus."""
+
+    @property
+    def more_than_is_too_often(self) -> int:
+        """Times that are not too many yet."""
+        raise NotImplementedError
+
+    @property
+    def keeps_first(self) -> bool:
+        """Whether the first of those that are too frequent stays."""
+        raise NotImplementedError
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether later copies of a unit in one document leave it, and have no key."""
+        return False
+
+    @property
+    def docs_in_bucket(self) -> int | None:
+        """So many consecutive documents are counted by themselves."""
+        return None
+
+    @property
+    def shards_in_bucket(self) -> int | None:
+        """So many consecutive shards are counted by themselves."""
+        return None
+
+
+def write_units(run: RunFolder, part: Pass) -> Done:
+    """Set down how many units each shard has; the last step behind the pass counts them.
 
     Facts: groups, shard_groups: how many; ranges: of the keys of each bucket.
-
-    Raises:
-        ConfigError: a bucket has too many units to number.
     """
-    corpus, step = Corpus(job, pass_index, steps), counted_step(steps)
+    corpus = Corpus(run, part)
+    step = counted_step(corpus)
     keys = tuple(corpus.shard_keys())
-    paths = [job.units(pass_index, key) for key in keys]
-    counts = [open_sidecar(path, unit_parameters(step)).n for path in paths]
+    paths = [corpus.path(UNITS, key=key) for key in keys]
+    counts = [open_sidecar(path, step.unit_parameters()).n for path in paths]
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     units = Units(keys, starts, _buckets(corpus, step, starts))
-    _check_sizes(step, units)
-    path = job.unit_table(pass_index)
-    told = UNITS.with_metadata({BUCKETS: json.dumps(units.buckets.tolist())})
+    path = corpus.path(UNIT_TABLE)
+    told = TABLE.with_metadata({BUCKETS: json.dumps(units.buckets.tolist())})
     with arrow_file(path, told) as writer:
         columns = [pa.array(keys, pa.string()), pa.array(counts, pa.int64())]
         writer.write_batch(pa.record_batch(columns, schema=told))
@@ -147,60 +167,49 @@ def write_units(job: PrepareJob, pass_index: int, steps: tuple[Step, ...]) -> Do
 
 def read_units(corpus: Corpus) -> Units:
     """What `write_units` wrote."""
-    (batch,), schema = open_arrow(corpus.job.unit_table(corpus.pass_index))
+    (batch,), schema = open_arrow(corpus.path(UNIT_TABLE))
     starts = np.concatenate(([0], np.cumsum(np.asarray(batch["units"])))).astype(np.int64)
     buckets = np.array(json.loads(schema.metadata[BUCKETS]), np.int64)
-    return Units(tuple(batch["key"].to_pylist()), starts, buckets)
+    return Units(tuple(batch["key"].to_pylist()), starts + FIRST_UNIT, buckets + FIRST_UNIT)
 
 
-def counted_step(steps: tuple[Step, ...]) -> Counted:
+def counted_step(corpus: Corpus) -> CountedStep:
     """The step that counts: the last."""
-    step = steps[-1]
-    assert isinstance(step, Counted)
+    step = step_of(corpus)
+    assert isinstance(step, CountedStep)
     return step
 
 
-def rows_of(corpus: Corpus, units: Units, step: Counted) -> Rows:
+def rows_of(corpus: Corpus, units: Units) -> Rows:
     """The sidecars of all shards; none is opened before it is come to."""
 
     def path_of(number: int) -> Path:
-        return corpus.job.units(corpus.pass_index, units.keys[number])
+        return corpus.path(UNITS, key=units.keys[number])
 
-    return corpus_rows(path_of, np.diff(units.starts), unit_parameters(step))
-
-
-def _check_sizes(step: Counted, units: Units) -> None:
-    most = int(np.diff(units.buckets).max())
-    if most >= MAX_ROWS:
-        by_buckets = ", or count by buckets, as within: {docs: 30_000_000}"
-        raise ConfigError(
-            f"{step.name}: {most:,} {unit_name(step)} are more than can be counted at once,"
-            f" {MAX_ROWS - 1:,}; split the corpus"
-            + (by_buckets if isinstance(step, RepeatedParagraphs) else "")
-        )
+    counts, first = np.diff(units.starts), int(units.starts[0])
+    return corpus_rows(path_of, counts, counted_step(corpus).unit_parameters(), first=first)
 
 
-def _buckets(corpus: Corpus, step: Counted, starts: Ints) -> Ints:
+def _buckets(corpus: Corpus, step: CountedStep, starts: Ints) -> Ints:
     """(n_buckets + 1,) unit row where each begins; one bucket of nothing if there is no unit."""
-    within = getattr(step, "within", None)
     begins = [0]
-    if isinstance(within, GroupOfShards):
-        begins = starts[: -1 : within.shards].tolist()
-    elif isinstance(within, BucketOfDocs):
-        begins = _first_units(corpus, step, starts, within.docs)
+    if step.shards_in_bucket is not None:
+        begins = starts[: -1 : step.shards_in_bucket].tolist()
+    elif step.docs_in_bucket is not None:
+        begins = _first_units(corpus, starts, step.docs_in_bucket)
     total = int(starts[-1])
     return np.array([*np.unique([b for b in begins if b < total or b == 0]), total], np.int64)
 
 
-def _first_units(corpus: Corpus, step: Counted, starts: Ints, every: int) -> list[int]:
+def _first_units(corpus: Corpus, starts: Ints, every: int) -> list[int]:
     """The unit row of each `every`-th document; every document has a unit, the first number 0."""
-    docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.earlier_rows
+    docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
     keys, found = list(corpus.shard_keys()), [0]
     for doc in range(every, int(docs[-1]), every):
         shard = int(np.searchsorted(docs, doc, side="right")) - 1
         left = doc - int(docs[shard])
         row = int(starts[shard])
-        sidecar = open_sidecar(corpus.job.units(corpus.pass_index, keys[shard]), {})
+        sidecar = open_sidecar(corpus.path(UNITS, key=keys[shard]), {})
         for batch in sidecar.batches:
             first = np.flatnonzero(values(batch, "number") == 0)
             if left < len(first):

@@ -1,0 +1,7 @@
+"""The step that takes out what stands twice inside documents, `repeated_spans`.
+
+    text ── minimizers ── n-grams ── runs ── apply
+
+Read `step` first: settings and the order of the phases. `size` cuts the work; then a module for
+each phase.
+"""

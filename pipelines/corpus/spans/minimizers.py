@@ -12,24 +12,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.partition import prefix_bits
 from tokenmill.dedup.spans import Known
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spans.documents import step_of, texts
-from tokenmill.pipelines.corpus.spans.ranges import (
-    HASH_BITS,
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import (
+    WORD_BITS,
+    Range,
     RangeWriter,
-    equal_rows,
-    range_rows,
+    Room,
+    key_type,
+    parts,
     turned,
 )
-from tokenmill.pipelines.corpus.spans.size import Group, Size
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.corpus.spans.settings import SPANS
+from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, step_of, texts
+from tokenmill.pipelines.corpus.step import Pass
+from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, open_arrow
+from tokenmill.pipelines.storage.sidecar import open_arrow, values
 
-HASHES = pa.schema([pa.field("hash", pa.uint64(), nullable=False)])
+HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(
     [
         pa.field("group", pa.uint32(), nullable=False),  # ascending
@@ -37,17 +40,17 @@ KNOWN = pa.schema(
     ]
 )
 NAMES = pa.schema([pa.field("doc_id", pa.uint64(), nullable=False)])
+ROW_BYTES = 44  # of a part: row and hash 16, partition 4, members 12, their ends 8, on the way 4
+LARGEST_BYTES = 36  # of a hash table at most 16, hashes 8, members' places 12
 CHUNK_BYTES = 40  # of a hash that is spilled: held, joined, parted, in order 8 each; partition 4
 KNOWN_BYTES = 28  # of a hash of a group that stands twice: read, joined, sorted 8, its bucket 4
 AT_ONCE = 1 << 14  # known ones that are written at a time
 LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 
 
-def spill_minimizers(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: Group, size: Size
-) -> Done:
+def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the minimizers of a group's documents by range, and the names of all its documents."""
-    corpus = Corpus(job, pass_index, steps)
+    corpus = Corpus(run, part)
     step = step_of(corpus)
     corpus.memory_left(
         step.name,
@@ -57,11 +60,11 @@ def spill_minimizers(
         at_once=corpus.at_once(size.groups),
         of="n-grams",
     )
-    ngrams, paths = step.ngrams(), [job.spans(pass_index, "minimizers", group.number)]
+    ngrams, paths = step.ngrams(), [corpus.path(SPANS, what="minimizers", number=group.number)]
     with arrow_file(paths[0], HASHES) as writer:
-        by_range = RangeWriter(writer, HASHES, size)
+        by_range = RangeWriter(writer, HASHES, size.bits, size.chunk_rows)
         for shard, of_shard in groupby(texts(corpus, group), key=attrgetter("shard")):
-            paths.append(job.spans(pass_index, "names", shard))
+            paths.append(corpus.path(SPANS, what="names", number=shard))
             with arrow_file(paths[-1], NAMES) as names:
                 for text in of_shard:
                     names.write_batch(pa.record_batch([text.doc_ids], schema=NAMES))
@@ -70,13 +73,10 @@ def spill_minimizers(
     return Done(files=paths)
 
 
-def find_known(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], number: int, size: Size
-) -> Done:
+def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the minimizers of a range that stand at more than one place, for each group its own."""
-    corpus = Corpus(job, pass_index, steps)
-    paths = [job.spans(pass_index, "minimizers", group) for group in range(size.groups)]
-    rows = range_rows(paths, number, size)
+    corpus = Corpus(run, part)
+    rows = Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
         step_of(corpus).name,
         rows.n,
@@ -86,22 +86,35 @@ def find_known(
         of="minimizers",
     )
     twice = np.zeros(rows.n, np.bool_)
-    for same in equal_rows(rows, left):
-        twice[same.members] = True
-    path = job.spans(pass_index, "known", number)
+    for members, _ in equal_rows(rows, left):
+        twice[members] = True
+    path = corpus.path(SPANS, what="known", number=number)
     with arrow_file(path, KNOWN) as writer:
         for batch in _joined(_known(rows, twice)):
             writer.write_batch(batch)
     return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
 
 
-def _known(rows: Rows, twice: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-    for batch in rows.walk():
-        hashes = batch.values("hash")
-        there = np.unique(hashes[twice[batch.start : batch.start + len(hashes)]])
+def equal_rows(
+    rows: Range, room: int
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Rows of a range that share their hash with others, and where each of the hashes ends.
+
+    room: bytes that are taken for it at most.
+    """
+    for equal in parts(rows, Room(room, ROW_BYTES, LARGEST_BYTES)):
+        yield equal.buckets(prefix_bits(rows.n))
+
+
+def _known(rows: Range, twice: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+    at = 0
+    for group, batch in rows.groups():
+        hashes = values(batch, "key")
+        there = np.unique(hashes[twice[at : at + len(hashes)]])
+        at += len(hashes)
         if len(there):
-            group = np.full(len(there), batch.shard, np.uint32)
-            yield pa.record_batch([pa.array(group), pa.array(there)], schema=KNOWN)
+            groups = np.full(len(there), group, np.uint32)
+            yield pa.record_batch([pa.array(groups), pa.array(there)], schema=KNOWN)
 
 
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,7 +137,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     """
     found = [np.empty(0, np.uint64)]
     for number in range(size.ranges):
-        for batch in open_arrow(corpus.job.spans(corpus.pass_index, "known", number))[0]:
+        for batch in open_arrow(corpus.path(SPANS, what="known", number=number))[0]:
             lo, hi = np.searchsorted(
                 np.asarray(batch["group"]), [group.number, group.number + 1]
             ).tolist()
@@ -140,4 +153,4 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
         at_once=corpus.at_once(size.groups),
         of="minimizers",
     )
-    return Known.of(turned(np.concatenate(found), HASH_BITS - size.bits if size.bits else 0))
+    return Known.of(turned(np.concatenate(found), WORD_BITS - size.bits if size.bits else 0))

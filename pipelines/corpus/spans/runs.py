@@ -5,19 +5,18 @@ a group's n-grams of every range ── find_runs ── FOUND: a file for each 
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spans.documents import shards_of, step_of
+from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES
 from tokenmill.pipelines.corpus.spans.ngrams import WORD_BITS
-from tokenmill.pipelines.corpus.spans.size import Group, Size
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS
+from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, step_of
+from tokenmill.pipelines.corpus.step import Pass
+from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Opened, Rows, open_arrow, open_sidecar
@@ -41,11 +40,9 @@ Places = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
 
-def find_runs(
-    job: PrepareJob, pass_index: int, steps: tuple[Step, ...], group: Group, size: Size
-) -> Done:
+def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write what is to go of each shard of a group."""
-    corpus = Corpus(job, pass_index, steps)
+    corpus = Corpus(run, part)
     left = corpus.memory_left(
         step_of(corpus).name, 0, 0, least=LEAST_BYTES, at_once=corpus.at_once(size.groups)
     )
@@ -54,7 +51,7 @@ def find_runs(
     found = _found(corpus, names, shards, size, max(left // GATHERED_BYTES, 1))
     paths = []
     for shard, n in zip(shards, n_batches, strict=True):
-        paths.append(job.span_runs(pass_index, corpus.shards.keys[shard].as_py()))
+        paths.append(corpus.path(FOUND_SPANS, key=corpus.shards.keys[shard].as_py()))
         with arrow_file(paths[-1], FOUND) as writer:
             for batch in islice(found, n):
                 writer.write_batch(batch)
@@ -65,7 +62,7 @@ def _names(corpus: Corpus) -> Rows:
     """The ids of all documents; of those of earlier runs there are none."""
 
     def opening(shard: int) -> Opened:
-        return open_sidecar(corpus.job.spans(corpus.pass_index, "names", shard), {})
+        return open_sidecar(corpus.path(SPANS, what="names", number=shard), {})
 
     return Rows(corpus.shards.starts, opening)
 
@@ -86,11 +83,6 @@ def _found(
         places, of = _gathered(corpus, bounds[[first, last]], size)
         for lo, hi in pairwise(np.searchsorted(places, bounds[first : last + 1]).tolist()):
             yield runs_of(names, places[lo:hi], of[lo:hi])
-
-
-def read_found_runs(path: Path) -> Iterator[pa.RecordBatch]:
-    """What is to go of a shard (schema FOUND), a batch for each batch of documents."""
-    yield from open_arrow(path)[0]
 
 
 def runs_of(names: Rows, places: Places, of: Places) -> pa.RecordBatch:
@@ -118,7 +110,7 @@ def _doc_ids(names: Rows, places: Places) -> Places:
 
 def _equal(corpus: Corpus, size: Size) -> Iterator[pa.RecordBatch]:
     for number in range(size.ranges):
-        yield from open_arrow(corpus.job.spans(corpus.pass_index, "equal", number))[0]
+        yield from open_arrow(corpus.path(SPANS, what="equal", number=number))[0]
 
 
 def _counts(corpus: Corpus, bounds: Places, size: Size) -> Ints:

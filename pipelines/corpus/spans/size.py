@@ -1,16 +1,25 @@
-"""How many works there are for the n-grams of a corpus: by its bytes of text alone.
+"""How many works there are for the n-grams of a corpus, by its bytes of text alone; and the text.
 
 Shards are gathered in groups of about GROUP_BYTES: text is read a group a work. N-grams are parted
-in ranges by their hashes, of about RANGE_BYTES of text each.
+in ranges by their hashes, of about RANGE_BYTES of text each. Text is read twice, so that no n-gram
+has to be kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from tokenmill.dedup.spans import Ngrams
-from tokenmill.pipelines.corpus.spill_rows import groups_of
+from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.spans import Ngrams, Units, lines, whole_documents
+from tokenmill.pipelines.corpus.rows import Corpus, groups_of
+from tokenmill.pipelines.corpus.spans.settings import SPANS, SpanSettings
+from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts
+from tokenmill.pipelines.runs.folder import FILTERED
+from tokenmill.pipelines.storage.mirror import present
 
 GROUP_BYTES = 1 << 30
 RANGE_BYTES = 1 << 26
@@ -62,3 +71,58 @@ def scratch_bytes(text_bytes: float, ngrams: Ngrams) -> float:
     """
     words, runs = text_bytes / BYTES_PER_WORD, ngrams.ngram - ngrams.run + 1
     return words * (2 / (runs + 1) * (8 + 12 * REPEATED_FRAC) + 32 * REPEATED_FRAC)
+
+
+def span_paths(corpus: Corpus, what: str, numbers: range) -> list[Path]:
+    """Files of the step's scratch."""
+    return [corpus.path(SPANS, what=what, number=number) for number in numbers]
+
+
+class Texts(NamedTuple):
+    """A batch of documents.
+
+    shard: of the corpus.  doc_ids: (n_docs,) of all.  rows: (n_left,) int64 of the corpus, of those
+    that no step before removes.  units: of these.
+    """
+
+    shard: int
+    doc_ids: pa.Array
+    rows: npt.NDArray[np.int64]
+    units: Units
+
+
+def step_of(corpus: Corpus) -> SpanSettings:
+    step = corpus.part.after[-1]
+    assert isinstance(step, SpanSettings)
+    return step
+
+
+def shards_of(corpus: Corpus, group: Group) -> range:
+    """Numbers of a group's shards in the corpus, where those of earlier runs come first."""
+    before = corpus.shards.n_earlier
+    return range(before + group.first, before + group.last)
+
+
+def texts(corpus: Corpus, group: Group) -> Iterator[Texts]:
+    """The documents of a group, batch by batch."""
+    split = lines if step_of(corpus).of_lines else whole_documents
+    before = last_with_verdicts(corpus.part)
+    for shard in shards_of(corpus, group):
+        key = corpus.shards.keys[shard].as_py()
+        alive = None if before is None else alive_of(corpus, before, key)
+        at = int(corpus.shards.starts[shard])
+        for batch in _batches(corpus, key):
+            left = np.ones(batch.num_rows, np.bool_) if alive is None else next(alive)
+            text = batch["text"] if left.all() else batch["text"].filter(pa.array(left))
+            rows = np.flatnonzero(left) + at
+            yield Texts(shard, batch["doc_id"], rows, split(text_buffers(text)))
+            at += batch.num_rows
+
+
+def _batches(corpus: Corpus, key: str) -> Iterator[pa.RecordBatch]:
+    """A shard's documents, of which one batch is unpacked at a time."""
+    path = present(corpus.path(FILTERED, key=key))
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)

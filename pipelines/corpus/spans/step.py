@@ -1,19 +1,19 @@
-"""The step that takes out what stands twice inside documents: its settings.
+"""The step that takes out what stands twice inside documents.
 
-pass before:  documents, as always
-corpus-wide:  n-grams that repeat ──► runs of them, by shard        (pipelines.spans.*)
-pass behind:  documents, runs ──cut──► documents, receipts          (pipelines.corpus.spans.apply)
+text of a group ── minimizers ── which stand twice ── n-grams of these ── which are equal
+── runs of them, by shard ── applier
 """
 
-from typing import Annotated, ClassVar, Literal
+import pyarrow as pa
 
-from pydantic import Field, model_validator
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, REMOVED_SPANS, SpanSettings
+from tokenmill.pipelines.corpus.step import Applied, Applier, Chain, Rows, Size
+from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.pipelines.runs.work import Phases
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
-from tokenmill.dedup.spans import Ngrams
-from tokenmill.pipelines.core.step import Step
 
-
-class RepeatedSpans(Step):
+class RepeatedSpans(SpanSettings):
     r"""Take out stretches of words that stood in the corpus before.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat
@@ -40,36 +40,36 @@ class RepeatedSpans(Step):
     dropped itself do not count as standing before; and its filter has 1 % of false positives.
     """
 
-    name: ClassVar[str] = "repeated_spans"
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        from tokenmill.pipelines.corpus.spans.minimizers import find_known, spill_minimizers
+        from tokenmill.pipelines.corpus.spans.ngrams import find_equal_ngrams, spill_ngrams
+        from tokenmill.pipelines.corpus.spans.runs import find_runs
+        from tokenmill.pipelines.corpus.spans.size import sized
 
-    ngram: Annotated[int, Field(ge=2, le=256)] = 50
-    words: Literal["unicode", "whitespace"] = "unicode"
-    keep: Literal["first", "none"] = "first"
-    action: Literal["cut", "paragraph", "document", "both"] = "cut"
-    share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.8
-    least_chars: Annotated[int, Field(ge=1)] = 1
+        of_text, groups = sized([receipt.stats[-1][1].bytes_out for receipt in chain.receipts])
+        by_group = {f"group-{group.number:05d}": (group, of_text) for group in groups}
+        by_range = {f"range-{n:05d}": (n, of_text) for n in range(of_text.ranges)}
+        for name, step, call, works in (
+            ("span minimizers", "spans-minimizers", spill_minimizers, by_group),
+            ("spans known", "spans-known", find_known, by_range),
+            ("span n-grams", "spans-ngrams", spill_ngrams, by_group),
+            ("spans equal", "spans-equal", find_equal_ngrams, by_range),
+            ("repeated spans", self.name, find_runs, by_group),
+        ):
+            yield from chain.phase(name, step, call, works)
 
-    @model_validator(mode="after")
-    def _shares_are_of_what_stood_before(self) -> "RepeatedSpans":
-        if self.keep == "none" and self.action != "cut":
-            raise ValueError(
-                f"action {self.action!r} asks what stood before, and keeps that; leave out keep:"
-                " none, or take action: cut"
-            )
-        return self
+    def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
+        from tokenmill.pipelines.corpus.spans.apply import without_spans
 
-    @property
-    def of_lines(self) -> bool:
-        """Whether n-grams stand within one line."""
-        return self.action in ("paragraph", "both")
+        found = iter(open_arrow(run.path(FOUND_SPANS, pass_index, key=key))[0])
 
-    @property
-    def cuts_text(self) -> bool:
-        return self.action == "cut"
+        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
+            taken = without_spans(self, documents, next(found))
+            return Applied(taken.result, tables={REMOVED_SPANS.name: taken.spans})
 
-    @property
-    def without_cutting(self) -> str:
-        return "action: document"
+        return apply
 
-    def ngrams(self) -> Ngrams:
-        return Ngrams(ngram=self.ngram, words=self.words)
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        from tokenmill.pipelines.corpus.spans.size import scratch_bytes
+
+        return scratch_bytes(text_bytes, self.ngrams())

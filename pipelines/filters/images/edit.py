@@ -1,8 +1,10 @@
-"""Take images out of documents: out of the list, out of the text, with a receipt for each.
+"""Take images out of documents, with a receipt for each, and account for them.
 
-What a stage did to images: counted from what went in, what came out, and the receipts.
+What a stage does to images lies here in three parts:
 
-What a stage returns that takes images or text out of documents, and documents out of a batch.
+    documents, which images stay --drop_images--> documents, less images in the list and the text
+    documents before and after, receipts --image_stats--> the account of images
+    edited documents, rules --edited_where--> the result of a stage
 """
 
 from collections import Counter
@@ -17,18 +19,13 @@ from tokenmill.pipelines.core.ledger import ImageStats
 from tokenmill.pipelines.core.rules import Rule, first_failing
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-
-BREAK = "\n\n"  # between the nodes of a document
-
-
-def counts_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
-    """(n_docs,) how many images each document has."""
-    return np.asarray(documents["images"].value_lengths()).astype(np.int64)
-
-
-def owners_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
-    """(n_images,) the row of the document that each image is in."""
-    return np.repeat(np.arange(documents.num_rows), counts_of(documents))
+from tokenmill.pipelines.read.images.nodes import (
+    counts_of,
+    image_bytes,
+    n_images,
+    owners_of,
+    without_places,
+)
 
 
 def drop_images(documents: pa.RecordBatch, keep: npt.NDArray[np.bool_]) -> pa.RecordBatch:
@@ -63,24 +60,6 @@ def _without_places(
     column = documents.schema.get_field_index("text")
     field = documents.schema.field(column)
     return documents.set_column(column, field, pa.array(texts, field.type))
-
-
-def without_places(text: str, keep: Sequence[bool]) -> str:
-    """Text less the placeholders of images that are not kept; a node of nothing else goes whole.
-
-    >>> without_places("one\\n\\n\\ufffc\\n\\ntwo \\ufffc", [False, True])
-    'one\\n\\ntwo \\ufffc'
-    """
-    kept = iter(keep)
-    nodes = []
-    for node in text.split(BREAK):
-        pieces = node.split(PLACEHOLDER)
-        made = pieces[0]
-        for piece in pieces[1:]:
-            made += (PLACEHOLDER if next(kept) else "") + piece
-        if made.strip() or not (len(pieces) > 1):
-            nodes.append(made)
-    return BREAK.join(nodes)
 
 
 def removed_images(
@@ -151,29 +130,6 @@ def image_stats(
     )
 
 
-def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:
-    """The account of reading: images that could not be read count as failed, by cause."""
-    causes = Counter([] if failed is None else failed["reason"].to_pylist())
-    lost = 0 if failed is None else pc.sum(failed["bytes"]).as_py() or 0
-    n, n_bytes = n_images(documents), image_bytes(documents)
-    return ImageStats(
-        images_in=n + causes.total(),
-        images_out=n,
-        failed=dict(sorted(causes.items())),
-        bytes_in=n_bytes + lost,
-        bytes_out=n_bytes,
-    )
-
-
-def n_images(documents: pa.RecordBatch) -> int:
-    return int(counts_of(documents).sum())
-
-
-def image_bytes(documents: pa.RecordBatch) -> int:
-    """As stored; of images without bytes, none."""
-    return pc.sum(documents["images"].flatten().field("bytes")).as_py() or 0
-
-
 def edited_where(
     stage: str,
     batch: pa.RecordBatch,
@@ -182,16 +138,23 @@ def edited_where(
     receipts: pa.RecordBatch | None,
     *,
     details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
 ) -> StageResult:
     """Pass on the edited documents that meet every rule; account for text and images taken out.
 
     edited: the documents of `batch`, in order, less what was taken out.  rules: for documents.
-    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, for those
-    that leave.
+    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, and
+    duplicate_of: (n_docs,) uint64, for those that leave.
     """
     verdicts, values = first_failing(rules, batch.num_rows)
     result = keep_where(
-        stage, batch, verdicts, [r.reason for r in rules], values=values, details=details
+        stage,
+        batch,
+        verdicts,
+        [r.reason for r in rules],
+        values=values,
+        details=details,
+        duplicate_of=duplicate_of,
     )
     kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
     if edited is not batch:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.pipelines.filters.images.edit import owners_of
+from tokenmill.pipelines.read.images.nodes import owners_of
 
 PER_DOUBLING = 8
 # bin k counts images of 2**((k - 1) / 8) to under 2**(k / 8) bytes or pixels; bin 0 those of none,

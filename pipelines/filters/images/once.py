@@ -1,6 +1,6 @@
 """The first copy of each image within a document."""
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +10,9 @@ from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.stage import StageResult
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    edited_where,
-    owners_of,
-    removed_images,
-)
-
-Key: TypeAlias = Literal["url", "md5"]
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.filters.images.keys import ImageKey
+from tokenmill.pipelines.read.images.nodes import owners_of
 
 
 class ImageOnce(Step):
@@ -38,7 +33,7 @@ class ImageOnce(Step):
     name: ClassVar[str] = "image_once"
     needs_images: ClassVar[bool] = True
 
-    by: Annotated[tuple[Key, ...], Field(min_length=1)] = ("url", "md5")
+    by: Annotated[tuple[ImageKey, ...], Field(min_length=1)] = ("url", "md5")
 
     @field_validator("by", mode="before")
     @classmethod
@@ -47,7 +42,7 @@ class ImageOnce(Step):
 
     @field_validator("by")
     @classmethod
-    def _each_once(cls, by: tuple[Key, ...]) -> tuple[Key, ...]:
+    def _each_once(cls, by: tuple[ImageKey, ...]) -> tuple[ImageKey, ...]:
         if len(set(by)) < len(by):
             raise ValueError("a key stands twice; name each once")
         return by

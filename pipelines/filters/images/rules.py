@@ -23,12 +23,8 @@ from tokenmill.pipelines.core.config import Bytes
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing, ratio
 from tokenmill.pipelines.core.stage import KEEP, StageResult
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.filters.images.edit import (
-    counts_of,
-    drop_images,
-    edited_where,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.read.images.nodes import counts_of
 
 Scope: TypeAlias = Literal["whole", "path", "host"]
 

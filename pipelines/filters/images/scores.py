@@ -20,13 +20,9 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
 from tokenmill.pipelines.core.stage import KEEP, StageResult
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.counted.keys import Keys, has_key, image_keys, text_keys
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    edited_where,
-    owners_of,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
+from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
+from tokenmill.pipelines.read.images.nodes import owners_of
 
 F64 = npt.NDArray[np.float64]
 

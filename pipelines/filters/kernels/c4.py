@@ -1,17 +1,16 @@
 """C4's rules, line by line, writing the lines that are left of each document."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
-from tokenmill.pipelines.filters.kernels.c4_rules import CitationWords, LineRules, Phrases
+from tokenmill.dedup.kernels.swar import LOW_BITS, skip
+from tokenmill.dedup.kernels.u64 import ONE
+from tokenmill.pipelines.filters.kernels.classes import BREAK, DECIMAL, KEEP, SPACE, START
 
-START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.text.characters: a kernel's constants live
-DECIMAL = 64  # in its own file
+LF, CR, DOT, BRACKET, CLOSING_BRACKET, BRACE = b"\n\r.[]{"
 
-LF, CR, DOT = 0x0A, 0x0D, 0x2E
-BRACKET, CLOSING_BRACKET, BRACE = 0x5B, 0x5D, 0x7B
-
-KEEP = 0  # as in pipelines.core.stage
 LOREM_IPSUM, CURLY_BRACKET = 1, 2
 
 KEPT, DROPPED = 0, -1  # what becomes of a line
@@ -19,10 +18,40 @@ KEPT, DROPPED = 0, -1  # what becomes of a line
 # `find_phrases` sets bit k for phrase k: lorem ipsum, javascript, then the policies
 LOREM_IPSUM_PHRASE, JAVASCRIPT_PHRASE, POLICY_PHRASES = 1, 2, ~3
 
-U64_8 = np.uint64(8)
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-BREAKS = np.uint64(0x0101010101010101 * BREAK)
+BREAKS = LOW_BITS * np.uint64(BREAK)
+
+
+class LineRules(NamedTuple):
+    """Which rules hold for lines; a limit that is off is one that no line meets."""
+
+    remove_citations: bool
+    terminal_mark: bool
+    lorem_ipsum: bool
+    javascript: bool
+    curly_bracket: bool
+    policy: bool
+    min_words: int
+    max_word_chars: int
+
+
+class CitationWords(NamedTuple):
+    """The two citations of Wikipedia that are not numbers: UTF-8, brackets included."""
+
+    edit: U8
+    needed: U8
+
+
+class Phrases(NamedTuple):
+    """Lower-case phrases of ASCII letters and spaces.
+
+    text: one behind the other.  ends: (n_phrases,) int64, where in `text` each ends.
+    heads, seconds: (256,) uint8, bit k for first and second bytes of phrase k, in either case.
+    """
+
+    text: U8
+    ends: I64
+    heads: U8
+    seconds: U8
 
 
 @inlined
@@ -125,20 +154,6 @@ def ends_sentence(data: U8, start: int, end: int) -> bool:
     if data[end - 1] == DOT:
         return not (end - start >= 3 and data[end - 2] == DOT and data[end - 3] == DOT)
     return int(data[end - 1]) in (0x3F, 0x21, 0x22, 0x27)
-
-
-@inlined
-def skip(classes: U8, i: int, end: int, bits: np.uint64) -> int:
-    """i, moved over whole eights of bytes that have none of these bits."""
-    at = np.uint64(i)
-    while at + U64_8 <= np.uint64(end):
-        chunk = ZERO
-        for j in range(8):  # the compiler makes one load of it
-            chunk |= np.uint64(classes[at + np.uint64(j)]) << np.uint64(8 * j)
-        if chunk & bits:
-            break
-        at += U64_8
-    return int(np.int64(at))
 
 
 @inlined

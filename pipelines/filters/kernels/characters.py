@@ -3,14 +3,13 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import U8, kernel
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
 
 NOT_START = 0xFE  # all bits but START of pipelines.filters.text.characters
 LAST_CODE_POINT = 0x10FFFF
 REPLACEMENT = 0xFFFD
 
 BLOCK = np.uint64(64)  # bytes looked at together
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
 
 
 @kernel

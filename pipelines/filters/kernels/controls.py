@@ -3,42 +3,19 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels.utf8 import REPLACEMENT, decode
 
-MAY_COMPOSE = 1  # as in pipelines.filters.normalize; a kernel's constants live in its own file
-HAS_CONTROLS = 2
+MAY_COMPOSE, HAS_CONTROLS = 1, 2
 
-TAB = 0x09
-LF = 0x0A
-CR = 0x0D
-US = 0x1F
-SPACE = 0x20
-DEL = 0x7F
-NEL = 0x85
+TAB, LF, CR, US, SPACE, DEL, NEL = b"\t\n\r\x1f \x7f\x85"
 BYTE_ORDER_MARK = 0xFEFF
-LAST_CODE_POINT = 0x10FFFF
-REPLACEMENT = 0xFFFD
 
 LEAVE, REMOVE = -1, -2
-BLOCK = 128  # bytes looked at together
+BLOCK = np.uint64(128)  # bytes looked at together; unsigned, as a signed index may be negative
 
 
 @inlined
-def decode(data: U8, i: int, end: int) -> tuple[int, int]:
-    """The code point at byte i, and how many bytes it has; never a read beyond `end`."""
-    lead = int(data[i])
-    if lead < 0x80:
-        return lead, 1
-    size = 2 + int(lead >= 0xE0) + int(lead >= 0xF0)
-    if lead < 0xC0 or i + size > end:
-        return REPLACEMENT, 1
-    cp = lead & (0x7F >> size)
-    for j in range(i + 1, i + size):
-        cp = (cp << 6) | (int(data[j]) & 0x3F)
-    return (cp if cp <= LAST_CODE_POINT else REPLACEMENT), size
-
-
-@inlined
-def replacement(cp: int) -> int:
+def replacement(cp: np.int64) -> int:
     """The ASCII character that stands for a code point; or LEAVE, or REMOVE.
 
     Controls that `str.splitlines()` ends a line at become "\\n", the one other that `str.split()`
@@ -58,10 +35,10 @@ def replacement(cp: int) -> int:
 
 
 @inlined
-def plain_ascii(data: U8, start: int, end: int) -> bool:
+def plain_ascii(data: U8, start: np.uint64, end: np.uint64) -> bool:
     """Whether there is nothing but ASCII without controls, tabs and newlines apart."""
     odd = False
-    for i in range(np.uint64(start), np.uint64(end)):  # or it would test for negative indices
+    for i in range(start, end):
         b = data[i]
         odd |= (b >= DEL) | ((b < SPACE) & (b != TAB) & (b != LF))
     return not odd
@@ -74,17 +51,17 @@ def find_work(data: U8, offsets: I64, composing: U8, out: U8) -> None:
     composing: (0x110000,), MAY_COMPOSE for characters that NFC may change.
     """
     for d in range(out.shape[0]):
-        i = offsets[d]
-        end = offsets[d + 1]
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
         found = 0
         while i < end:
             stop = min(i + BLOCK, end)
             if plain_ascii(data, i, stop):
                 i = stop
             while i < stop:
-                cp, size = decode(data, i, end)
+                cp, size = decode(data, i, end, REPLACEMENT)
                 found |= composing[cp]
-                if replacement(cp) != LEAVE:
+                if replacement(np.int64(cp)) != LEAVE:
                     found |= HAS_CONTROLS
                 i += size
         out[d] = found
@@ -102,8 +79,8 @@ def replace_controls(data: U8, offsets: I64, out: U8, out_offsets: I64) -> None:
         i = offsets[d]
         end = offsets[d + 1]
         while i < end:
-            cp, size = decode(data, i, end)
-            new = replacement(cp)
+            cp, size = decode(data, i, end, REPLACEMENT)
+            new = replacement(np.int64(cp))
             if new == LEAVE:
                 for j in range(i, i + size):
                     out[k] = data[j]

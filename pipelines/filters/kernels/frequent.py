@@ -8,71 +8,9 @@ only of rules it does not clear the exact answer: no n-gram is more frequent tha
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
-
-KEEP = 0  # as in pipelines.core.stage
-
-# 2**64 / golden ratio, the second multiplier of SplitMix64, and one more: odd, bits well spread
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-FINAL = np.uint64(0x94D049BB133111EB)
-WORD_BASE = np.uint64(0xD1342543DE82EF95)
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_8 = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_64 = np.uint64(64)
-
-
-@inlined
-def mixed(h: np.uint64) -> np.uint64:
-    """Spread a hash over all 64 bits; never EMPTY."""
-    h = (h ^ (h >> U64_32)) * FINAL
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
-def eight(letters: U8, at: np.uint64) -> np.uint64:
-    """letters[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
-    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
-    drop = (U64_8 - n) * U64_8
-    return (chunk << drop) >> drop
-
-
-@inlined
-def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
-    """A hash with eight more letters in it."""
-    h = (h ^ chunk) * FOLD
-    return h ^ (h >> U64_32)
-
-
-@inlined
-def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """Hash of letters[start:stop], not empty; never EMPTY."""
-    h = (stop - start) * FINAL
-    while start + U64_8 < stop:
-        h = folded(h, eight(letters, start))
-        start += U64_8
-    return mixed(folded(h, first_of(eight(letters, start), stop - start)))
-
-
-@inlined
-def table_bits(n: np.uint64) -> np.uint64:
-    """How many bits number the slots of a table at most half full of n keys."""
-    bits = ONE + ONE
-    while (ONE << bits) < n + n:
-        bits += ONE
-    return bits
+from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, slice_key, slot_of, table_bits
+from tokenmill.dedup.kernels.u64 import ONE, U64_64, ZERO
+from tokenmill.pipelines.filters.kernels.classes import KEEP
 
 
 @inlined
@@ -123,15 +61,6 @@ def find_suspects(
                 n = sizes[rule]
                 length = np.uint64(chars[min(w + n, n_words)] - chars[w]) + n - ONE
                 suspects[rule] |= count * length / doc_chars > limits[rule]
-
-
-@inlined
-def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
-    """Where in keys[:2**bits], never full, `key` stands or belongs."""
-    at = key >> (U64_64 - bits)
-    while keys[at] != EMPTY and keys[at] != key:
-        at = (at + ONE) & ((ONE << bits) - ONE)
-    return at
 
 
 @inlined

@@ -3,12 +3,8 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, kernel
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
+from tokenmill.pipelines.filters.kernels.classes import SPACE
 
 
 @kernel

@@ -3,36 +3,18 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO
+from tokenmill.pipelines.filters.kernels.classes import BREAK, SPACE, START
 
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-BREAK = 4
-
-LF = 0x0A
-CR = 0x0D
-HASH = 0x23
-DASH = 0x2D
-DOT = 0x2E
+LF, CR, HASH, DASH, DOT = b"\n\r#-."
 LAST_OF_ELLIPSIS = 0xA6  # of U+2026 in UTF-8, E2 80 A6
 
 # columns of `line_facts`
 N_LINES, N_BULLET_LINES, N_ELLIPSIS_LINES, N_HASHES, N_ELLIPSES = range(5)
 N_LINE_FACTS = 5
 
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
-U64_2 = np.uint64(2)
-U64_4 = np.uint64(4)
-U64_8 = np.uint64(8)
-U64_56 = np.uint64(56)
 BLOCK = np.uint64(128)  # bytes looked at together; an uint8 counts up to 255
-LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
-EVEN_BITS = np.uint64(0x5555555555555555)
-BIT_PAIRS = np.uint64(0x3333333333333333)
-LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
 BREAKS = LOW_BITS * np.uint64(BREAK)
 
 
@@ -47,31 +29,13 @@ def is_bullet(data: U8, i: np.uint64, end: np.uint64) -> bool:
 
 
 @inlined
-def eight(data: U8, at: np.uint64) -> np.uint64:
-    """data[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def n_bits(x: np.uint64) -> np.uint64:
-    """How many bits are set; the compiler makes one instruction of it."""
-    x -= (x >> ONE) & EVEN_BITS
-    x = (x & BIT_PAIRS) + ((x >> U64_2) & BIT_PAIRS)
-    x = (x + (x >> U64_4)) & LOW_HALVES
-    return (x * LOW_BITS) >> U64_56
-
-
-@inlined
 def find_break(classes: U8, i: np.uint64, end: np.uint64) -> np.uint64:
     """Where the next line break begins; `end` if nowhere. Reads up to seven bytes behind."""
     while i < end:
         breaks = eight(classes, i) & BREAKS
         if breaks:
-            return min(end, i + (n_bits((breaks - ONE) & ~breaks) >> THREE))
-        i += U64_8
+            return min(end, i + bytes_below(breaks))
+        i += EIGHT
     return end
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import FOLD, finalized
+from tokenmill.dedup.kernels.u64 import ONE
+from tokenmill.dedup.kernels.utf8 import BLANK, decode
 
 # What an action says of a character, above the 24 bits of a code point.
 SPACE = np.uint32(0)  # ends a word
@@ -16,45 +19,12 @@ VALUE = np.uint32(0xFFFFFF)
 
 BOUNDARY_HASH = np.uint64(0)  # of no word: the end of a line that has any
 SEED = np.uint64(0x243F6A8885A308D3)
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-# the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
-
-ONE = np.uint64(1)
-BLANK = np.uint32(0x20)
-
-
-@inlined
-def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """The code point at byte `i`, and how many bytes it has; of what is no UTF-8 a space of one."""
-    lead = np.uint32(data[i])
-    if lead < 0x80:
-        return lead, ONE
-    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
-    if lead < 0xC0 or i + size > end:
-        return BLANK, ONE
-    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
-    for j in range(i + ONE, i + size):
-        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return BLANK, ONE
-    return cp, size
 
 
 @inlined
 def taken(h: np.uint64, cp: np.uint32) -> np.uint64:
     """A word's hash with one more code point."""
     return np.uint64((h ^ np.uint64(cp)) * FOLD)
-
-
-@inlined
-def finished(h: np.uint64) -> np.uint64:
-    """The hash of a whole word, never that of a boundary."""
-    h = np.uint64((h ^ (h >> BITS_30)) * FIRST)
-    h = np.uint64((h ^ (h >> BITS_27)) * SECOND)
-    h ^= h >> BITS_31
-    return h if h != BOUNDARY_HASH else ONE
 
 
 @kernel
@@ -83,7 +53,7 @@ def word_hashes(
             size = ONE
             action = np.uint32(LINE_END << KIND)  # of the document's end too
             if i < end:
-                cp, size = decode(data, i, end)
+                cp, size = decode(data, i, end, BLANK)
                 action = actions[cp]
             kind = np.uint32(action >> KIND)
             at = np.int64(0)
@@ -104,7 +74,7 @@ def word_hashes(
                     h = taken(h, np.uint32(action & VALUE))
                 elif kind != DELETED:
                     if in_word:
-                        hashes[n] = finished(h)
+                        hashes[n] = finalized(h)
                         if with_spans:
                             spans[n, 0] = start
                             spans[n, 1] = i
@@ -112,7 +82,7 @@ def word_hashes(
                         h = SEED
                         in_word = False
                     if kind == ALONE:
-                        hashes[n] = finished(taken(SEED, np.uint32(action & VALUE)))
+                        hashes[n] = finalized(taken(SEED, np.uint32(action & VALUE)))
                         if with_spans:
                             spans[n, 0] = i
                             spans[n, 1] = i + size

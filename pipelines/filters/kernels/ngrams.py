@@ -8,25 +8,17 @@ so is its suffix.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import EMPTY, FOLD, finalized, probed
+from tokenmill.dedup.kernels.u64 import ONE
 
 UNKNOWN = 0
 BOUNDARY = 1  # at the end of an n-gram the end of a line, before that the beginning of one
-EMPTY = np.uint64(0)  # of a table's slots; no key
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
-ONE = np.uint64(1)
 
 
 @inlined
 def extended(key: np.uint64, word: np.uint32) -> np.uint64:
     """The key of an n-gram with one more word before it; of none, key 0."""
-    h = np.uint64(key + np.uint64((np.uint64(word) + ONE) * GOLDEN))
-    h = np.uint64((h ^ (h >> BITS_30)) * FIRST)
-    h = np.uint64((h ^ (h >> BITS_27)) * SECOND)
-    h ^= h >> BITS_31
-    return h if h != EMPTY else ONE
+    return finalized(np.uint64(key + np.uint64((np.uint64(word) + ONE) * FOLD)))
 
 
 @kernel
@@ -38,9 +30,7 @@ def fill(keys: U64, slots: U64, rows: U32) -> bool:
     mask = np.uint64(slots.shape[0] - 1)
     for i in range(keys.shape[0]):
         key = keys[i]
-        at = key & mask
-        while slots[at] != EMPTY and slots[at] != key:
-            at = (at + ONE) & mask
+        at = probed(slots, mask, key & mask, key)
         if slots[at] == key or key == EMPTY:
             return False
         slots[at] = key

@@ -7,61 +7,24 @@ with odds of about m**2 / 2**64.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, probed, slot_of, table_bits
+from tokenmill.dedup.kernels.u64 import ONE, ZERO
+from tokenmill.dedup.kernels.utf8 import REPLACEMENT, before, decode
 
-SPECIAL = 1  # as in pipelines.filters.text.node_facts; a kernel's constants live in its own file
-IN_TOKEN = 2
-POINT = 4
+SPECIAL = 1  # no letter of a word: taken off its ends, and counted
+IN_TOKEN = 2  # `[\w']` of `re`
+POINT = 4  # one of , ; : ? ! .
 
 # columns of `char_facts`
 N_CHARS, N_SPECIAL, N_TOKENS, N_POINTS, REPETITION = range(5)
 N_CHAR_FACTS = 5
 
-REPLACEMENT = np.uint32(0xFFFD)
-BASE = np.uint64(0xD1342543DE82EF95)  # odd, bits well spread
-FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-U64_32 = np.uint64(32)
-U64_64 = np.uint64(64)
-
-
-@inlined
-def decode(data: U8, i: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """The code point at byte `i`, and how many bytes it has; never reads beyond `end`."""
-    lead = np.uint32(data[i])
-    if lead < 0x80:
-        return lead, ONE
-    size = np.uint64(2 + int(lead >= 0xE0) + int(lead >= 0xF0))
-    if lead < 0xC0 or i + size > end:
-        return REPLACEMENT, ONE
-    cp = lead & (np.uint32(0x7F) >> np.uint32(size))
-    for j in range(i + ONE, i + size):
-        cp = np.uint32(cp << np.uint32(6)) | np.uint32(data[j] & 0x3F)
-    if cp > 0x10FFFF:
-        return REPLACEMENT, ONE
-    return cp, size
-
-
-@inlined
-def table_bits(n: np.uint64) -> np.uint64:
-    """How many bits number the slots of a table at most half full of n keys."""
-    bits = ONE + ONE
-    while (ONE << bits) < n + n:
-        bits += ONE
-    return bits
-
 
 @inlined
 def count_one(window: np.uint64, bits: np.uint64, keys: U64, counts: I32) -> None:
     """Count a window in the table keys[:2**bits], never full."""
-    key = (window ^ (window >> U64_32)) * FINAL
-    key = (key ^ (key >> U64_32)) | NEVER_EMPTY
-    at = key >> (U64_64 - bits)
-    while keys[at] != EMPTY and keys[at] != key:
-        at = (at + ONE) & ((ONE << bits) - ONE)
+    key = mixed(window)
+    at = slot_of(keys, bits, key)
     counts[at] = 1 if keys[at] == EMPTY else counts[at] + 1
     keys[at] = key
 
@@ -113,14 +76,14 @@ def char_facts(
     """
     power = ONE
     for _ in range(ngram - 1):
-        power *= BASE
+        power *= WORD_BASE
     for d in range(out.shape[0]):
         i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])
         n = n_special = n_tokens = n_points = 0
         was_in_token = 0
         while i < end:
-            cp, size = decode(data, i, end)
+            cp, size = decode(data, i, end, REPLACEMENT)
             i += size
             points[n] = cp
             n += 1
@@ -144,7 +107,7 @@ def char_facts(
         for j in range(n):
             if j >= ngram:
                 window -= np.uint64(points[j - ngram]) * power
-            window = window * BASE + np.uint64(points[j])
+            window = window * WORD_BASE + np.uint64(points[j])
             if j >= ngram - 1:
                 count_one(window, bits, keys, counts)
         out[d, REPETITION] = top_share(bits, keys, counts, tally, n_windows)
@@ -174,16 +137,13 @@ def strip_words(
             end = np.uint64(ends[w])
             first = end
             while i < end:
-                cp, size = decode(letters, i, end)
+                cp, size = decode(letters, i, end, REPLACEMENT)
                 if not marks[cp] & SPECIAL:
                     break
                 i += size
             while i < end:
-                last = end - ONE
-                while last > i and letters[last] & 0xC0 == 0x80:
-                    last -= ONE
-                cp, size = decode(letters, last, end)
-                if not marks[cp] & SPECIAL:
+                last = before(letters, i, end)
+                if not marks[decode(letters, last, end, REPLACEMENT)[0]] & SPECIAL:
                     break
                 end = last
             if i < end:
@@ -215,7 +175,7 @@ def repeated_windows(
         for w in range(first, first + n_windows):
             window = ZERO
             for j in range(w, w + ngram):
-                window = window * BASE + words[j]
+                window = window * WORD_BASE + words[j]
             count_one(window, bits, keys, counts)
         repeated = np.int64(0)
         for at in range(ONE << bits):
@@ -235,8 +195,5 @@ def count_known(words: U64, text_words: I64, table: U64, out: F64) -> None:
     for d in range(out.shape[0]):
         n = 0
         for w in range(text_words[d], text_words[d + 1]):
-            at = words[w] & mask
-            while table[at] != EMPTY and table[at] != words[w]:
-                at = (at + ONE) & mask
-            n += int(table[at] != EMPTY)
+            n += int(table[probed(table, mask, words[w] & mask, words[w])] != EMPTY)
         out[d] = n

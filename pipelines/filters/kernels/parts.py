@@ -7,33 +7,14 @@ with odds of about n**2 / 2**65: for a million lines, 3 in 100 million.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-TERMINAL = 32
+from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
+from tokenmill.dedup.kernels.table import EMPTY, piece_key, probed
+from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32
+from tokenmill.pipelines.filters.kernels.classes import SPACE, START, TERMINAL
 
 LF = 0x0A
 
-# 2**64 / golden ratio and the second multiplier of SplitMix64: odd, with well-spread bits
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-FINAL = np.uint64(0x94D049BB133111EB)
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_2 = np.uint64(2)
-U64_3 = np.uint64(3)
-U64_4 = np.uint64(4)
-U64_8 = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_56 = np.uint64(56)
-LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
 HIGH_BITS = np.uint64(0x8080808080808080)
-EVEN_BITS = np.uint64(0x5555555555555555)
-BIT_PAIRS = np.uint64(0x3333333333333333)
-LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
 NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 
 # columns of `part_facts`
@@ -42,32 +23,14 @@ N_PART_FACTS = 5
 
 
 @inlined
-def eight(data: U8, at: np.uint64) -> np.uint64:
-    """data[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def n_bits(x: np.uint64) -> np.uint64:
-    """How many bits are set; the compiler makes one instruction of it."""
-    x -= (x >> ONE) & EVEN_BITS
-    x = (x & BIT_PAIRS) + ((x >> U64_2) & BIT_PAIRS)
-    x = (x + (x >> U64_4)) & LOW_HALVES
-    return (x * LOW_BITS) >> U64_56
-
-
-@inlined
 def find_newline(data: U8, i: np.uint64, end: np.uint64) -> np.uint64:
     r"""Where the next "\n" stands; `end` if nowhere. A byte less one borrows where it is 0."""
-    while i + U64_8 <= end:
+    while i + EIGHT <= end:
         chunk = eight(data, i) ^ NEWLINES
         zeros = (chunk - LOW_BITS) & ~chunk & HIGH_BITS
         if zeros:
-            return i + (n_bits((zeros - ONE) & ~zeros) >> U64_3)
-        i += U64_8
+            return i + bytes_below(zeros)
+        i += EIGHT
     while i < end and data[i] != LF:
         i += ONE
     return i
@@ -89,28 +52,6 @@ def find_break(
 
 
 @inlined
-def hash_bytes(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
-
-    The last eight may be some that were read before.
-    """
-    h = (stop - start) * FOLD
-    chunk = ZERO
-    if stop - start < U64_8:
-        for i in range(start, stop):
-            chunk = (chunk << U64_8) | np.uint64(data[i])
-    else:
-        while start + U64_8 < stop:
-            h = (h ^ eight(data, start)) * FOLD
-            h ^= h >> U64_32
-            start += U64_8
-        chunk = eight(data, stop - U64_8)
-    h = (h ^ chunk) * FINAL
-    h = (h ^ (h >> U64_32)) * FOLD
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
 def n_characters(classes: U8, start: np.uint64, stop: np.uint64) -> int:
     """Characters that begin in classes[start:stop]."""
     n = 0
@@ -124,7 +65,7 @@ def is_short(classes: U8, start: np.uint64, stop: np.uint64, chars: np.uint64) -
     """Whether classes[start:stop] has at most so many characters, of up to four bytes each."""
     if stop - start <= chars:
         return True
-    return bool(stop - start <= U64_4 * chars and n_characters(classes, start, stop) <= chars)
+    return bool(stop - start <= FOUR * chars and n_characters(classes, start, stop) <= chars)
 
 
 @inlined
@@ -138,14 +79,11 @@ def is_blank(classes: U8, start: np.uint64, stop: np.uint64) -> bool:
 @inlined
 def seen_before(table: U64, size: int, key: np.uint64) -> bool:
     """Whether `key` stands in table[:size] (a power of two, never full); then it does."""
-    mask = size - 1
-    at = np.int64(key >> U64_32) & mask
-    while table[at] != EMPTY:
-        if table[at] == key:
-            return True
-        at = (at + 1) & mask
+    mask = np.uint64(size - 1)
+    at = probed(table, mask, (key >> U64_32) & mask, key)
+    known = table[at] == key
     table[at] = key
-    return False
+    return bool(known)
 
 
 @kernel
@@ -190,7 +128,7 @@ def part_facts(
                 n_parts += 1
                 n_short += is_short(classes, start, stop, short)
                 n_terminal += bool(stop > start and classes[stop - ONE] & TERMINAL)
-                if seen_before(table, size, hash_bytes(data, start, stop)):
+                if seen_before(table, size, piece_key(data, start, stop)):
                     n_repeated += 1
                     repeated_chars += n_characters(classes, start, stop)
             start = after

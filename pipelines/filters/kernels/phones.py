@@ -1,21 +1,10 @@
 """Phone numbers in text, found from one character of each; arguments as in `kernels.pii`."""
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.pipelines.filters.kernels.pii import ALNUM, UNDERSCORE
 
-DASH = 0x2D
-DOT = 0x2E
-PLUS = 0x2B
-SLASH = 0x2F
-SPACE = 0x20
-OPEN = 0x28
-CLOSE = 0x29
-ZERO = 0x30
-ONE = 0x31
-TWO = 0x32
-NINE = 0x39
-
-ALNUM = 2  # kinds of a byte, as pipelines.filters.pii has them
-UNDERSCORE = 4
+DASH, DOT, PLUS, SLASH, SPACE, OPEN, CLOSE = b"-.+/ ()"
+ZERO, ONE, TWO, NINE = b"0129"
 
 LEAST_DIGITS, MOST_DIGITS = 8, 15  # country code included; the most by E.164
 MOST_BETWEEN = 2  # characters between two digits, as " ("

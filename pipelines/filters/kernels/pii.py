@@ -7,17 +7,14 @@ All finders: `data` (n_bytes,) is UTF-8 of all documents, document d at `offsets
 `anchors` (n,) ascend; `starts` and `ends` (n,) take what is found, which never overlaps.
 """
 
+import numpy as np
+
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
+from tokenmill.dedup.kernels.utf8 import place
+from tokenmill.dedup.unicode import WORD
 
-AT = 0x40
-DASH = 0x2D
-DOT = 0x2E
-COLON = 0x3A
-OPEN_BRACKET = 0x5B
-CLOSE_BRACKET = 0x5D
-ZERO = 0x30
+DASH, DOT, COLON, OPEN_BRACKET, CLOSE_BRACKET, ZERO = b"-.:[]0"
 
-WORD = 1  # of dedup.unicode; a kernel's constants live in its own file
 LAST_CODE_POINT = 0x10FFFF
 
 ATOM = 1  # kinds of a byte, as pipelines.filters.pii has them
@@ -45,7 +42,7 @@ def is_word(data: U8, first: int, i: int, kinds: U8, pages: U16, flags: U8) -> b
     cp |= (int(data[i]) & (0x3F >> (shift // 6))) << shift
     if cp > LAST_CODE_POINT:
         return False
-    return bool((flags[int(pages[cp >> 8]) * 256 + (cp & 255)] & WORD) != 0)
+    return bool((flags[place(pages, np.uint32(cp))] & WORD) != 0)
 
 
 @inlined

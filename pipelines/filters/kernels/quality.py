@@ -6,6 +6,8 @@ letters --murmur3--> feature of each word --weights--> their sum, a document at 
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, inlined, kernel
+from tokenmill.dedup.kernels.minhash import premix
+from tokenmill.dedup.kernels.u64 import FOUR, ONE, THREE, TWO, ZERO
 
 # MurmurHash3_x86_32 (Austin Appleby, public domain) with the seed of Spark's HashingTF
 SEED = np.uint32(42)
@@ -13,17 +15,9 @@ C1 = np.uint32(0xCC9E2D51)
 C2 = np.uint32(0x1B873593)
 STEP = np.uint32(0xE6546B64)
 FIVE = np.uint32(5)
-LAST_1 = np.uint32(0x85EBCA6B)
-LAST_2 = np.uint32(0xC2B2AE35)
 
 BITS_8, BITS_16, BITS_24 = np.uint32(8), np.uint32(16), np.uint32(24)
 BITS_13, BITS_15, BITS_17, BITS_19 = np.uint32(13), np.uint32(15), np.uint32(17), np.uint32(19)
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
-FOUR = np.uint64(4)
 
 
 @inlined
@@ -54,10 +48,7 @@ def murmur3(letters: U8, start: np.uint64, end: np.uint64) -> np.uint32:
     chunk |= np.uint32(np.uint32(letters[at + TWO]) << BITS_16)
     chunk &= np.uint32(np.uint32(np.uint32(1) << np.uint32(left * BITS_8)) - np.uint32(1))
     h = np.uint32(h ^ scrambled(chunk))  # of no bytes 0, which changes nothing
-    h = np.uint32(h ^ np.uint32(end - start))
-    h = np.uint32(np.uint32(h ^ np.uint32(h >> BITS_16)) * LAST_1)
-    h = np.uint32(np.uint32(h ^ np.uint32(h >> BITS_13)) * LAST_2)
-    return np.uint32(h ^ np.uint32(h >> BITS_16))
+    return premix(np.uint32(h ^ np.uint32(end - start)))
 
 
 @kernel

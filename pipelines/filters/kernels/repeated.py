@@ -8,85 +8,33 @@ clear the exact answer: who repeats an n-gram repeats its first letters too.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import F64, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.swar import eight
+from tokenmill.dedup.kernels.table import (
+    EMPTY,
+    FOLD,
+    WORD_BASE,
+    mixed,
+    slice_key,
+    slot_of,
+    table_bits,
+)
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_63, U64_64, ZERO
+from tokenmill.pipelines.filters.kernels.classes import KEEP
 
-KEEP = 0  # as in pipelines.core.stage
-
-# 2**64 / golden ratio, the second multiplier of SplitMix64, and more: odd, bits well spread
-FOLD = np.uint64(0x9E3779B97F4A7C15)
-FINAL = np.uint64(0x94D049BB133111EB)
-SECOND = np.uint64(0xD1342543DE82EF95)
 THIRD = np.uint64(0xC2B2AE3D27D4EB4F)
 FOURTH = np.uint64(0x165667B19E3779F9)
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
 
 SHORT = np.uint64(16)  # letters
 LONG = np.uint64(32)
 ANY_NUMBER = np.uint64(2**64 - 1)
 
-# Unsigned indices: a signed one is tested for being negative at each use.
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-U64_8 = np.uint64(8)
 U64_16 = np.uint64(16)
-U64_32 = np.uint64(32)
-U64_63 = np.uint64(63)
-U64_64 = np.uint64(64)
-
-
-@inlined
-def mixed(h: np.uint64) -> np.uint64:
-    """Spread a hash over all 64 bits; never EMPTY."""
-    h = (h ^ (h >> U64_32)) * FINAL
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
-
-
-@inlined
-def eight(letters: U8, at: np.uint64) -> np.uint64:
-    """letters[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(letters[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def first_of(chunk: np.uint64, n: np.uint64) -> np.uint64:
-    """The first n bytes of a chunk, 1 to 8 of them, zeros behind."""
-    drop = (U64_8 - n) * U64_8
-    return (chunk << drop) >> drop
-
-
-@inlined
-def folded(h: np.uint64, chunk: np.uint64) -> np.uint64:
-    """A hash with eight more letters in it."""
-    h = (h ^ chunk) * FOLD
-    return h ^ (h >> U64_32)
-
-
-@inlined
-def slice_key(letters: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """Hash of letters[start:stop], not empty; never EMPTY."""
-    h = (stop - start) * FINAL
-    while start + U64_8 < stop:
-        h = folded(h, eight(letters, start))
-        start += U64_8
-    return mixed(folded(h, first_of(eight(letters, start), stop - start)))
-
-
-@inlined
-def table_bits(n: np.uint64) -> np.uint64:
-    """How many bits number the slots of a table at most half full of n keys."""
-    bits = ONE + ONE
-    while (ONE << bits) < n + n:
-        bits += ONE
-    return bits
 
 
 @inlined
 def two_bits(key: np.uint64) -> np.uint64:
     """What a Bloom filter sets in one slot for a key."""
-    return (ONE << ((key >> U64_8) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
+    return (ONE << ((key >> EIGHT) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
 
 
 @inlined
@@ -112,8 +60,8 @@ def knows(table: U64, bits: np.uint64, key: np.uint64) -> bool:
 @inlined
 def first_letters(letters: U8, at: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Keys of the SHORT and of the LONG letters that begin at `at`."""
-    short = eight(letters, at) * FOLD + eight(letters, at + U64_8) * SECOND
-    third, fourth = eight(letters, at + SHORT), eight(letters, at + SHORT + U64_8)
+    short = eight(letters, at) * FOLD + eight(letters, at + EIGHT) * WORD_BASE
+    third, fourth = eight(letters, at + SHORT), eight(letters, at + SHORT + EIGHT)
     return mixed(short), mixed(short + third * THIRD + fourth * FOURTH)
 
 
@@ -206,15 +154,6 @@ def repeated_chars_bound(
         covered += chars[behind] - chars[max(w, covered_to)]
         covered_to = behind
     return covered
-
-
-@inlined
-def slot_of(keys: U64, bits: np.uint64, key: np.uint64) -> np.uint64:
-    """Where in keys[:2**bits], never full, `key` stands or belongs."""
-    at = key >> (U64_64 - bits)
-    while keys[at] != EMPTY and keys[at] != key:
-        at = (at + ONE) & ((ONE << bits) - ONE)
-    return at
 
 
 @inlined

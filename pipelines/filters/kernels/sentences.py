@@ -3,31 +3,20 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels.swar import LOW_BITS, skip
+from tokenmill.pipelines.filters.kernels.classes import (
+    BLANK,
+    BREAK,
+    CLOSING,
+    PUNCT,
+    SPACE,
+    SPLIT,
+    START,
+    STOP,
+    TERMINAL,
+)
 
-START, SPACE, BREAK = 1, 2, 4  # as in pipelines.filters.text.characters: a kernel's constants live
-TERMINAL, CLOSING = 32, 128  # in its own file
-SPLIT = 128  # as in pipelines.filters.text.words
-STOP, PUNCT = 4, 8  # as in pipelines.filters.text.sentences
-
-BLANK = 0x20  # the one space that is no word to spaCy
-
-ZERO = np.uint64(0)
-U64_8 = np.uint64(8)
-TERMINALS = np.uint64(0x0101010101010101 * TERMINAL)
-
-
-@inlined
-def skip_to_mark(classes: U8, i: int, end: int) -> int:
-    """i, moved over whole eights of bytes that end no sentence."""
-    at = np.uint64(i)
-    while at + U64_8 <= np.uint64(end):
-        chunk = ZERO
-        for j in range(8):  # the compiler makes one load of it
-            chunk |= np.uint64(classes[at + np.uint64(j)]) << np.uint64(8 * j)
-        if chunk & TERMINALS:
-            break
-        at += U64_8
-    return int(np.int64(at))
+TERMINALS = LOW_BITS * np.uint64(TERMINAL)
 
 
 @kernel
@@ -44,7 +33,7 @@ def count_by_marks(classes: U8, offsets: I64, out: I64) -> None:
             n += int(classes[j] & BREAK != 0)  # one behind each line, and nowhere else
         while i < end:
             if not classes[i] & TERMINAL:
-                i = skip_to_mark(classes, i + 1, end)
+                i = skip(classes, i + 1, end, TERMINALS)
                 continue
             while i < end and classes[i] & (TERMINAL | CLOSING):
                 i += 1

@@ -8,11 +8,10 @@ are plain, their words known without it.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
-
-START = 1  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-SPACE = 2
-ALPHA = 8  # its bit is the one for which a shift by THREE stands
-SPLIT = 128  # as in pipelines.filters.text.words
+from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
+from tokenmill.dedup.kernels.table import EMPTY, piece_key
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
+from tokenmill.pipelines.filters.kernels.classes import ALPHA, BLANK, SPACE, SPLIT, START
 
 # columns of the table: what a slot holds of a piece
 KEY, FIRST, END, STATE = range(4)  # its hash; where in `splits` its own stand; one of these:
@@ -26,62 +25,8 @@ N_PLACES = 5
 AFTER_LOWER, AFTER_UPPER = 1, 2  # bits of `plain`: a mark that is a word behind such letters
 LOWER = 0x20  # of an ASCII letter
 
-BLANK = 0x20  # the one space that is no word to spaCy
-
-FOLD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, odd, its bits well spread
-FINAL = np.uint64(0x94D049BB133111EB)  # the second multiplier of SplitMix64
-EMPTY = np.uint64(0)  # of a slot
-NEVER_EMPTY = np.uint64(1)  # so that no key is EMPTY
-
-ZERO = np.uint64(0)  # unsigned indices: a signed one is tested for being negative at each use
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-THREE = np.uint64(3)
-FOUR = np.uint64(4)
 SEVEN = np.uint64(7)
-U64_8 = np.uint64(8)
-U64_32 = np.uint64(32)
-U64_56 = np.uint64(56)
-LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
-EVEN_BITS = np.uint64(0x5555555555555555)
-BIT_PAIRS = np.uint64(0x3333333333333333)
-LOW_HALVES = np.uint64(0x0F0F0F0F0F0F0F0F)
 SPACES = LOW_BITS * np.uint64(SPACE)
-
-
-@inlined
-def eight(data: U8, at: np.uint64) -> np.uint64:
-    """data[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
-
-
-@inlined
-def piece_key(data: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
-    """A 64-bit hash of data[start:stop], eight bytes at a time; never EMPTY.
-
-    The last eight may be some that were read before.
-    """
-    size = stop - start
-    h = size * FOLD
-    chunk = ZERO
-    if size >= U64_8:
-        while start + U64_8 < stop:
-            h = (h ^ eight(data, start)) * FOLD
-            h ^= h >> U64_32
-            start += U64_8
-        chunk = eight(data, stop - U64_8)
-    elif start + U64_8 <= np.uint64(data.shape[0]):
-        drop = (U64_8 - size) * U64_8
-        chunk = (eight(data, start) << drop) >> drop
-    else:
-        for j in range(size):
-            chunk |= np.uint64(data[start + np.uint64(j)]) << np.uint64(U64_8 * j)
-    h = (h ^ chunk) * FOLD
-    h = (h ^ (h >> U64_32)) * FINAL
-    return (h ^ (h >> U64_32)) | NEVER_EMPTY
 
 
 @inlined
@@ -104,16 +49,6 @@ def is_rule(data: U8, start: np.uint64, stop: np.uint64, rules: U64, longest: np
 
 
 @inlined
-def bytes_below(flags: np.uint64) -> np.uint64:
-    """How many bytes of a chunk stand before the first that has a flag; flags are not all 0."""
-    x = (flags - ONE) & ~flags
-    x -= (x >> ONE) & EVEN_BITS
-    x = (x & BIT_PAIRS) + ((x >> TWO) & BIT_PAIRS)
-    x = (x + (x >> FOUR)) & LOW_HALVES
-    return ((x * LOW_BITS) >> U64_56) >> THREE
-
-
-@inlined
 def piece_end(classes: U8, start: np.uint64, end: np.uint64, longest: np.uint64) -> np.uint64:
     """Where the piece that begins at `start` ends: at whitespace, or after `longest` bytes.
 
@@ -126,7 +61,7 @@ def piece_end(classes: U8, start: np.uint64, end: np.uint64, longest: np.uint64)
         if spaces:
             i += bytes_below(spaces)
             break
-        i += U64_8
+        i += EIGHT
     i = min(i, limit)
     if i < end and not classes[i] & SPACE:  # not inside a character
         while i > start + ONE and not classes[i] & START:
@@ -138,11 +73,11 @@ def piece_end(classes: U8, start: np.uint64, end: np.uint64, longest: np.uint64)
 def letters_end(data: U8, classes: U8, start: np.uint64, stop: np.uint64) -> np.uint64:
     """Where the ASCII letters from `start` on end."""
     i = start
-    while i + U64_8 <= np.uint64(data.shape[0]) and i < stop:
+    while i + EIGHT <= np.uint64(data.shape[0]) and i < stop:
         others = ~((eight(classes, i) >> THREE) & ~(eight(data, i) >> SEVEN)) & LOW_BITS
         if others:
             return min(stop, i + bytes_below(others))
-        i += U64_8
+        i += EIGHT
     while i < stop and data[i] < 0x80 and classes[i] & ALPHA:
         i += ONE
     return min(stop, i)
@@ -279,6 +214,40 @@ def mark_missed(
             touching[n_touching, 1], touching[n_touching, 2] = i, stop
             n_touching += 1
     place[N_TOUCHING] = n_touching
+
+
+@kernel
+def find_runs(
+    data: U8, classes: U8, offsets: I64, bridges: U8, longest: int, touching: I64, runs: I64
+) -> int:
+    """Write the longest runs of pieces that join, each around one of `touching`; how many.
+
+    touching: as `mark_words` has them, in order of text.  runs: (n, 2), out: start and stop.
+    A piece of more than `longest` bytes joins none.
+    """
+    n = 0
+    for k in range(touching.shape[0]):
+        d, start, stop = int(touching[k, 0]), int(touching[k, 1]), int(touching[k, 2])
+        if n and start < runs[n - 1, 1]:
+            continue
+        first, end = int(offsets[d]), int(offsets[d + 1])
+        while joins(data, classes, start - 1, first, end, bridges):
+            i = start - 2
+            while i > first and not classes[i - 1] & SPACE and start - i <= longest + 1:
+                i -= 1
+            if start - 1 - i > longest:
+                break
+            start = i
+        while joins(data, classes, stop, first, end, bridges):
+            i = stop + 2
+            while i < end and not classes[i] & SPACE and i - stop <= longest + 1:
+                i += 1
+            if i - stop - 1 > longest:
+                break
+            stop = i
+        runs[n, 0], runs[n, 1] = start, stop
+        n += 1
+    return n
 
 
 @kernel

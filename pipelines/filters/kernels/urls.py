@@ -8,36 +8,20 @@ at most half full; 0 is an empty slot, and no hash.
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import probed
 
 BASIS = 0xCBF29CE484222325
 PRIME = 0x100000001B3
 
-SLASH = 0x2F
-COLON = 0x3A
-DOT = 0x2E
-AT = 0x40
-STAR = 0x2A
-HASH = 0x23
-QUESTION = 0x3F
-SPACE = 0x20
-PLUS = 0x2B
-DASH = 0x2D
-OPEN_BRACKET = 0x5B
-CLOSE_BRACKET = 0x5D
-ZERO = 0x30
+SLASH, COLON, DOT, AT, STAR, HASH = b"/:.@*#"
+QUESTION, SPACE, PLUS, DASH, ZERO = b"? +-0"
+OPEN_BRACKET, CLOSE_BRACKET = b"[]"
 
-KEEP = 0  # verdicts, in order of reasons of pipelines.filters.url_filter
-DOMAIN = 1
-URL = 2
-WORD = 3
-SOFT_WORDS = 4
-SUBWORD = 5
-NO_URL = 6
+# verdicts, in order of reasons of pipelines.filters.url_filter
+KEEP, DOMAIN, URL, WORD, SOFT_WORDS, SUBWORD, NO_URL = range(7)
 
 SYMBOLS = 36  # letters and digits
-GOOD = 0  # lines of a list
-EMPTY = 1
-ODD = 2
+GOOD, EMPTY, ODD = range(3)  # lines of a list
 
 
 @inlined
@@ -78,12 +62,8 @@ def hash_of(data: U8, start: int, end: int, fold: bool) -> np.uint64:
 def slot_of(table: U64, key: np.uint64) -> int:
     """Where the table has the key; -1 if it has not."""
     mask = np.uint64(table.shape[0] - 1)
-    at = key & mask
-    while table[at] != 0:
-        if table[at] == key:
-            return int(np.int64(at))
-        at = (at + np.uint64(1)) & mask
-    return -1
+    at = probed(table, mask, key & mask, key)
+    return int(np.int64(at)) if table[at] == key else -1
 
 
 @kernel
@@ -91,10 +71,7 @@ def fill(keys: U64, table: U64) -> None:
     """Put hashes into a table that has room for them."""
     mask = np.uint64(table.shape[0] - 1)
     for key in keys:
-        at = key & mask
-        while table[at] != 0 and table[at] != key:
-            at = (at + np.uint64(1)) & mask
-        table[at] = key
+        table[probed(table, mask, key & mask, key)] = key
 
 
 @kernel

@@ -3,24 +3,16 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
-
-SPACE = 2  # as in pipelines.filters.text.characters; a kernel's constants live in its own file
-ALPHA = 8
-SYMBOL = 16
+from tokenmill.dedup.kernels.swar import LOW_BITS, eight
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_56, U64_63, ZERO
+from tokenmill.pipelines.filters.kernels.classes import ALPHA, SPACE, SYMBOL
 
 # columns of `word_facts`
 N_WORDS, N_CONTENT_WORDS, CONTENT_CHARS, N_ALPHA_WORDS, N_STOP_WORDS = range(5)
 N_WORD_FACTS = 5
 
-
-ONE = np.uint64(1)  # unsigned indices: a signed one is tested for being negative at each use
-ZERO = np.uint64(0)
 BLOCK = np.uint64(120)  # bytes counted before an uint8 would be full, also in steps of SPACE
-U64_8 = np.uint64(8)
-U64_56 = np.uint64(56)
-U64_63 = np.uint64(63)
-SPACE_BIT = 1  # of SPACE
-LOW_BITS = np.uint64(0x0101010101010101)  # of each byte
+SPACE_BIT = 1  # by which SPACE is shifted
 ALL_BITS = np.uint64(2**64 - 1)
 ALPHAS = LOW_BITS * np.uint64(ALPHA)
 SYMBOLS = LOW_BITS * np.uint64(SYMBOL)
@@ -58,15 +50,6 @@ def count_bits(values: U8, offsets: I64, mask: int, wanted: int, out: I64) -> No
             n += found
             i = stop
         out[d] = n
-
-
-@inlined
-def eight(data: U8, at: np.uint64) -> np.uint64:
-    """data[at:at + 8] as one number; the compiler makes one load of it."""
-    chunk = ZERO
-    for j in range(8):
-        chunk |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
-    return chunk
 
 
 @inlined
@@ -111,13 +94,13 @@ def class_facts(
     """Of a word: its characters; 1 if it is more than symbols; 1 if it has a letter."""
     chars = other = alpha = ZERO
     at = first
-    while at + U64_8 < last:
+    while at + EIGHT < last:
         chunk = eight(classes, at)
         chars += ((chunk & LOW_BITS) * LOW_BITS) >> U64_56  # START is 1
         other |= ~chunk
         alpha |= chunk
-        at += U64_8
-    drop = (at + U64_8 - last) * U64_8
+        at += EIGHT
+    drop = (at + EIGHT - last) * EIGHT
     chunk = eight(classes, at) << drop
     chars += ((chunk & LOW_BITS) * LOW_BITS) >> U64_56
     other |= ~chunk & (ALL_BITS << drop)

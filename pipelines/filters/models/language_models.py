@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
 from tokenmill.pipelines.filters.kernels.langid import score_languages
 from tokenmill.pipelines.filters.models.fasttext import LIBRARY as FASTTEXT
 from tokenmill.pipelines.filters.models.fasttext import (
@@ -32,7 +33,7 @@ from tokenmill.pipelines.filters.models.fasttext import (
     check_fasttext,
     is_fasttext,
 )
-from tokenmill.pipelines.filters.normalize import MAY_COMPOSE, normalized, work_needed
+from tokenmill.pipelines.filters.normalize import normalized, work_needed
 from tokenmill.pipelines.filters.text.iso639 import code_of
 
 DIGITS = 6  # of a probability: what processors round otherwise is smaller

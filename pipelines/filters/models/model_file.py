@@ -23,7 +23,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.model import MOST_NGRAMS, MOST_WORDS, LanguageModel
 from tokenmill.pipelines.filters.models.text import FIRST_WORD, Vocabulary
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 
 KIND = "tokenmill language model"
 FORMAT = 1  # raise it when the same file would give other perplexities

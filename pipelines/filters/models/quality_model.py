@@ -34,7 +34,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import xxhash
-from scipy.special import expit
 
 from tokenmill.dedup.arrays import parts, read_only
 from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
@@ -42,7 +41,7 @@ from tokenmill.dedup.digest import digests
 from tokenmill.dedup.shingle import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
 MOST_FEATURES = 1 << 24
@@ -140,6 +139,8 @@ class LinearModel:
 
     def scores(self, text: pa.Array) -> npt.NDArray[np.float64]:
         """(n_docs,) float64 in [0, 1], the probability that a document is a good one."""
+        from scipy.special import expit  # takes as long as all other imports of a recipe
+
         sums = weight_sums(text, self.weights, self.intercept)
         rounded: npt.NDArray[np.float64] = np.round(expit(sums), DECIMALS)
         return rounded

@@ -16,17 +16,9 @@ import pyarrow as pa
 
 from tokenmill.dedup import unicode
 from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.pipelines.filters.kernels import classes as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
-
-START = 1  # first byte of its character: as many as there are characters
-SPACE = 2  # str.isspace()
-BREAK = 4  # str.splitlines() ends a line here
-ALPHA = 8  # str.isalpha()
-SYMBOL = 16  # in datatrove's PUNCTUATION_SET: a word of nothing else is no word to Gopher's rules
-TERMINAL = 32  # in datatrove's TERMINAL_PUNCTUATION: ends a sentence in some script
-DECIMAL = 64  # str.isdecimal(), `\d` of `re`
-CLOSING = 128  # may stand between the end of a sentence and the space behind it
 
 PADDING = 8  # bytes
 
@@ -96,7 +88,7 @@ def word_counts(text: Characters) -> npt.NDArray[np.int64]:
 def char_counts(text: Characters) -> npt.NDArray[np.int64]:
     """(n_docs,) int64, code points."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
-    count_bits(text.classes, text.offsets, START, START, counts)
+    count_bits(text.classes, text.offsets, bits.START, bits.START, counts)
     return counts
 
 
@@ -106,17 +98,17 @@ def class_table() -> npt.NDArray[np.uint8]:
     t = unicode.tables()
     points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
     flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
-    table = np.full(unicode.N_CODE_POINTS, START, np.uint8)
-    table[flags & unicode.SPACE != 0] |= SPACE
-    table[flags & unicode.ALPHA != 0] |= ALPHA
+    table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
+    table[flags & unicode.SPACE != 0] |= bits.SPACE
+    table[flags & unicode.ALPHA != 0] |= bits.ALPHA
     for bit, ranges in (
-        (BREAK, LINE_BREAKS),
-        (SYMBOL, SYMBOLS),
-        (TERMINAL, TERMINAL_MARKS),
-        (CLOSING, CLOSING_MARKS),
+        (bits.BREAK, LINE_BREAKS),
+        (bits.SYMBOL, SYMBOLS),
+        (bits.TERMINAL, TERMINAL_MARKS),
+        (bits.CLOSING, CLOSING_MARKS),
     ):
         table[code_points(ranges)] |= bit
-    table[np.add.outer(code_points(DECIMAL_ZEROS), np.arange(10))] |= DECIMAL
+    table[np.add.outer(code_points(DECIMAL_ZEROS), np.arange(10))] |= bits.DECIMAL
     return table
 
 

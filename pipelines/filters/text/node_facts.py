@@ -20,11 +20,8 @@ from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.shingle import split_words
 from tokenmill.pipelines.core.rules import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
+from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL
 from tokenmill.pipelines.filters.text.characters import code_points
-
-SPECIAL = 1  # no letter of a word: taken off its ends, and counted
-IN_TOKEN = 2  # `[\w']` of `re`
-POINT = 4  # one of , ; : ? ! .
 
 POINTS = ",;:?!."
 

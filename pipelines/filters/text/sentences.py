@@ -9,12 +9,11 @@ import numpy.typing as npt
 from pydantic import AfterValidator
 
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
+from tokenmill.pipelines.filters.kernels.classes import PUNCT, START, STOP
 from tokenmill.pipelines.filters.kernels.sentences import count_by_marks, count_by_words
 from tokenmill.pipelines.filters.text import spacy as english
-from tokenmill.pipelines.filters.text.characters import PADDING, START, Characters
+from tokenmill.pipelines.filters.text.characters import PADDING, Characters
 from tokenmill.pipelines.filters.text.words import spacy_if_wanted, words_of
-
-STOP, PUNCT = 4, 8  # beside START: a mark that ends a sentence; of a category of punctuation
 
 SentenceKind = Annotated[Literal["marks", "spacy"], AfterValidator(spacy_if_wanted)]
 

@@ -23,17 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.filters.kernels import spacy_words as kernels
-from tokenmill.pipelines.filters.kernels.spacy_runs import find_runs
-from tokenmill.pipelines.filters.kernels.spacy_words import (
-    AFTER_LOWER,
-    AFTER_UPPER,
-    KNOWN,
-    N_FRESH,
-    N_MISSED,
-    N_TOUCHING,
-    SPLIT,
-    TOUCHY,
-)
+from tokenmill.pipelines.filters.kernels.classes import SPLIT
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 
 LIBRARY = "spacy"
@@ -181,7 +171,7 @@ RULE_SLOTS = 1 << 12
 LONGEST_BYTES = 10_000
 
 MARKS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-STEMS = {AFTER_LOWER: ("xqz", "Xqz", "XQz"), AFTER_UPPER: ("xqZ", "XqZ", "XQZ")}
+STEMS = {kernels.AFTER_LOWER: ("xqz", "Xqz", "XQz"), kernels.AFTER_UPPER: ("xqZ", "XqZ", "XQZ")}
 
 
 class Memo:
@@ -219,13 +209,13 @@ class Memo:
                 MOST_PIECES - self.n_pieces, self._fresh, self._missed,
                 self._touching[: len(self._missed)], place,
             )  # fmt: skip
-            self._learn(data, self._fresh[: place[N_FRESH]])
-            missed = self._missed[: place[N_MISSED]]
+            self._learn(data, self._fresh[: place[kernels.N_FRESH]])
+            missed = self._missed[: place[kernels.N_MISSED]]
             kernels.mark_missed(
                 data, classes, offsets, self._table, self._splits, self.english.bridges, missed,
                 self._touching, place,
             )  # fmt: skip
-            self._mark_runs(data, classes, offsets, self._touching[: place[N_TOUCHING]])
+            self._mark_runs(data, classes, offsets, self._touching[: place[kernels.N_TOUCHING]])
             if self.n_pieces >= MOST_PIECES:
                 self._forget()
         return classes
@@ -242,7 +232,7 @@ class Memo:
         self._table[slots, kernels.FIRST] = first[:-1]
         self._table[slots, kernels.END] = first[1:]
         self._table[slots, kernels.STATE] = [
-            TOUCHY if self.english.is_touchy(piece) else KNOWN for piece in pieces
+            kernels.TOUCHY if self.english.is_touchy(piece) else kernels.KNOWN for piece in pieces
         ]
         self.n_pieces += len(fresh)
 
@@ -258,7 +248,7 @@ class Memo:
             return
         ordered = touching[np.argsort(touching[:, 1], kind="stable")]
         runs = np.empty((len(ordered), 2), np.int64)
-        n_runs = find_runs(
+        n_runs = kernels.find_runs(
             data, classes, offsets, self.english.bridges, LONGEST_BYTES, ordered, runs
         )
         join = [self.english.may_join(run) for run in _texts(data, runs[:n_runs])]

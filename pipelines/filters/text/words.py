@@ -15,17 +15,16 @@ from pydantic import AfterValidator
 
 from tokenmill.dedup import unicode
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
+from tokenmill.pipelines.filters.kernels.classes import SPACE, SPLIT
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words
 from tokenmill.pipelines.filters.text.characters import (
     PADDING,
-    SPACE,
     Characters,
     characters,
     class_table,
 )
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes
 
-SPLIT = 128  # in classes of words, in place of CLOSING
 NO_SPLITS = 0
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
 from tokenmill.pipelines.core.schema import shard_and_row
-from tokenmill.pipelines.corpus.counted.count import merged_facts
-from tokenmill.pipelines.corpus.counted.steps import REPEATS
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report.model import (
     Decoding,
@@ -36,15 +34,20 @@ from tokenmill.sizing.units import format_bytes
 PERCENTILES = (5, 50, 95)
 DECODED_BYTES_PER_PIXEL = 3  # RGB, 8 bits, as trainers decode to
 MOST_REPEATED = 10
-REPEAT_STEPS = frozenset(step.name for step in REPEATS)
 
 
 def image_summary(
-    last_pass: Iterable[Receipt], receipts: Iterable[Receipt], *, store: str, files: Sequence[Path]
+    last_pass: Iterable[Receipt],
+    receipts: Iterable[Receipt],
+    *,
+    store: str,
+    files: Sequence[Path],
+    repeated: dict[str, dict[str, int | Repeated]],
 ) -> Images:
     """Images by format and in total, tokens, what the corpus repeats, and what else was met.
 
     store: as in the recipe.  files: of the dataset, in order; some of their images are decoded.
+    repeated: what steps that count tell, by step.
     """
     shards = [r.facts["measured"] for r in last_pass]
     counts = [m["images"] for m in shards]
@@ -71,7 +74,7 @@ def image_summary(
         ratio_bins=_summed([c["ratio_bins"] for c in counts]),
         notes=notes_of(made),
         sources_without=_sources_without(made),
-        repeated=_repeated(made),
+        repeated=repeated,
         store=store,
         decoding=Decoding.model_validate(decoding),
     )
@@ -160,16 +163,6 @@ def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     for receipt in receipts:
         found.update(receipt.facts.get("notes", {}))
     return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
-
-
-def _repeated(receipts: Iterable[Receipt]) -> dict[str, dict[str, int | Repeated]]:
-    """By step what its works tell of units: how many there are, and those that are too frequent."""
-    told: dict[str, list[Mapping[str, Any]]] = {}
-    for receipt in receipts:
-        name = receipt.step.removeprefix("keys-").rpartition("-")[0]
-        if name in REPEAT_STEPS:
-            told.setdefault(name, []).append(receipt.facts)
-    return {name: merged_facts(facts) for name, facts in told.items()}
 
 
 LARGE = 1000  # from here on a ratio is told in whole numbers

@@ -12,14 +12,14 @@ from typing import Any, Self, TypeAlias
 from pydantic import Field, JsonValue, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from tokenmill.pipelines.contamination.model import FoundItems
+from tokenmill.pipelines.contamination.model import Summary
 from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL, Measurement, Ratio
 from tokenmill.pipelines.read.options import Patches
 from tokenmill.pipelines.runs.finished import Failures, Inventory
-from tokenmill.pipelines.storage.files import write_json
+from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.tokens.mix.report import Mixture
 
 Sections: TypeAlias = dict[str, dict[str, JsonValue]]
@@ -74,14 +74,6 @@ class Bands(Data):
 
     candidates: int = Field(description="Pairs with a band in common")
     edges: int = Field(description="Of these, those that are alike")
-
-
-class Duplicates(Data):
-    """What was compared, of the last pass in which each step found duplicates."""
-
-    exact: Clusters | None = Field(None, description="Only of a recipe with `exact`")
-    bands: Bands | None = Field(None, description="Only of a recipe with `near`")
-    near: Clusters | None = Field(None, description="Only of a recipe with `near`")
 
 
 class NoItems(Data):
@@ -289,8 +281,8 @@ class Report(Failures):
     measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
     mixture: Mixture | None = Field(None, description="Only of a run that mixes")
     length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
-    duplicates: Duplicates
-    contamination: FoundItems | NoItems = Field(description="What decontaminate found")
+    duplicates: dict[str, Clusters | Bands] = Field(description="By step what was compared")
+    contamination: Summary | NoItems = Field(description="What decontaminate found")
     dataset: Dataset
     tokenizer: Tokenizer
     stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
@@ -325,8 +317,13 @@ class Report(Failures):
         return self.measurement[TOTAL]
 
     @property
-    def found_items(self) -> FoundItems | None:
-        return self.contamination if isinstance(self.contamination, FoundItems) else None
+    def clusters(self) -> dict[str, Clusters]:
+        """By step."""
+        return {name: of for name, of in self.duplicates.items() if isinstance(of, Clusters)}
+
+    @property
+    def found_items(self) -> Summary | None:
+        return self.contamination if isinstance(self.contamination, Summary) else None
 
     def documents_that_left(self) -> list[tuple[str, str, str, int]]:
         """(stage, outcome, reason, documents), in order of the stages."""

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tokenmill.pipelines.contamination.report import found_sections, warnings
+from tokenmill.pipelines.contamination.report_found import found_sections, warnings
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.prepare.report.images import image_blocks, image_plots, notes_table
 from tokenmill.pipelines.prepare.report.model import (
     Against,
-    Duplicates,
     Given,
     Report,
     Requirement,
@@ -33,7 +32,7 @@ from tokenmill.pipelines.runs.report import (
     fixed,
     with_error,
 )
-from tokenmill.pipelines.storage.files import write_json, write_text
+from tokenmill.pipelines.storage.atomic import write_json, write_text
 from tokenmill.pipelines.tokens.mix.report import mixed_in_short, mixture_sections
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar, Series, Stack
@@ -108,7 +107,7 @@ def _plots(report: Report) -> list[str]:
         made.append(figure("Tokens by source", "", drawn))
     if any(row.removed or row.failed for row in report.ledger):
         made.append(_reasons_plot(report))
-    made += _cluster_plot(report.duplicates)
+    made += _cluster_plot(report)
     return made
 
 
@@ -158,9 +157,11 @@ def _reasons_plot(report: Report) -> str:
     return figure("Why documents left", note, drawn)
 
 
-def _cluster_plot(duplicates: Duplicates) -> list[str]:
+def _cluster_plot(report: Report) -> list[str]:
     """The largest clusters of near duplicates, or of exact ones where there was no near step."""
-    step, found = ("near" if duplicates.near else "exact"), duplicates.near or duplicates.exact
+    by_step = report.clusters
+    step = "near" if "near" in by_step else "exact"
+    found = by_step.get(step)
     if found is None or not found.largest:
         return []
     title = f"Largest {step}-duplicate clusters"
@@ -274,7 +275,7 @@ def sections(report: Report) -> list[Section]:
         _section("duplicates", "Duplicates", _duplicates(report)),
         *further_sections(report),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
-        *(found_sections(found.to_json()) if found else []),
+        *(found_sections(found) if found else []),
         _section("requirements", "Storage requirements", _requirements(report)),
         _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
@@ -414,7 +415,7 @@ def _or_none(n: int | None) -> str:
 
 
 def _duplicates(report: Report) -> list[str | Table]:
-    found = report.duplicates.to_json()
+    found = {step: of.to_json() for step, of in report.duplicates.items()}
     names = ("docs", "candidates", "edges", "clusters")
     rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in found.items()]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
@@ -432,7 +433,7 @@ def _decontaminate(report: Report) -> list[str | Table]:
     found = report.found_items
     if row is None or found is None:
         return []
-    action = str(found.settings["action"])
+    action = str(found.settings.action)
     left = ", ".join(f"{reason} {n:,}" for reason, n in row.removed.items()) or "none"
     return [
         f"Action {action}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
@@ -442,7 +443,7 @@ def _decontaminate(report: Report) -> list[str | Table]:
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
         f"{RULES.get(action, '')}",
-        " ".join([LEFT, *warnings(found.to_json())]),
+        " ".join([LEFT, *warnings(found)]),
     ]
 
 

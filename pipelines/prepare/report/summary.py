@@ -2,25 +2,23 @@
 
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from tokenmill.pipelines.contamination.model import FoundItems
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import ShardCounts, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
-from tokenmill.pipelines.corpus.clusters import merged_facts
-from tokenmill.pipelines.corpus.passes import decontamination, passes, stage_names
+from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
 from tokenmill.pipelines.prepare.report.model import (
     Against,
     Dataset,
-    Duplicates,
     EarlierRun,
     Given,
     Images,
@@ -28,7 +26,6 @@ from tokenmill.pipelines.prepare.report.model import (
     LedgerRow,
     Machine,
     Mismatch,
-    NoItems,
     Report,
     Requirement,
     Split,
@@ -36,7 +33,6 @@ from tokenmill.pipelines.prepare.report.model import (
     Tokenizer,
 )
 from tokenmill.pipelines.runs.finished import failures, inventory
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
@@ -73,6 +69,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
+    told = _told(job, finished)
+    repeated = told.pop("repeated")
     report = Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
@@ -84,8 +82,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
         length_bins=_length_bins(finished),
-        duplicates=_duplicates(finished),
-        contamination=_contamination(job),
+        duplicates=told.pop("duplicates"),
+        contamination=told.pop("contamination"),
         dataset=Dataset(
             path=mirror.address(job.dataset),
             files=dataset_files,
@@ -117,15 +115,16 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
             libraries={name: version(name) for name in LIBRARIES},
         ),
         notes=None if images else notes_of(finished.receipts),
-        images=images and _images(job, finished, images.store),
+        images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
+        sections=told or None,  # of steps that are not our own
         requirements=[],
         sizing_assumptions=[],
     )
     return report.model_copy(update=_requirements(report))
 
 
-def _images(job: PrepareJob, finished: Prepared, store: str) -> Images:
+def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> Images:
     paths = (
         split_folder(job, p.split) / file_name(number, p.files)
         for p in finished.layouts
@@ -133,7 +132,7 @@ def _images(job: PrepareJob, finished: Prepared, store: str) -> Images:
     )
     there = [path for path in paths if mirror.exists(path)]
     last_pass = _last_pass(job, finished)
-    return image_summary(last_pass, finished.receipts, store=store, files=there)
+    return image_summary(last_pass, finished.receipts, store=store, files=there, repeated=repeated)
 
 
 def _split(job: PrepareJob, layout: Layout) -> Split:
@@ -236,17 +235,14 @@ def _docs_by_engine(finished: Finished) -> dict[str, int]:
     return dict(by)
 
 
-def _duplicates(finished: Finished) -> Duplicates:
-    """What was compared, of the last pass in which each step found duplicates."""
-    by_step: dict[str, list[Mapping[str, Any]]] = {}
-    bands: Counter[str] = Counter()
-    for receipt in finished.receipts:
-        if receipt.step.startswith(("exact-", "near-")):
-            by_step.setdefault(receipt.step, []).append(receipt.facts)
-        elif receipt.step.startswith("bands-"):
-            bands.update({name: receipt.facts[name] for name in ("candidates", "edges")})
-    found = {s.partition("-")[0]: merged_facts(facts) for s, facts in by_step.items()}
-    return Duplicates.model_validate({**found, **({"bands": bands} if bands else {})})
+def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
+    """What corpus-wide steps say of themselves, by section."""
+    sections: dict[str, Any] = {"duplicates": {}, "contamination": {}, "repeated": {}}
+    for part in passes(job.recipe.steps):
+        for step in part.after:
+            for section, facts in step.told(job, part.index, finished.receipts).items():
+                sections[section] = sections.get(section, {}) | dict(facts)
+    return sections
 
 
 def _against(job: PrepareJob, finished: Finished) -> Against:
@@ -260,14 +256,6 @@ def _against(job: PrepareJob, finished: Finished) -> Against:
         duplicates=dict(repeated),
         remarks=remarks(job.recipe, job.against),
     )
-
-
-def _contamination(job: PrepareJob) -> FoundItems | NoItems:
-    """What of the benchmarks was in the corpus, as `pipelines.contamination.summary` has it."""
-    part = next((p for p in passes(job.recipe.steps) if decontamination(p.after)), None)
-    if part is None:
-        return NoItems()
-    return FoundItems.model_validate_json(mirror.read_text(job.contamination(part.index)))
 
 
 def _stored(files: dict[str, int]) -> dict[str, int]:

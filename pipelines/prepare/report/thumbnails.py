@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image, ImageOps
 
-from tokenmill.pipelines.filters.images.edit import owners_of
 from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
+from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.storage.files import parquet_file
 from tokenmill.pipelines.storage.mirror import find, present
 from tokenmill.sizing.document.pictures import Picture, sheet

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.mirror import present
 
 

@@ -39,10 +39,10 @@ from pyarrow import fs
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 from tokenmill.pipelines.core.shard import Captions
-from tokenmill.pipelines.filters.images.edit import BREAK, without_places
 from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
+from tokenmill.pipelines.read.images.nodes import BREAK, without_places
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
 
@@ -400,6 +400,9 @@ METADATA, GENERAL = "metadata", "general_metadata"
 WIDTHS = ("original_width", "width", "WIDTH")
 HEIGHTS = ("original_height", "height", "HEIGHT")
 MAX_SIDE = 2**31 - 1
+# What img2dataset says of each row: whether it got the image, and why not.
+NOT_DOWNLOADED = "not_downloaded"
+STATUS, SUCCESS, ERROR = "status", "success", "error_message"
 
 Texts: TypeAlias = str | Sequence[str | None] | None
 Values: TypeAlias = Value | Sequence[Value | None] | None
@@ -450,6 +453,19 @@ def lost_page(raw: Raw, lost: Lost) -> Page:
         if v is not None
     ]
     return Page(raw.row, raw.id, url=raw.url, images=images, lost=lost)
+
+
+def not_downloaded(row: dict[str, Any], where: str) -> Lost | None:
+    """Why there is no image in a row of img2dataset's, if it says so."""
+    status = row.get(STATUS)
+    if not isinstance(status, str) or status == SUCCESS:
+        return None
+    return Lost(NOT_DOWNLOADED, f"{where}: {status}: {str(row.get(ERROR) or 'no message')[:SHOWN]}")
+
+
+def missing_page(row: int, id_: str, place: Place, url: str | None, lost: Lost) -> Page:
+    """A document of which there is no more than an address."""
+    return Page(row, id_, url=url, images=[Found(*place, url, lost=lost)], lost=lost)
 
 
 def caption_of(captions: Sequence[str | None], how: Captions = "join") -> str | None:

@@ -28,7 +28,6 @@ from markdown_it.token import Token
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import BREAK
 from tokenmill.pipelines.read.batch import Failure, ReadBatch
 from tokenmill.pipelines.read.images.documents import (
     Folder,
@@ -40,10 +39,14 @@ from tokenmill.pipelines.read.images.documents import (
     is_url,
     own_text,
 )
+from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.read.names import compression_of
-from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.text import read_text
 
+IMAGE_ENDINGS = frozenset(
+    [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif", ".ico"]
+)
 _LINE_END = re.compile(r"\r\n?|\n")  # as CommonMark has it; `str.splitlines` ends lines elsewhere
 _HINT = re.compile(r"!\[|<img", re.IGNORECASE)  # what a document with images has at least
 _SPAN = "span"
@@ -232,13 +235,14 @@ def _spanned(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline
     return apply
 
 
-def read_markdown(shard: SourceShard, limits: Limits, images: Images) -> Iterator[ReadBatch]:
+def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield each file of the shard as a document; its id is its path below the input's folder.
 
     Images lie below that folder; what else a document refers to is an image that failed, or
     stays a URL.
     """
-    pages = (_page(shard, row, limits, images) for row in range(len(shard.paths)))
+    images = how.images or Images()
+    pages = (_page(shard, row, how.limits, images) for row in range(len(shard.paths)))
     return illustrated_batches(shard.ordinal, pages, images)
 
 

@@ -1,5 +1,6 @@
-r"""Nodes of documents: what stands between "\n\n", images as U+FFFC."""
+r"""Images of documents, and nodes: the parts of a text between "\n\n", with images as U+FFFC."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,45 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.filters.images.edit import BREAK, counts_of
+
+BREAK = "\n\n"  # between the nodes of a document
+
+
+def counts_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n_docs,) how many images each document has."""
+    return np.asarray(documents["images"].value_lengths()).astype(np.int64)
+
+
+def owners_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """(n_images,) the row of the document that each image is in."""
+    return np.repeat(np.arange(documents.num_rows), counts_of(documents))
+
+
+def n_images(documents: pa.RecordBatch) -> int:
+    return int(counts_of(documents).sum())
+
+
+def image_bytes(documents: pa.RecordBatch) -> int:
+    """As stored; of images without bytes, none."""
+    return pc.sum(documents["images"].flatten().field("bytes")).as_py() or 0
+
+
+def without_places(text: str, keep: Sequence[bool]) -> str:
+    """Text less the placeholders of images that are not kept; a node of nothing else goes whole.
+
+    >>> without_places("one\\n\\n\\ufffc\\n\\ntwo \\ufffc", [False, True])
+    'one\\n\\ntwo \\ufffc'
+    """
+    kept = iter(keep)
+    nodes = []
+    for node in text.split(BREAK):
+        pieces = node.split(PLACEHOLDER)
+        made = pieces[0]
+        for piece in pieces[1:]:
+            made += (PLACEHOLDER if next(kept) else "") + piece
+        if made.strip() or not (len(pieces) > 1):
+            nodes.append(made)
+    return BREAK.join(nodes)
 
 
 class Nodes(NamedTuple):

@@ -9,7 +9,6 @@ Each byte is copied once, from the spool into the dataset.
 
 from typing import Any
 
-import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -18,10 +17,10 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.filters.images.edit import counts_of, owners_of
 from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.tokens.tokenize import Engine
+from tokenmill.pipelines.read.readers import reader_named
 
 SPOOLED = pa.struct([IMAGE.field(name) for name in ("path", "bytes", "offset")])
 STORED = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
@@ -53,16 +52,21 @@ def in_dataset(images: Images) -> pa.DataType:
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 
-def features_of(schema: pa.Schema, images: Images | None) -> datasets.Features:
-    """What `datasets` makes of the columns: pictures, where their bytes are there."""
+def features_of(schema: pa.Schema, images: Images | None) -> Any:
+    """The `Features` that `datasets` makes of the columns: pictures, where there are bytes."""
+    import datasets  # takes longer than all that a run reads before its first work
+
     features = datasets.Features.from_arrow_schema(schema)
     if images is not None and images.store == "bytes":
         features["images"] = datasets.List(datasets.Image())
     return features
 
 
-def describe(engine: Engine, images: Images | None) -> str:
-    """What one has to know of the dataset to train on it; nothing where it is text."""
+def describe(image_id: int | None, images: Images | None) -> str:
+    """What one has to know of the dataset to train on it; nothing where it is text.
+
+    image_id: the token that stands for images, as the engine has it.
+    """
     if images is None:
         return ""
     rule = images.tokens
@@ -71,7 +75,7 @@ def describe(engine: Engine, images: Images | None) -> str:
     else:
         times = f"for each as often as {rule.model_dump()} tells of its size"
     return (
-        f"In input_ids {engine.image_id} ({images.token}) stands for images, in the order of the"
+        f"In input_ids {image_id} ({images.token}) stands for images, in the order of the"
         f" column images: {times}."
     )
 
@@ -131,7 +135,7 @@ def check_references(documents: pa.RecordBatch, images: Images | None, shard: So
     items = documents["images"].flatten()
     there = items.field("offset").is_valid()
     lost = there
-    if shard.format == "webdataset":  # of other formats an offset would be of another file
+    if reader_named(shard.format).samples:  # of other formats an offset would be of another file
         lost = pc.and_(there, items.field("source_offset").is_null())
     at = pc.index(lost, True).as_py()
     if at >= 0:
@@ -150,7 +154,7 @@ def check_shards(images: Images | None, shards: tuple[SourceShard, ...]) -> None
         ConfigError: an input is compressed as a whole.
     """
     for shard in shards if images is not None and images.store == "reference" else ():
-        if shard.compression and shard.format == "webdataset":
+        if shard.compression and reader_named(shard.format).samples:
             raise ConfigError(
                 f"images.store: reference: {shard.paths[0]} is compressed, and no image can be"
                 f" read where it stands; unpack it, or {WAY_OUT}"

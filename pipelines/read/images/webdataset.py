@@ -34,10 +34,12 @@ import orjson
 import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.shard import Input, SourceShard
+from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
+    ERROR,
+    STATUS,
     Found,
     Lost,
     Page,
@@ -45,21 +47,20 @@ from tokenmill.pipelines.read.images.documents import (
     Told,
     caption_of,
     illustrated_batches,
+    missing_page,
+    not_downloaded,
     own_text,
     told,
 )
 from tokenmill.pipelines.read.images.tar import Member, PackedError, Tar, unpacked
-from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
 from tokenmill.pipelines.read.stream import DamagedError, read_blocks
 from tokenmill.pipelines.read.table import strings
-from tokenmill.pipelines.storage.inputs import InputFile, files_among
+from tokenmill.pipelines.storage.inputs import files_among
 
-NOT_DOWNLOADED = "not_downloaded"
-STATUS, SUCCESS, ERROR = "status", "success", "error_message"
 COLUMNS = ("key", "url", STATUS, ERROR)
 TARS = (".tar.gz", ".tgz", ".tar")
-SHOWN = 200
 
 
 def sidecars(files: Sequence[InputFile]) -> dict[str, str]:
@@ -95,19 +96,6 @@ def with_missing(pages: Iterable[Page], shard: SourceShard) -> Iterator[Page]:
     except DamagedError as e:
         name = posixpath.basename(shard.sidecar)
         yield Page(row, name, lost=Lost(e.cause, f"{shard.sidecar}: {e}"))
-
-
-def not_downloaded(row: dict[str, Any], where: str) -> Lost | None:
-    """Why there is no image in a row of img2dataset's, if it says so."""
-    status = row.get(STATUS)
-    if not isinstance(status, str) or status == SUCCESS:
-        return None
-    return Lost(NOT_DOWNLOADED, f"{where}: {status}: {str(row.get(ERROR) or 'no message')[:SHOWN]}")
-
-
-def missing_page(row: int, id_: str, place: Place, url: str | None, lost: Lost) -> Page:
-    """A document of which there is no more than an address."""
-    return Page(row, id_, url=url, images=[Found(*place, url, lost=lost)], lost=lost)
 
 
 def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[Page]:
@@ -350,23 +338,24 @@ class _Sample(NamedTuple):
     held: list[int]
 
 
-def cut_webdataset(file: InputFile, wanted: Input) -> list[Piece]:
+def cut_webdataset(file: InputFile, wanted: Input, _: int, __: Limits) -> list[Piece]:
     """One shard for each tar: what begins where is known only to who has read what is before."""
     columns = Columns(wanted.text or "", wanted.id, wanted.url)
     return [Piece(columns, 0, None, bytes=file.bytes)]
 
 
-def read_webdataset(shard: SourceShard, limits: Limits, options: Images) -> Iterator[ReadBatch]:
+def read_webdataset(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the samples of a tar as documents.
 
     Members that are no part of a sample (links, devices, names that lead out of the folder,
     suffixes that say nothing here) are passed over, and counted in the batches' notes.
     """
     notes: Counter[str] = Counter()
-    blocks = read_blocks(shard.paths[0], shard.compression, limits=limits)
+    images = how.images or Images()
+    blocks = read_blocks(shard.paths[0], shard.compression, limits=how.limits)
     with contextlib.closing(blocks):
-        pages = _Reader(shard, limits, options, notes).pages(Tar(blocks))
-        yield from illustrated_batches(shard.ordinal, with_missing(pages, shard), options, notes)
+        pages = _Reader(shard, how.limits, images, notes).pages(Tar(blocks))
+        yield from illustrated_batches(shard.ordinal, with_missing(pages, shard), images, notes)
 
 
 class _Reader:

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import DamagedError, expansion_ratio
 from tokenmill.pipelines.read.web.feed import Feed
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, read_members
 from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Walk, begins_record
-from tokenmill.pipelines.storage.inputs import InputFile, open_input
+from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.storage.retry import patiently
 
 STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 KiB

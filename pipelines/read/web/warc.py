@@ -14,7 +14,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Html, Limits
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Html, Reading
 from tokenmill.pipelines.read.web.cut import packing_of
 from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
 from tokenmill.pipelines.read.web.members import read_members
@@ -30,13 +30,13 @@ class _Read(NamedTuple):
     page: Page
 
 
-def read_warc(shard: SourceShard, limits: Limits, options: Html) -> Iterator[ReadBatch]:
+def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's records.
 
     The notes count every record by its kind ("records_response"), and those that are no documents
     by why ("skipped_request", "skipped_status_404", "skipped_image/png").
     """
-    path = shard.paths[0]
+    path, limits, options = shard.paths[0], how.limits, how.html or Html()
     packing = packing_of(path)
     pieces = read_members(path, packing, start=shard.start, limits=limits)
     walk = Walk(

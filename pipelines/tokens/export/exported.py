@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 
 Format = Literal["megatron", "parquet", "mds"]
 FORMATS: tuple[Format, ...] = get_args(Format)

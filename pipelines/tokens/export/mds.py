@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.files import atomic_path, write_text
+from tokenmill.pipelines.storage.atomic import atomic_path, write_text
 from tokenmill.pipelines.tokens.export.exported import MOST_BYTES, Hashed, Part
 from tokenmill.pipelines.tokens.export.rows import Ids, Tokens, ids_of
 

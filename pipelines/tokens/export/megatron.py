@@ -31,7 +31,7 @@ import xxhash
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.runs.receipt import file_entry
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.export.exported import File, Hashed, Part
 from tokenmill.pipelines.tokens.export.rows import Ids, Tokens, ids_of
 

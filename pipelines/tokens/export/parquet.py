@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.runs.receipt import file_entry
-from tokenmill.pipelines.storage.files import atomic_path
+from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.tokens.export.exported import File, Part
 from tokenmill.pipelines.tokens.export.rows import Tokens, ids_of
 

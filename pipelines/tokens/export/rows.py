@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.inspect import open_run
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import split_folders
@@ -66,7 +66,7 @@ def open_tokens(out: Path) -> Tokens:
     Raises:
         ConfigError: it is no run of prepare, or has not finished.
     """
-    manifest = open_run(out)
+    manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}

@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.inputs import is_outage
 from tokenmill.pipelines.storage.mirror import present
 from tokenmill.pipelines.storage.sidecar import open_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import Documents
 
 OF_COPY = (pa.field("key", pa.uint64()), pa.field("copies", pa.uint32()))
@@ -58,7 +58,7 @@ class Mixed(NamedTuple):
             for first in range(0, self.buckets, self.block)
         ]
 
-    def documents(self, job: PrepareJob) -> list[Documents]:
+    def documents(self, job: TokenRun) -> list[Documents]:
         """The documents of each bucket; but one at a time stays in memory."""
         loaded = Loaded(job, self)
         return [Bucket(loaded, number) for number in range(self.buckets)]
@@ -67,7 +67,7 @@ class Mixed(NamedTuple):
 class Loaded:
     """The bucket that was read last, in order."""
 
-    def __init__(self, job: PrepareJob, mixed: Mixed) -> None:
+    def __init__(self, job: TokenRun, mixed: Mixed) -> None:
         self._job, self._mixed = job, mixed
         self._number, self._bucket = -1, NOTHING
 

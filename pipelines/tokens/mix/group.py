@@ -11,11 +11,11 @@ import pyarrow as pa
 import xxhash
 
 from tokenmill.pipelines.core.pieces import parent_ids
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.storage.sidecar import open_sidecar
 from tokenmill.pipelines.tokens.mix.draws import Copies, copies, draws, states
 from tokenmill.pipelines.tokens.mix.lists import Gathered, Spans, one_batch, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import token_schema
 
 IDS = "input_ids"
@@ -35,14 +35,14 @@ class Drawn:
     copies: Copies
 
 
-def drawn(job: PrepareJob, split: str, shard: Weighed) -> Drawn:
+def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     """A shard's documents of one split and their copies; one of each where it is not "train".
 
     What a validation split measures would hang on few documents if some counted often.
     """
-    output = job.recipe.output
+    output = job.tokenizing.output
     opened = open_sidecar(job.tokens(split, shard.key), {})
-    schema = token_schema(job.recipe.engine().dtype, of_pages=job.recipe.html is not None)
+    schema = token_schema(job.tokenizing.engine().dtype, of_pages=job.tokenizing.of_pages)
     rest = one_batch(pa.Table.from_batches(opened.batches, schema).drop_columns([IDS]))
     ids, parents = rest["id"], parent_ids(rest)
     own = states(ids, seed=output.seed)

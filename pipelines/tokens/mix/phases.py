@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokenmill.pipelines.runs.folder import PrepareJob
-from tokenmill.pipelines.runs.receipt import Receipt, digest_of
+from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.sidecar import open_batch
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed
 from tokenmill.pipelines.tokens.mix.spill import spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
 
 GROUP_BYTES = 1 << 30  # of ids, that one work takes to the buckets
@@ -43,7 +44,7 @@ class MixedSplit:
 
 
 def mix(
-    job: PrepareJob, made: Sequence[Receipt], finished: Finished
+    job: TokenRun, made: Sequence[Receipt], finished: Finished
 ) -> Phases[dict[str, MixedSplit]]:
     """Mix the documents of all splits.
 
@@ -52,11 +53,11 @@ def mix(
     Raises:
         ConfigError: see `weights`.
     """
-    shards, width = weighed(job, finished.shards, made), job.recipe.engine().dtype.itemsize
+    shards, width = weighed(job, finished.shards, made), job.tokenizing.engine().dtype.itemsize
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
     parts = {split: list(groups_of(shards, split, width)) for split in splits(job)}
     plans = {
-        split: mixed_of(split, groups, width, job.recipe.output.epochs)
+        split: mixed_of(split, groups, width, job.tokenizing.output.epochs)
         for split, groups in parts.items()
     }
     works = tuple(
@@ -83,7 +84,7 @@ def mix(
     }
 
 
-def count(job: PrepareJob, mixed: Mixed) -> Done:
+def count(job: TokenRun, mixed: Mixed) -> Done:
     """Add up what the groups have put into each bucket; its facts are columns of COUNTS."""
     total = {name: np.zeros(mixed.buckets, np.int64) for name in COUNTS.names}
     for group in range(mixed.groups):

@@ -13,19 +13,19 @@ import pyarrow as pa
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, OF_COPY, Mixed
 from tokenmill.pipelines.tokens.mix.draws import ONE
 from tokenmill.pipelines.tokens.mix.group import Drawn, Group, drawn
 from tokenmill.pipelines.tokens.mix.weights import Weighed
+from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import token_schema
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
 
 
-def spill(job: PrepareJob, mixed: Mixed, number: int, shards: tuple[Weighed, ...]) -> Done:
+def spill(job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]) -> Done:
     """Write the cells of a group, and receipts of its documents that no epoch has.
 
     Facts: documents, tokens and bytes of text in the dataset, by source.
@@ -40,13 +40,13 @@ def spill(job: PrepareJob, mixed: Mixed, number: int, shards: tuple[Weighed, ...
     return Done(files=paths, stats=[(STAGE, stats)], facts={"sources": _by_source(group)})
 
 
-def _write_cells(job: PrepareJob, mixed: Mixed, number: int, group: Group) -> Iterator[Path]:
+def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iterator[Path]:
     """Write a file for each block of buckets, a batch for each bucket; yield its path."""
     of_copy = mixed.of_keys(group.keys)
     order = np.argsort(of_copy, kind="stable")
     ends = np.cumsum(np.bincount(of_copy, minlength=mixed.buckets))
-    of_pages = job.recipe.html is not None
-    schema = pa.schema([*token_schema(job.recipe.engine().dtype, of_pages=of_pages), *OF_COPY])
+    of_pages = job.tokenizing.of_pages
+    schema = pa.schema([*token_schema(job.tokenizing.engine().dtype, of_pages=of_pages), *OF_COPY])
     for block, buckets in enumerate(mixed.blocks()):
         path = job.buckets(mixed.split, number, block)
         with arrow_file(path, schema) as writer:
@@ -56,10 +56,10 @@ def _write_cells(job: PrepareJob, mixed: Mixed, number: int, group: Group) -> It
         yield path
 
 
-def _bucket_counts(job: PrepareJob, mixed: Mixed, group: Group) -> pa.RecordBatch:
+def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
     """A row of COUNTS for each bucket."""
     of_copy, n = mixed.of_keys(group.keys), mixed.buckets
-    tokens = group.sizes // job.recipe.engine().dtype.itemsize
+    tokens = group.sizes // job.tokenizing.engine().dtype.itemsize
     counts = {
         "docs": np.bincount(of_copy, minlength=n),
         # sums of integers below 2**53 are exact in floats
@@ -71,7 +71,7 @@ def _bucket_counts(job: PrepareJob, mixed: Mixed, group: Group) -> pa.RecordBatc
     return pa.record_batch([pa.array(counts[name]) for name in COUNTS.names], schema=COUNTS)
 
 
-def _write_receipts(job: PrepareJob, shard: Drawn) -> Path:
+def _write_receipts(job: TokenRun, shard: Drawn) -> Path:
     path, gone = job.sampled_out(shard.shard.key), np.flatnonzero(shard.copies.counts == 0)
     left = shard.rest.take(pa.array(gone))
     with parquet_file(path, REMOVED) as writer:

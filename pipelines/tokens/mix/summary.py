@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.tokens.mix.report import MixedSource, MixedTotal, Mixture
 from tokenmill.pipelines.tokens.mix.spill import STAGE
 from tokenmill.pipelines.tokens.mix.weights import weighed
+from tokenmill.pipelines.tokens.run import TokenRun
 
 
 def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:
@@ -18,15 +18,15 @@ def mixed_stats(finished: Finished) -> list[tuple[str, StageStats]]:
     return [(STAGE, sum(found, StageStats()))] if found else []
 
 
-def mixture(job: PrepareJob, made: Sequence[Receipt], finished: Finished) -> Mixture | None:
+def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixture | None:
     """Documents and tokens once, and in the dataset with all copies; None if nothing was mixed.
 
     made: receipts of the last pass.
     """
-    output, mixed = job.recipe.output, finished.of(STAGE)
+    output, mixed = job.tokenizing.output, finished.of(STAGE)
     if not mixed:
         return None
-    width = job.recipe.engine().dtype.itemsize
+    width = job.tokenizing.engine().dtype.itemsize
     docs, tokens = Counter[str](), Counter[str]()
     weights: dict[str, set[float]] = {}
     for shard, receipt in zip(weighed(job, finished.shards, made), made, strict=True):

@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.plan import WHOLE
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.read.readers import reader_named
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.tokens.mix.options import MOST_COPIES, Mix
+from tokenmill.pipelines.tokens.options import MOST_COPIES, Mix
+from tokenmill.pipelines.tokens.run import TokenRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Weighed:
 
 
 def weighed(
-    job: PrepareJob, shards: Sequence[SourceShard], made: Sequence[Receipt]
+    job: TokenRun, shards: Sequence[SourceShard], made: Sequence[Receipt]
 ) -> tuple[Weighed, ...]:
     """The token shards of a run and their weights.
 
@@ -38,19 +38,19 @@ def weighed(
     Raises:
         ConfigError: see `weights`.
     """
-    recipe, by_key = job.recipe, {shard.key: shard for shard in shards}
+    settings, by_key = job.tokenizing, {shard.key: shard for shard in shards}
     of_source: dict[str, float] = {}
-    if recipe.mix is not None:
-        tokens = dict.fromkeys(recipe.mix.shares, 0)
+    if settings.mix is not None:
+        tokens = dict.fromkeys(settings.mix.shares, 0)
         for receipt in made:
             source = by_key[receipt.key].source
             tokens[source] += receipt.facts["measured"]["tokens"]["train"]
-        of_source = weights(recipe.mix, tokens, epochs=recipe.output.epochs)
+        of_source = weights(settings.mix, tokens, epochs=settings.output.epochs)
     return tuple(
         Weighed(
             key=receipt.key,
             source=shard.source,
-            weight=of_source.get(shard.source, recipe.inputs[shard.input].weight),
+            weight=of_source.get(shard.source, settings.weights[shard.input]),
             tokens=receipt.facts["measured"]["tokens"],
             salt=_salt(shard),
         )
@@ -88,4 +88,4 @@ def weights(mix: Mix, tokens: Mapping[str, int], *, epochs: int = 1) -> dict[str
 
 def _salt(shard: SourceShard) -> str:
     """The file, where ids may be of that file alone; files read whole have their name as id."""
-    return "" if shard.format in WHOLE else PurePosixPath(shard.names[0]).as_posix()
+    return "" if reader_named(shard.format).whole else PurePosixPath(shard.names[0]).as_posix()

@@ -32,7 +32,8 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 WORD_FILTERS = ("gopher_repetition", "gopher_quality", "fineweb")
 NEAR = {"near": {}}

@@ -14,7 +14,7 @@ from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.threads import thread_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.runs.work import Done, Job, Work
-from tokenmill.pipelines.storage.files import write_json
+from tokenmill.pipelines.storage.atomic import write_json
 
 N = 12
 

@@ -175,6 +175,8 @@ def test_every_item_is_clean_dirty_or_untestable():
             only_ignored=1,
             docs=2,
             pairs=2,
+            uncounted=0,
+            foldings={},
         )
     ]
     assert got.found_frac()[0] == 3 / 18

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.pipelines.contamination.as_json import edited_examples
 from tests.pipelines.contamination.corpus import (
     QUESTIONS,
     WIDE,
@@ -17,7 +18,6 @@ from tokenmill.pipelines.contamination.copies import (
     CopyAnalysis,
     find_copies,
     index_copies,
-    summarize_edited,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
@@ -77,7 +77,7 @@ def test_of_an_item_the_best_copy_is_kept_whatever_the_order(index):
     batches = [copies_in(docs, index, ordinal) for ordinal, docs in enumerate(shards)]
     made = []
     for order in (batches, batches[::-1]):
-        analysis = CopyAnalysis(np.array([0]), np.ones(len(QUESTIONS), bool))
+        analysis = CopyAnalysis(index.texts, np.ones(len(QUESTIONS), bool))
         for batch in order:
             analysis.add(batch)
         made.append(analysis)
@@ -89,13 +89,13 @@ def test_of_an_item_the_best_copy_is_kept_whatever_the_order(index):
 
 def test_edited_items_are_those_of_which_no_ngram_counts(index):
     unseen = np.array([1, 0, 0, 0, 5, 0, 0, 0]) == 0
-    analysis = CopyAnalysis(np.array([0]), unseen)
+    analysis = CopyAnalysis(index.texts, unseen)
     analysis.add(copies_in([one_in_ten_replaced(q) for q in QUESTIONS[:3]], index))
     assert analysis.edited().tolist() == [False, True, True, *[False] * 5]
-    rows = summarize_edited(index, analysis, most=1)
+    rows = edited_examples(index, analysis, most=1)
     assert [(r["item"], r["documents"], r["benchmark"]) for r in rows] == [("q:1", 1, "q")]
     assert rows[0]["item_text"]["text"] == QUESTIONS[1]
-    assert [r["item"] for r in summarize_edited(index, analysis, most=9)] == ["q:1", "q:2"]
+    assert [r["item"] for r in edited_examples(index, analysis, most=9)] == ["q:1", "q:2"]
 
 
 def test_of_an_item_s_texts_the_one_copied_best_is_shown(tmp_path):

@@ -5,26 +5,24 @@ import json
 
 import pytest
 
-from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
-from tests.sizing.document.test_passages import HOSTILE
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.pipelines.contamination.report import FOLDING_WORDS as FOLDING_MEANINGS
-from tokenmill.pipelines.contamination.report import (
-    MOST_OPEN,
-    MOST_ROWS,
-    REASONS,
+from tests.pipelines.contamination.as_json import (
     found_sections,
     headline,
-    percent,
     sections,
     warnings,
     write_report,
 )
+from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
+from tests.sizing.document.test_passages import HOSTILE
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.pipelines.contamination.report_found import MOST_OPEN, MOST_ROWS, REASONS, percent
+from tokenmill.pipelines.contamination.report_method import FOLDING_WORDS as FOLDING_MEANINGS
 from tokenmill.sizing.document.section import Table
 
 HOSTILE = HOSTILE.replace("\ud800", "")  # JSON has no half characters
 
 RUN = {
+    "identity": "0123",
     "inputs": {"files": 3, "bytes": 12_345_678, "shards": 4, "skipped": ["corpus/notes.pdf"]},
     "documents": {"read": 4733, "text_bytes": 23_456_789, "failed": {"bad_json": 3, "no_text": 1}},
     "failed_inputs": [{"path": "a.gz", "cause": "not_gzip", "message": "no magic", "bytes": 123}],
@@ -53,6 +51,9 @@ def empty_data(tmp_path):
         "inputs": {"files": 1, "bytes": 1, "shards": 1, "skipped": []},
         "documents": {"read": 1, "text_bytes": 1, "failed": {}},
         **{name: [] for name in ("failed_inputs", "failed_shards", "damaged_shards")},
+        "identity": "0123",
+        "files": {},
+        "seconds": 1.0,
     }
     return found | run
 

@@ -12,7 +12,7 @@ from tests.pipelines.contamination.test_report import (
     written_report,
 )
 from tests.sizing.document.pages import Page, tables_of
-from tokenmill.pipelines.contamination.report import MOST_OPEN
+from tokenmill.pipelines.contamination.report_found import MOST_OPEN
 
 SHOWN = {
     "h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote",

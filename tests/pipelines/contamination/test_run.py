@@ -3,10 +3,12 @@
 import gzip
 import json
 
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.pipelines.contamination.as_json import check_contamination
 from tests.pipelines.contamination.corpus import (
     EDITED,
     PLANTED,
@@ -17,10 +19,12 @@ from tests.pipelines.contamination.corpus import (
     write_check,
 )
 from tests.pipelines.read.web.archives import archive, html, http, page, response, words
-from tokenmill.pipelines.contamination.check import Check, check_contamination
+from tokenmill.pipelines.contamination.check import Check
+from tokenmill.pipelines.contamination.model import SCHEMA, Report, Summary
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.storage.atomic import json_text
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")
 
@@ -85,6 +89,21 @@ def test_planted_items_are_found_and_no_others(run):
     assert {row["found_frac"] for row in rows if row["docs"]} == {1.0}
     assert len(rows) == len(QUESTIONS) + len(RIDDLES)
     assert (out / "contamination.json").is_file()
+
+
+def test_reports_are_as_the_schema_that_ships_says(check, run, tmp_path):
+    schema = json.loads(SCHEMA.read_text())
+    assert SCHEMA.read_text() == json_text(Report.model_json_schema())
+    blind = check.model_copy(update={"copies": None})
+    check_contamination(blind, tmp_path / "run", one_by_one)
+    for out in (run[0], tmp_path / "run"):
+        text = (out / "contamination.json").read_text()
+        jsonschema.validate(json.loads(text), schema)
+        assert json_text(Report.model_validate_json(text).to_json()) == text
+        summary = (out / "summary.json").read_text()
+        assert json_text(Summary.model_validate_json(summary).to_json()) == summary
+    with pytest.raises(jsonschema.ValidationError, match="'identity' is a required property"):
+        jsonschema.validate(json.loads(summary), schema)
 
 
 def test_an_edited_copy_is_shown_beside_its_item(check, run, tmp_path):

@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 
+from tests.pipelines.contamination.as_json import summarize
 from tests.pipelines.contamination.test_analysis import words
 from tests.strategies import document_batch
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
-from tokenmill.pipelines.contamination.summary import LEAD_CHARS, MOST_CHARS, summarize
-from tokenmill.pipelines.storage.files import write_text
+from tokenmill.pipelines.contamination.summary import LEAD_CHARS, MOST_CHARS
+from tokenmill.pipelines.storage.atomic import write_text
 
 KEYS = {
     "contamination", "settings", "benchmarks", "examples", "worst", "sources", "ignored",

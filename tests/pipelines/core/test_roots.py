@@ -13,8 +13,9 @@ from tokenmill.pipelines.core.config import Config, FilePath
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.places import ADDRESSES, VARIABLE, roots_of, within_roots
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.prepare.recipe import STEPS, Recipe, load_recipe, make_recipe
+from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe, make_recipe
 from tokenmill.pipelines.storage.inputs import expand
 
 # fields of text that name no file: columns, words, tokens, names, addresses

@@ -2,17 +2,19 @@
 
 from hypothesis import strategies as st
 
+from tests.pipelines.keyed import part_of
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.corpus.passes import Pass
 from tokenmill.pipelines.corpus.phases import corpus_wide
 from tokenmill.pipelines.corpus.spans.apply import without_spans
-from tokenmill.pipelines.corpus.spans.runs import read_found_runs
+from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.folder import PrepareJob
+from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
 from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 PHRASES = ["a b c d", "b c d e f", "c d e", "x Y z, w v!", "Y z w. (v) u", "İstanbul ΣΑΣ 東京", "k"]
 SPACES = [" ", "\n", "\n\n", " - ", ".  "]
@@ -51,18 +53,24 @@ def find(job, shards, *, batch=2):
     for shard, texts in enumerate(shards):
         key = f"{shard:05d}"
         batches = batches_of(shard, texts, batch)
-        with arrow_file(job.filtered(0, key), document_batch([]).schema, compression="lz4") as f:
+        path = job.path(FILTERED, key=key)
+        with arrow_file(path, document_batch([]).schema, compression="lz4") as written:
             for documents in batches:
-                f.write_batch(documents)
+                written.write_batch(documents)
         n, n_bytes = len(texts), sum(len(text.encode()) for text in texts)
         stats = StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
         made.append(Receipt(step="pass-0", key=key, inputs="", stats=(("read", stats),)))
     finished = Finished()
-    drive(job, corpus_wide(job, Pass(0, (), (), steps[-1:]), made, finished), one_by_one)
+    drive(job, corpus_wide(job, part_of(steps[-1:]), made, finished), one_by_one)
     by_step = {}
     for receipt in finished.receipts:
         by_step.setdefault(receipt.step, []).append(receipt)
     return by_step
+
+
+def found_in(job, shard):
+    """What was found of a shard, a batch for each of documents."""
+    return open_arrow(job.path(FOUND_SPANS, key=f"{shard:05d}"))[0]
 
 
 def taken(job, shards, *, batch=2):
@@ -70,8 +78,8 @@ def taken(job, shards, *, batch=2):
     step, made = job.recipe.steps[-1], []
     for shard, texts in enumerate(shards):
         batches = batches_of(shard, texts, batch)
-        found = read_found_runs(job.span_runs(0, f"{shard:05d}"))
-        made += [without_spans(step, *both) for both in zip(batches, found, strict=True)]
+        pairs = zip(batches, found_in(job, shard), strict=True)
+        made += [without_spans(step, *both) for both in pairs]
     return made
 
 

@@ -7,23 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pipelines.keyed import job_of, write_shards
+from tests.pipelines.keyed import job_of, part_of, write_shards
 from tests.reference import cluster as reference
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import clusters as cluster_facts
-from tokenmill.pipelines.corpus import near as forest
-from tokenmill.pipelines.corpus.near import (
+from tokenmill.pipelines.corpus import near, pairs
+from tokenmill.pipelines.corpus.near import EDGE, EDGES, NearDedup, join_forests, levels
+from tokenmill.pipelines.corpus.pairs import (
     FOREST,
-    join_forests,
-    levels,
+    FORESTS,
     read_pairs,
     trees_between,
     write_pairs,
 )
-from tokenmill.pipelines.corpus.pairs import EDGES
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill_rows import write_rows
-from tokenmill.pipelines.corpus.steps import NearDedup
+from tokenmill.pipelines.corpus.rows import Corpus, write_rows
 
 N = 40
 row = st.integers(0, N - 1)
@@ -36,50 +33,52 @@ def job_with(folder, bands, budget="4GiB"):
     job = job_of(folder, (step,), budget)
     zeros = np.zeros((N, 2), np.uint64)
     write_shards(job, (step,), (N,), np.zeros((N, bands), np.uint32), zeros)
-    write_rows(job, 0, (step,), ("00000",), (N,))
-    return job, (step,)
+    part = part_of([step])
+    write_rows(job, part, ("00000",), (N,))
+    return job, part
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(edges_of, min_size=1, max_size=9))
 def test_the_last_forest_is_the_clusters_of_all_edges(tmp_path_factory, bands):
-    job, steps = job_with(tmp_path_factory.mktemp("run"), len(bands))
+    job, part = job_with(tmp_path_factory.mktemp("run"), len(bands))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forest, "FAN_IN", 2)
-        patch.setattr(forest, "PAIRS_AT_ONCE", 5)
+        patch.setattr(near, "FAN_IN", 2)
+        for module in (near, pairs):
+            patch.setattr(module, "PAIRS_AT_ONCE", 5)
         for band, edges in enumerate(bands):
-            pairs = np.array(edges, np.uint32).reshape(-1, 2)
-            assert write_pairs(job.edges(0, band, 0), EDGES, [pairs]) == len(edges)
+            some = np.array(edges, np.int64).reshape(-1, 2)
+            path = job.path(EDGES, 0, band=band, number=0)
+            assert write_pairs(path, EDGE, [some]) == len(edges)
         counts = levels(len(bands))
         for level, n_files in enumerate(counts[1:], 1):
             for number in range(n_files):
-                done = join_forests(job, 0, steps, level, number)
+                done = join_forests(job, part, level, number)
     label = reference.clusters(N, [edge for edges in bands for edge in edges])
     expected = [[r, of] for r, of in enumerate(label) if of != r]
-    path = job.forest(0, "near", len(counts) - 1, 0)
-    found = [pair for pairs in read_pairs(path) for pair in pairs.tolist()]
+    path = job.path(FORESTS, 0, step="near", level=len(counts) - 1, number=0)
+    found = [pair for some in read_pairs(path) for pair in some.tolist()]
     assert found == expected
     assert trees_between(path, 7, 20).tolist() == [p for p in expected if 7 <= p[0] < 20]
     assert done.facts["clusters"] == len({of for _, of in expected})
 
 
 def test_blocks_of_a_file_do_not_hang_on_how_pairs_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(forest, "PAIRS_AT_ONCE", 7)
-    pairs = np.random.default_rng(1).integers(0, 99, (40, 2), dtype=np.uint32)
+    monkeypatch.setattr(pairs, "PAIRS_AT_ONCE", 7)
+    every = np.random.default_rng(1).integers(0, 2**40, (40, 2))
     for at_once in (1, 6, 7, 15, 40):
-        some = [pairs[at : at + at_once] for at in range(0, 40, at_once)]
+        some = [every[at : at + at_once] for at in range(0, 40, at_once)]
         assert write_pairs(tmp_path / "file", FOREST, some) == 40
         sizes = [len(block) for block in read_pairs(tmp_path / "file")]
         assert sizes == [7, 7, 7, 7, 7, 5]
-        assert np.concatenate(list(read_pairs(tmp_path / "file"))).tolist() == pairs.tolist()
+        assert np.concatenate(list(read_pairs(tmp_path / "file"))).tolist() == every.tolist()
 
 
 def test_pairs_that_do_not_fit_into_memory_are_told(tmp_path):
-    job, steps = job_with(tmp_path, 1, "256KiB")
-    pairs = np.array([[0, 1], [0, 2]], np.uint32)
-    write_pairs(job.edges(0, 0, 0), EDGES, [pairs])
+    job, part = job_with(tmp_path, 1, "256KiB")
+    write_pairs(job.path(EDGES, 0, band=0, number=0), EDGE, [np.array([[0, 1], [0, 2]])])
     with pytest.raises(ConfigError) as e:
-        join_forests(job, 0, steps, 1, 0)
+        join_forests(job, part, 1, 0)
     assert str(e.value) == (
         "near: needs 256 KiB of memory for 3 documents in pairs, run.memory_budget is 256 KiB;"
         " raise it or split the corpus"
@@ -89,11 +88,11 @@ def test_pairs_that_do_not_fit_into_memory_are_told(tmp_path):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 7))
 def test_clusters_are_counted_and_the_largest_named(tmp_path_factory, kept, at_once):
-    job, steps = job_with(tmp_path_factory.mktemp("run"), 1)
+    job, part = job_with(tmp_path_factory.mktemp("run"), 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster_facts, "ROWS_AT_ONCE", at_once)
         patch.setattr(cluster_facts, "LARGEST_CLUSTERS", 3)
-        told = cluster_facts.cluster_facts(Corpus(job, 0, steps), np.array(kept, np.uint32))
+        told = cluster_facts.cluster_facts(Corpus(job, part), np.array(kept, np.int64))
     sizes = sorted(((1 + n, of) for of, n in Counter(kept).items()), key=lambda c: (-c[0], c[1]))
     largest = [[of, n] for n, of in sizes[:3]]  # of the first shard ids are rows
     assert told == {"docs": N, "clusters": len(sizes), "largest": largest}

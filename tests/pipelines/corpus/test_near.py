@@ -16,7 +16,8 @@ from tests.pipelines.corpus.test_repeats_runs import recipe_of
 from tests.pipelines.read.images.shards import encoded, gif, noise, png, tar_bytes
 from tests.reference import images as reference
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.looks import looks, phash
+from tokenmill.pipelines.corpus import near_images
+from tokenmill.pipelines.corpus.near_images import image_hashes, phash
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.blobs import Window
@@ -64,8 +65,8 @@ def test_images_without_bytes_have_no_hash():
     batch = type(batch).from_pylist(rows, schema=batch.schema)
     black = hash_of(pieces[2])
     expected = [[hash_of(pieces[0]), 1], [0, 0], [black, 1], [0, 0]]
-    assert looks(batch, window, max_pixels=10**6).tolist() == expected
-    assert looks(batch, None, max_pixels=10**6).tolist() == [[0, 0]] * 4
+    assert image_hashes(batch, window, max_pixels=10**6).tolist() == expected
+    assert image_hashes(batch, None, max_pixels=10**6).tolist() == [[0, 0]] * 4
 
 
 def write_samples(folder):
@@ -122,9 +123,7 @@ def test_samples_that_look_like_one_before_leave(tmp_path, tokenizer_path, befor
 
 
 def test_the_library_that_is_not_there_is_named(monkeypatch):
-    from tokenmill.pipelines.corpus.counted import steps
-
-    monkeypatch.setattr(steps, "find_spec", lambda name: None)
+    monkeypatch.setattr(near_images, "find_spec", lambda name: None)
     recipe = {"inputs": [{"path": "a"}], "tokenizer": {"path": "t"}, "steps": ["near_images"]}
     with pytest.raises(ConfigError, match="needs the ImageHash library; pip install 'tokenmill"):
         make_recipe({**recipe, "images": {}}, where="test")

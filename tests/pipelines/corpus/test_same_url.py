@@ -10,10 +10,10 @@ from tests.pipelines.keyed import find, found, job_of, write_shards
 from tokenmill.dedup.digest import newest_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
-from tokenmill.pipelines.corpus import spill_rows
-from tokenmill.pipelines.corpus.counted.keys import has_key
-from tokenmill.pipelines.corpus.counted.steps import SameUrl
-from tokenmill.pipelines.corpus.keys import DATE, document_keys, key_schema
+from tokenmill.pipelines.corpus import rows as corpus_rows
+from tokenmill.pipelines.corpus.equal import DATE, SameUrl
+from tokenmill.pipelines.corpus.keys import document_keys, key_schema
+from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
 NEWEST = SameUrl(keep="newest")
@@ -76,8 +76,8 @@ def test_the_newest_of_any_corpus_in_any_parts_is_that_of_a_dictionary(
     dates = rng.integers(0, 4, n, dtype=np.uint64)
     job = job_of(tmp_path_factory.mktemp("run"), [NEWEST])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spill_rows, "GROUP_ROWS", group_rows)
-        patch.setattr(spill_rows, "RANGE_ROWS", range_rows)
+        patch.setattr(corpus_rows, "GROUP_ROWS", group_rows)
+        patch.setattr(corpus_rows, "RANGE_ROWS", range_rows)
         none = np.zeros((n, 0), np.uint32)
         ids = write_shards(job, [NEWEST], sizes, none, keys, batch=5, dates=dates)
         find(job, [NEWEST], sizes)
@@ -100,23 +100,25 @@ def test_more_equal_documents_than_fit_keep_the_newest(tmp_path, monkeypatch, n_
     monkeypatch.setattr("tokenmill.pipelines.corpus.equal.ROWS_AT_ONCE", at_once)
     n = 30_000 if at_once > 100 else 12_000
     monkeypatch.setattr("tokenmill.pipelines.corpus.equal.LEAST_BYTES", 1 << 10)
+    monkeypatch.setattr(corpus_rows, "GROUP_ROWS", n // 3)
     rng = np.random.default_rng(4)
     keys = np.repeat(rng.integers(1, n_keys + 1, n, dtype=np.uint64)[:, None], 2, axis=1)
     dates = rng.integers(0, 1_000, n, dtype=np.uint64)
     sizes = (n // 3, n // 3, n - 2 * (n // 3))
-    job = job_of(tmp_path, [NEWEST], budget=f"{max(n * 37 + (1 << 18), 1 << 20)}B")
+    job = job_of(tmp_path, [NEWEST], budget=f"{n * 50 + (1 << 18)}B")
     ids = write_shards(job, [NEWEST], sizes, np.zeros((n, 0), np.uint32), keys, dates=dates)
     find(job, [NEWEST], sizes)
     assert found(job, NEWEST, sizes) == newest_of(keys, dates, ids)
 
 
-def test_recipes_that_say_nothing_of_it_are_what_they_were():
-    assert SameUrl().model_dump(mode="json") == {"keep": "last"}
-    assert SameUrl().parameters() == {}
-    assert SameUrl(keep="newest").parameters() == {}
-    step = SameUrl(url="normalized")
+@pytest.mark.parametrize(
+    "settings", [{}, {"keep": "newest"}, {"url": "normalized"}], ids=["exact", "newest", "normal"]
+)
+def test_a_step_comes_back_from_the_identity_of_its_run(settings):
+    step = SameUrl(**settings)
     assert SameUrl.model_validate(step.model_dump(mode="json")) == step
-    assert step.parameters()["w3lib"]
+    assert step.key_parameters().get("w3lib") == step.versions().get("w3lib")
+    assert bool(step.key_parameters()) == ("url" in settings)
 
 
 def recipe(step, **more):
@@ -137,7 +139,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_without_the_library_normalized_urls_are_refused(monkeypatch):
-    monkeypatch.setattr("tokenmill.pipelines.corpus.counted.steps.find_spec", lambda name: None)
+    monkeypatch.setattr("tokenmill.pipelines.corpus.equal.find_spec", lambda name: None)
     assert recipe({}).steps
     with pytest.raises(
         ConfigError, match=r"needs the w3lib library; pip install 'tokenmill\[web\]'"

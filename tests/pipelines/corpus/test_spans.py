@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pipelines.corpus.spans_corpora import corpora, find, job_of, left, taken
+from tests.pipelines.corpus.spans_corpora import corpora, find, found_in, job_of, left, taken
 from tests.reference import spans as reference
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.spans import size
-from tokenmill.pipelines.corpus.spans.runs import read_found_runs
 
 STEPS = [
     {"ngram": 3},
@@ -66,7 +65,7 @@ def test_runs_hold_each_ngram_that_stood_before_and_where(shards, sizes, ngram):
         rows = [
             row
             for shard in range(len(shards))
-            for batch in read_found_runs(job.span_runs(0, f"{shard:05d}"))
+            for batch in found_in(job, shard)
             for row in batch.to_pylist()
         ]
     ids, texts = all_texts(shards)

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pipelines.keyed import job_of, write_shards
-from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus import spill_rows
-from tokenmill.pipelines.corpus.counted.steps import SameUrl
-from tokenmill.pipelines.corpus.shuffle import Corpus
-from tokenmill.pipelines.corpus.spill import Spilled, key_columns, spill_keys
-from tokenmill.pipelines.corpus.spill_rows import groups_of, range_bits, read_shards, write_rows
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tests.pipelines.keyed import against, job_of, part_of, write_shards
+from tokenmill.pipelines.corpus import rows
+from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
+from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.corpus.rows import (
+    ROWS,
+    Corpus,
+    groups_of,
+    range_bits,
+    read_shards,
+    write_rows,
+)
+from tokenmill.pipelines.corpus.spill import spill_keys, spilled
 
 NEAR = NearDedup(num_perm=6, bands=3, rows=2)
 words = st.one_of(st.sampled_from([0, 1, 1 << 63, 2**64 - 1]), st.integers(0, 2**64 - 1))
@@ -35,29 +40,28 @@ def test_every_key_is_in_one_range_with_all_that_equal_it(
     sizes = np.diff(sorted([0, *(min(cut, n) for cut in cuts), n])).tolist()
     signed = np.array([[a % 7, b % 3] * 3 for a, b in keys], np.uint32).reshape(n, 6)
     digests = np.array(keys, np.uint64).reshape(n, 2)
-    job, steps = job_of(tmp_path_factory.mktemp("run"), (step,)), (step,)
+    job, part = job_of(tmp_path_factory.mktemp("run"), (step,)), part_of([step])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spill_rows, "GROUP_ROWS", group_rows)
-        patch.setattr(spill_rows, "RANGE_ROWS", range_rows)
-        write_shards(job, steps, sizes, signed, digests, batch=4)
+        patch.setattr(rows, "GROUP_ROWS", group_rows)
+        patch.setattr(rows, "RANGE_ROWS", range_rows)
+        write_shards(job, (step,), sizes, signed, digests, batch=4)
         shards = tuple(f"{shard:05d}" for shard in range(len(sizes)))
-        size = write_rows(job, 0, steps, shards, tuple(sizes)).facts
-        name = "near" if step is NEAR else "exact" if isinstance(step, ExactDedup) else step.name
+        size = write_rows(job, part, shards, tuple(sizes)).facts
         for group in range(size["groups"]):
-            spill_keys(job, 0, steps, name, group)
-        corpus, rows = Corpus(job, 0, steps), np.arange(n)
-        for number, column in enumerate(key_columns(step)):
-            every = rows_of(corpus, column, n)
-            there = rows if column == "digest" else rows[every.any(axis=1)]
+            spill_keys(job, part, step.name, group)
+        corpus, numbers = Corpus(job, part), np.arange(n)
+        for number, column in enumerate(step.shuffled):
+            every = rows_of(corpus, column.keys, n)
+            there = numbers if column.keys == "digest" else numbers[every.any(axis=1)]
             of_range = {}
             for r in range(size["ranges"]):
-                spilled = Spilled(corpus, name, number, r)
-                batches = list(spilled.batches())
-                found = np.concatenate([rows[:0], *(b.rows for b in batches)])
+                of_keys = spilled(corpus, step.name, number, r)
+                batches = list(of_keys.batches())
+                found = np.concatenate([numbers[:0], *(b.rows for b in batches)])
                 assert np.all(np.diff(found) > 0)
-                assert spilled.n == len(found)
+                assert of_keys.n == len(found)
                 turned = [tuple(key) for b in batches for key in b.keys.tolist()]
-                assert all(map(any, turned)) or column == "digest"  # none is taken for no key
+                assert all(map(any, turned)) or column.keys == "digest"  # none is taken for no key
                 pairs = {
                     (tuple(every[row].tolist()), key)
                     for row, key in zip(found, turned, strict=True)
@@ -80,8 +84,8 @@ def rows_of(corpus, column, n):
 def test_ranges_are_of_so_many_rows_at_most_if_keys_are_even():
     for n in (0, 1, 1 << 22, (1 << 22) + 1, 10**8, 2**32 - 1):
         ranges = 1 << range_bits(n)
-        assert n / ranges <= spill_rows.RANGE_ROWS
-        assert ranges == 1 or n / ranges > spill_rows.RANGE_ROWS / 2
+        assert n / ranges <= rows.RANGE_ROWS
+        assert ranges == 1 or n / ranges > rows.RANGE_ROWS / 2
 
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(1, 50))
@@ -96,19 +100,17 @@ def test_groups_are_all_shards_in_order_and_few_are_large(sizes, most):
     assert len(groups) - 1 <= starts[-1] // most + 1
 
 
-def test_shards_come_back_as_they_were_and_too_many_documents_are_refused(tmp_path):
-    job, steps = job_of(tmp_path, (NEAR,)), (NEAR,)
-    facts = write_rows(job, 0, steps, ("a", "b", "c"), (5, 0, 7)).facts
+def test_shards_come_back_as_they_were_and_no_number_of_documents_is_too_many(tmp_path):
+    job, part = job_of(tmp_path, (NEAR,)), part_of([NEAR])
+    facts = write_rows(job, part, ("a", "b", "c"), (5, 0, 7)).facts
     assert facts == {"groups": 1, "first": 0, "ranges": 1}
-    shards = read_shards(job.rows(0))
+    shards = read_shards(job.path(ROWS))
     assert shards.keys.to_pylist() == ["a", "b", "c"]
     assert shards.starts.tolist() == [0, 5, 5, 12]
-    assert (shards.n_earlier, shards.earlier_rows) == (0, 0)
-    with pytest.raises(ConfigError) as e:
-        write_rows(job, 0, steps, ("a", "b"), (2**32 - 5, 5))
-    assert str(e.value) == (
-        "4,294,967,296 documents are more than one corpus can have, 4,294,967,295; split the corpus"
-    )
+    assert (shards.n_earlier, shards.first_new_row) == (0, 0)
+    facts = write_rows(job, part, ("a", "b"), (2**32 - 5, 2**36)).facts
+    assert facts == {"groups": 2, "first": 0, "ranges": 1 << rows.MOST_BITS}
+    assert read_shards(job.path(ROWS)).starts.tolist() == [0, 2**32 - 5, 2**36 + 2**32 - 5]
 
 
 @pytest.mark.parametrize(
@@ -117,16 +119,16 @@ def test_shards_come_back_as_they_were_and_too_many_documents_are_refused(tmp_pa
 def test_groups_from_the_first_with_a_shard_of_this_run_on_are_written(
     tmp_path, group_rows, groups, first, monkeypatch
 ):
-    monkeypatch.setattr(spill_rows, "GROUP_ROWS", group_rows)
-    job, steps, sizes = job_of(tmp_path, (NEAR,)), (NEAR,), (4, 3, 5, 4)
+    monkeypatch.setattr(rows, "GROUP_ROWS", group_rows)
+    job, part, sizes = against(job_of(tmp_path, (NEAR,)), 2), part_of([NEAR]), (4, 3, 5, 4)
     n = sum(sizes)
     signed = np.zeros((n, 6), np.uint32)
-    write_shards(job, steps, sizes, signed, np.zeros((n, 2), np.uint64), earlier=2)
-    facts = write_rows(job, 0, steps, ("00002", "00003"), (5, 4)).facts
-    shards = read_shards(job.rows(0))
+    write_shards(job, (NEAR,), sizes, signed, np.zeros((n, 2), np.uint64), earlier=2)
+    facts = write_rows(job, part, ("00002", "00003"), (5, 4)).facts
+    shards = read_shards(job.path(ROWS))
     assert shards.keys.to_pylist() == [None, None, "00002", "00003"]
-    assert (shards.n_earlier, shards.earlier_rows) == (2, 7)
+    assert (shards.n_earlier, shards.first_new_row) == (2, 7)
     assert shards.groups.tolist() == groups
     assert facts == {"groups": len(groups) - 1, "first": first, "ranges": 1}
-    alone = write_rows(job, 0, steps, (), ()).facts
+    alone = write_rows(job, part, (), ()).facts
     assert alone["first"] == alone["groups"] == 1

@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 
-from tests.pipelines.keyed import find, job_of, stats_of, write_shards
-from tokenmill.pipelines.corpus import spill_rows
-from tokenmill.pipelines.corpus.passes import Pass
+from tests.pipelines.keyed import find, job_of, part_of, stats_of, write_shards
+from tokenmill.pipelines.corpus import rows
+from tokenmill.pipelines.corpus.equal import ExactDedup
+from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.phases import corpus_wide
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, one_by_one
 
@@ -42,8 +42,8 @@ def test_a_small_corpus_is_one_work_a_phase_but_for_its_bands(tmp_path):
 def test_works_are_the_same_however_many_do_them_and_none_is_told_of_all_shards(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(spill_rows, "GROUP_ROWS", 25)
-    monkeypatch.setattr(spill_rows, "RANGE_ROWS", 25)
+    monkeypatch.setattr(rows, "GROUP_ROWS", 25)
+    monkeypatch.setattr(rows, "RANGE_ROWS", 25)
     sizes, told = (2,) * 100, []
     for workers in (1, 3):
         job = corpus(tmp_path / str(workers), (EXACT, NEAR), sizes, workers)
@@ -51,7 +51,7 @@ def test_works_are_the_same_however_many_do_them_and_none_is_told_of_all_shards(
             Receipt(step="pass-0", key=f"{shard:05d}", inputs="", stats=stats_of(n))
             for shard, n in enumerate(sizes)
         ]
-        running = corpus_wide(job, Pass(0, (), (), (EXACT, NEAR)), made, Finished())
+        running = corpus_wide(job, part_of([EXACT, NEAR]), made, Finished())
         phase, works = next(running), []
         while True:
             works += [(work.step, work.key) for work in phase.works]

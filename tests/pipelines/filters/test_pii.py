@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.reference import pii as twin
 from tests.strategies import document_batch
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters import pii as pii_spans
 from tokenmill.pipelines.filters.pii import Pii
-from tokenmill.pipelines.prepare.recipe import STEPS
 
 PIECES = [
     *"ab1.@-_!+:[]() é字\n",

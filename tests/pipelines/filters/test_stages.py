@@ -20,8 +20,7 @@ from tokenmill.pipelines.filters.stages import STAGES
 OF_TEXT = [
     name
     for name, stage in STAGES.items()
-    if not hasattr(stage, "needs_images")
-    and name not in ("document_scores", "quality", "perplexity")
+    if not stage.needs_images and name not in ("document_scores", "quality", "perplexity")
 ]
 NEEDED = {"bad_words": {"words": ["the", "cat"]}, "url_filter": {"words": ["cat"]}}
 every_stage = pytest.mark.parametrize("name", OF_TEXT)

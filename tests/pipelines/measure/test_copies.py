@@ -47,12 +47,13 @@ def probed(folder, steps, probes) -> Probed:
                 writer.write_batch(pa.record_batch(columns, schema=ENDS))
         at += n
     job = SimpleNamespace(
-        keys=lambda _pass, key: folder / "11-keys" / f"part-{key}.arrow",
+        path=lambda _folder, key: folder / "11-keys" / f"part-{key}.arrow",
         ends=lambda key: ends / key,
         probes=folder / "probes.arrow",
         clusters=folder / "clusters.arrow",
         dedup=steps,
-        finders=steps,
+        predicted=steps,
+        image_step=None,
         recipe=SimpleNamespace(images=None),
         measuring=SimpleNamespace(probes=probes, seed=3),
     )

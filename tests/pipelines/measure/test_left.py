@@ -44,7 +44,7 @@ def test_equal_documents_of_all_inputs_are_counted_however_few_were_probed(base,
 
 
 def test_a_share_of_the_clusters_does_not_pass_for_all(base, tmp_path, monkeypatch):
-    def sampled(rows, units):
+    def sampled(rows, units, *, column):
         return key_sample.sample_keys(rows, units, most=40)
 
     monkeypatch.setattr("tokenmill.pipelines.measure.copies.sample_keys", sampled)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tokenmill.pipelines.corpus.steps import NearDedup
+from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.measure.copies import Copies, Probed
 from tokenmill.pipelines.measure.drawn import exact
 from tokenmill.pipelines.measure.scratch import EDGE_BYTES, edge_bytes
@@ -24,13 +24,13 @@ def probed(alike, copies=None):
 
 
 def edges(drawn):
-    head = edge_bytes(NearDedup(), probed([1]), exact(0)).value
+    head = edge_bytes(BANDS, probed([1]), exact(0)).value
     return tuple((end - head) / EDGE_BYTES for end in drawn.limits())
 
 
 @pytest.mark.parametrize(("alike", "pairs"), [([2, 2], 1), ([5] * 5, 10), ([1, 1, 2, 2], 1)])
 def test_a_pair_is_written_in_one_band_or_in_all(alike, pairs):
-    low, high = edges(edge_bytes(NearDedup(), probed(alike), exact(len(alike))))
+    low, high = edges(edge_bytes(BANDS, probed(alike), exact(len(alike))))
     assert low <= pairs * 1.001
     assert high >= pairs * BANDS
 
@@ -38,11 +38,11 @@ def test_a_pair_is_written_in_one_band_or_in_all(alike, pairs):
 def test_equal_documents_are_compared_once():
     many = probed([40] * 40, copies=[20] * 40)
     one = probed([40] * 40)
-    assert edges(edge_bytes(NearDedup(), many, exact(40)))[1] < 0.2 * 14 * 40 * 31
-    assert edges(edge_bytes(NearDedup(), one, exact(40)))[1] > 14 * 40 * 31 / 2
+    assert edges(edge_bytes(BANDS, many, exact(40)))[1] < 0.2 * 14 * 40 * 31
+    assert edges(edge_bytes(BANDS, one, exact(40)))[1] > 14 * 40 * 31 / 2
 
 
 def test_none_among_the_probes_may_be_a_few_among_all():
-    low, high = edges(edge_bytes(NearDedup(), probed([1] * 1_000), exact(1e6)))
+    low, high = edges(edge_bytes(BANDS, probed([1] * 1_000), exact(1e6)))
     assert low < 1
     assert high > 3_700 * BANDS * 0.9

@@ -3,8 +3,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
+from tokenmill.pipelines.core.stage import keep_where
 from tokenmill.pipelines.measure.removed import rows_measured
-from tokenmill.pipelines.prepare.shard import drop_duplicates
 
 
 def documents(n):
@@ -28,15 +28,16 @@ def test_rows_take_about_what_a_run_writes_of_duplicates():
     batch = documents(5_000)
     rng = np.random.default_rng(0)
     gone = rng.random(5_000) < 0.3
-    duplicates = pa.record_batch(
-        {
-            "duplicate_of": pa.array(rng.integers(0, 5_000, 5_000).astype(np.uint64), mask=~gone),
-            "similarity": pa.array(rng.random(5_000, np.float32), mask=~gone),
-        }
-    )
+    removed = keep_where(
+        "near",
+        batch,
+        gone.astype(np.uint8),
+        ("near_duplicate",),
+        duplicate_of=pa.array(rng.integers(0, 5_000, 5_000).astype(np.uint64), mask=~gone),
+        similarity=pa.array(rng.random(5_000, np.float32), mask=~gone),
+    ).removed
     rows, size = rows_measured(batch)
     assert rows == 4_999
-    removed = drop_duplicates("near", batch, duplicates).removed
     assert removed.num_rows == gone.sum()
     assert 0.5 <= size / rows / (written(removed) / removed.num_rows) <= 2
 

@@ -12,6 +12,7 @@ from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import one_by_one
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
@@ -46,11 +47,10 @@ def rows(folder):
 
 def every_id(report, path):
     """The id of every line of the corpus, from how it was cut into shards."""
-    shards = sorted((path / "receipts" / "pass-0").glob("*.json"))
+    shards = list(receipts_of(path, "pass-0"))
     found = []
     for ordinal, receipt in enumerate(shards):
-        stats = dict(json.loads(receipt.read_text())["stats"])
-        found += doc_ids(ordinal, 0, stats["read"]["docs_in"]).tolist()
+        found += doc_ids(ordinal, 0, dict(receipt.stats)["read"].docs_in).tolist()
     assert len(shards) == report["inputs"]["shards"]
     return found
 

@@ -232,10 +232,10 @@ def test_a_line_over_the_limit_fails_alone(tmp_path, shard_bytes):
 
 MEMORY = """
 import resource, sys
-from tokenmill.pipelines.plan import plan_inputs
-from tokenmill.pipelines.read.limits import Limits
+from tokenmill.pipelines.read.plan import plan_inputs
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.shard import Input
+from tokenmill.pipelines.core.shard import Input
 
 def peak_bytes():  # ru_maxrss is inherited across fork and exec; VmHWM is this program's own
     for line in open("/proc/self/status"):

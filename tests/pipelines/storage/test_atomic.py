@@ -4,14 +4,8 @@ import uuid
 import pyarrow as pa
 import pytest
 
-from tokenmill.pipelines.storage.files import (
-    arrow_file,
-    atomic_path,
-    parquet_file,
-    sweep_partials,
-    write_json,
-    write_text,
-)
+from tokenmill.pipelines.storage.atomic import atomic_path, sweep_partials, write_json, write_text
+from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 
 SCHEMA = pa.schema({"n": pa.int64()})
 

@@ -12,14 +12,16 @@ import pytest
 from tests.cluster.s3 import SECRET
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.read.images.shards import sample_tar
+from tests.receipts import receipts
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.prepare.inspect import open_run, removals
+from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
+from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
 from tokenmill.pipelines.runs.receipt import valid_receipt
 from tokenmill.pipelines.runs.work import Done, Job, Work, attempt, one_by_one
@@ -63,13 +65,12 @@ def here(corpus):
 
 
 def contents(folder):
-    """Bytes of all that a run makes; of receipts what is not time."""
+    """Bytes of all that a run makes; of receipts, which hold seconds, the names alone."""
     made = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = path.relative_to(folder).as_posix()
         if name.startswith("receipts/"):
-            data = {**json.loads(path.read_text()), "seconds": 0}
-            made[name] = json.dumps(data).encode()
+            made[name] = b""
         elif name not in {*TIMES, ".lock"}:
             made[name] = path.read_bytes()
     return made
@@ -106,20 +107,23 @@ def test_requests_follow_from_works_and_files(s3, corpus, out):
     manifest = json.loads(
         s3.client().get_object(Bucket=BUCKET, Key=f"{out[10:]}/manifest.json")["Body"].read()
     )
-    works, files = len(manifest["receipts"]), sum(len(r["files"]) for r in manifest["receipts"])
+    steps = [step["works"] for step in manifest["steps"]]
+    works, packs = sum(steps), sum(n > 1 for n in steps)
+    files = sum(of["files"] for of in manifest["files"].values())
     # is it empty? what is there; what is there at the end
     assert first["LIST"] == 3
     assert first["LIST_MULTIPART"] == 2
     # lock, manifest twice, three reports
-    assert first["PUT"] == works + files + 6
+    assert first["PUT"] == works + packs + files + 6
     # manifest: before, after the lock, at the end; not of receipts that are not there
     assert first["GET"] <= 4
     assert first.get("HEAD", 0) == 0
-    assert first["POST"] == 1
+    # receipts that were packed, intermediates
+    assert first["POST"] == packs + 1
     s3.proxy.forget()
     prepare(recipe, out, one_by_one)
     again = dict(s3.proxy.requests)
-    assert again == {"GET": 4, "PUT": 1, "LIST": 1, "LIST_MULTIPART": 2, "DELETE": 1}
+    assert again == {"GET": 3, "PUT": 1, "LIST": 1, "LIST_MULTIPART": 2, "DELETE": 1}
 
 
 def test_what_was_done_before_a_kill_is_not_done_again(s3, corpus, here, out, tmp_path):
@@ -147,8 +151,7 @@ def test_what_was_done_before_a_kill_is_not_done_again(s3, corpus, here, out, tm
     assert s3.proxy.requests["LIST"] == 2
     made = there(s3, out, tmp_path)
     assert made.keys() == contents(here).keys()
-    n_works = sum(name.startswith("receipts/") for name in made)
-    assert len(fresh) == n_works - 9
+    assert len(fresh) == len(receipts(tmp_path / "downloaded")) - 9
     assert {n: b for n, b in made.items() if "receipts/" not in n} == {
         n: b for n, b in contents(here).items() if "receipts/" not in n
     }
@@ -241,7 +244,7 @@ def test_an_output_inside_an_input_is_refused():
 def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
     prepare(load_recipe(corpus), out, one_by_one)
     with viewed(out) as folder:
-        assert open_run(folder)["status"] == "complete"
+        assert prepared_run(folder)["status"] == "complete"
         assert removals(folder, limit=50) == removals(here, limit=50)
         ours = dict(first_rows(here, 20))
         assert dict(first_rows(folder, 20)) == ours
@@ -252,7 +255,7 @@ def test_a_run_there_is_looked_into_as_one_here(corpus, here, out):
         pass
     assert str(e.value) == f"{out}/none: has no report.json; name a run that has finished"
     with pytest.raises(ConfigError) as e, viewed(f"{out}/none") as folder:
-        open_run(folder)
+        prepared_run(folder)
     assert str(e.value).startswith(f"{out}/none: no run here")
 
 

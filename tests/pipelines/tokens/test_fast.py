@@ -17,8 +17,9 @@ from tests.pipelines.conftest import END
 from tests.strategies import text_columns
 from tokenmill.pipelines.tokens import engines as fast
 from tokenmill.pipelines.tokens.engines import adversarial, fast_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.reference import open_reference
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 REAL = (
     "gpt2.json",
@@ -171,8 +172,8 @@ GROWTH = """
 import sys
 import numpy as np
 import pyarrow as pa
-from tokenmill.pipelines.encode.fast import _resident, fast_engine
-from tokenmill.pipelines.encode.reference import open_reference
+from tokenmill.pipelines.tokens.engines import _resident, fast_engine
+from tokenmill.pipelines.tokens.reference import open_reference
 
 made, _ = fast_engine(open_reference(sys.argv[1]))
 draw = np.random.default_rng(1)

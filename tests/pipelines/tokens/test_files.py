@@ -14,8 +14,9 @@ from tests.e2e.corpus import prose
 from tests.pipelines.tokens.test_fast import same_ids
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import adversarial
+from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.reference import ENCODINGS, _byte_letters, open_reference
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 # As tiktoken 0.14 has it, possessive; elsewhere its pattern is ours.
 CL100K = (

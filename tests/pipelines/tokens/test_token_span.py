@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokenmill.pipelines.token_span as token_span_module
+import tokenmill.pipelines.tokens.shards as token_span_module
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.tokens.shards import TokenFile, TokenShard, token_schema, token_span

@@ -12,7 +12,8 @@ from tests.pipelines.conftest import END
 from tests.strategies import text_columns
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens import tokenize
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 
 def per_document(tokens):

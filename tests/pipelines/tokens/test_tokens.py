@@ -18,7 +18,8 @@ from tokenmill.pipelines.core.schema import IMAGE, PLACEHOLDER
 from tokenmill.pipelines.read.options import Images, Patches
 from tokenmill.pipelines.tokens import images as tokens
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated, tokens_of
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 TOKEN = "<image>"
 sides = st.one_of(st.none(), st.integers(1, 2**31 - 1), st.integers(1, 40))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.pipelines.read.images.batches import illustrated, image
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.blobs import Window
-from tokenmill.pipelines.runs.folder import PrepareJob
 from tokenmill.pipelines.tokens.webdataset import TarShards, header_of, key_of, members, nodes_of
 
 names = st.one_of(st.text(max_size=200), st.sampled_from(["a/b", "a.b", "a_b", "../a", "", "a b"]))

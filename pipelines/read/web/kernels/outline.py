@@ -4,15 +4,14 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
-# as in pipelines.read.web.outline: a kernel's constants live in its own file
+# what pipelines.read.web.outline knows of each element
 LOOSE, FORMATTING, SPECIAL, BARRIER, RAW, FOREIGN, OPTION, HEADING = 1, 2, 4, 8, 16, 32, 64, 128
 PARAGRAPH, CLOSES_P, CELL, ROW, TABLE = 256, 512, 1024, 2048, 4096
 LEAVES_FOREIGN, INTEGRATION, REOPENS_NONE, MARKER = 8192, 16384, 32768, 65536
 OF_TABLES, TEMPLATE = 1 << 17, 1 << 18
 TAGS, ATTRIBUTES, DEPTH, NODES, OPTIONS = range(5)
 
-LT, GT, SLASH, BANG, DASH, EQUALS, QUESTION = 0x3C, 0x3E, 0x2F, 0x21, 0x2D, 0x3D, 0x3F
-DOUBLE, SINGLE = 0x22, 0x27
+LT, GT, SLASH, BANG, DASH, EQUALS, QUESTION, DOUBLE, SINGLE = b"<>/!-=?\"'"
 NOAHS_ARK = 3  # of formatting elements that are alike, the parser opens no more anew
 NAME, KIND, ALIKE = range(3)  # rows of the stack; ALIKE: the hash of a whole tag
 FNV_START, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)

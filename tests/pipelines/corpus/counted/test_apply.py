@@ -6,10 +6,9 @@ import pytest
 from tests.pipelines.corpus.repeats_corpora import batch_of, corpus
 from tests.reference import repeats as reference
 from tokenmill.pipelines.core.schema import DOCUMENT, PLACEHOLDER
-from tokenmill.pipelines.corpus.counted.apply import without_images, without_paragraphs
-from tokenmill.pipelines.corpus.counted.finding import FOUND
-from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
+from tokenmill.pipelines.corpus.counted.images import RepeatedImages
+from tokenmill.pipelines.corpus.counted.paragraphs import REMOVED_PARAGRAPHS, RepeatedParagraphs
+from tokenmill.pipelines.corpus.units import FOUND
 from tokenmill.pipelines.filters.images.edit import image_stats
 
 
@@ -53,8 +52,8 @@ FOUND_IMAGES = {(3, 4): (1, 12, (3, 4)), (4, 7): (0, 11, (3, 0)), (9, 1): (1, 12
 def test_images_leave_the_list_and_the_text():
     batch = batch_of(ILLUSTRATED_DOCS)
     step = RepeatedImages(no_images_left=False)
-    result, paragraphs = without_images(step, batch, found_of(FOUND_IMAGES))
-    assert paragraphs is None
+    result, passed, tables, counts = step.without(batch, found_of(FOUND_IMAGES))
+    assert (passed, tables, counts) == (None, {}, {})
     assert told(result.kept) == {
         3: (f"one\n\n{PLACEHOLDER}\n\ntwo", [0]),
         4: ("a caption", []),
@@ -77,7 +76,7 @@ def test_images_leave_the_list_and_the_text():
 
 def test_documents_that_lose_their_last_image_leave_and_those_without_one_stay():
     batch = batch_of(ILLUSTRATED_DOCS)
-    result, _ = without_images(RepeatedImages(), batch, found_of(FOUND_IMAGES))
+    result = RepeatedImages().without(batch, found_of(FOUND_IMAGES)).result
     assert list(told(result.kept)) == [3, 5]
     rows = result.removed.to_pylist()
     assert [(r["doc_id"], r["reason"], r["value"], r["text_bytes"]) for r in rows] == [
@@ -100,7 +99,7 @@ def test_images_that_dictionaries_find_leave_every_document(step, samples):
     by = [f"repeated_{name}" for name in step.by]
     rows = found_of({n: (by.index(f[0]), f[1], f[2]) for n, f in found.items()})
     batch = batch_of(docs)
-    result, _ = without_images(step, batch, rows)
+    result = step.without(batch, rows).result
     expected = {}
     for made in docs:
         kept = [i["number"] for i in made["images"] if (made["doc_id"], i["number"]) not in found]
@@ -129,7 +128,10 @@ FOUND_PARAGRAPHS = {
 
 def test_paragraphs_leave_and_documents_of_which_nothing_is_left():
     batch = batch_of(PARAGRAPH_DOCS)
-    result, paragraphs = without_paragraphs(RepeatedParagraphs(), batch, found_of(FOUND_PARAGRAPHS))
+    result, _, tables, counts = RepeatedParagraphs().without(batch, found_of(FOUND_PARAGRAPHS))
+    paragraphs = tables[REMOVED_PARAGRAPHS.name]
+    n_bytes = sum(row["text_bytes"] for row in paragraphs.to_pylist())
+    assert counts == {"paragraphs": {"removed": 6, "bytes": n_bytes}}
     assert told(result.kept) == {
         1: ("own\n\n\nShare", []),
         4: (PLACEHOLDER, [0]),
@@ -175,7 +177,7 @@ def test_paragraphs_that_dictionaries_find_leave_every_document(illustrated):
     if not illustrated:
         batch = pa.record_batch([batch[f.name] for f in DOCUMENT], schema=DOCUMENT)
     rows = found_of({n: (0, *f) for n, f in found.items()})
-    result, paragraphs = without_paragraphs(RepeatedParagraphs(), batch, rows)
+    result, _, tables, _ = RepeatedParagraphs().without(batch, rows)
     expected = {}
     for made in docs:
         numbers = {number for doc_id, number in found if doc_id == made["doc_id"]}
@@ -184,18 +186,17 @@ def test_paragraphs_that_dictionaries_find_leave_every_document(illustrated):
             expected[made["doc_id"]] = text
     ids, texts = (result.kept[name].to_pylist() for name in ("doc_id", "text"))
     assert dict(zip(ids, texts, strict=True)) == expected
-    assert [(r["doc_id"], r["number"]) for r in paragraphs.to_pylist()] == sorted(found)
+    assert [
+        (r["doc_id"], r["number"]) for r in tables[REMOVED_PARAGRAPHS.name].to_pylist()
+    ] == sorted(found)
     result.stats.check("test")
 
 
 def test_nothing_found_nothing_changed():
     for docs in ([], PARAGRAPH_DOCS):
         batch = batch_of(docs)
-        for cut, step in (
-            (without_images, RepeatedImages()),
-            (without_paragraphs, RepeatedParagraphs()),
-        ):
-            result, _ = cut(step, batch, found_of({}))
+        for step in (RepeatedImages(), RepeatedParagraphs()):
+            result = step.without(batch, found_of({})).result
             assert result.kept.equals(batch)
             assert result.removed.num_rows == 0
             result.stats.check("test")

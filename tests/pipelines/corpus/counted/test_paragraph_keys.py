@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 
 from tests.pipelines.corpus.counted.test_keys import documents, same, sliced
 from tests.reference import repeats as reference
-from tokenmill.pipelines.corpus.counted.keys import has_key
-from tokenmill.pipelines.corpus.counted.paragraph_keys import keyed_paragraphs, split_units
-from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.counted.paragraphs import (
+    RepeatedParagraphs,
+    keyed_paragraphs,
+    split_units,
+)
+from tokenmill.pipelines.filters.images.keys import has_key
 
 steps = st.builds(
     RepeatedParagraphs,

@@ -7,12 +7,8 @@ import pytest
 from tests.pipelines.read.images.batches import illustrated, image, keeping
 from tokenmill.pipelines.core.errors import LedgerError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats, check_chain
-from tokenmill.pipelines.filters.images.edit import (
-    drop_images,
-    image_stats,
-    read_images,
-    removed_images,
-)
+from tokenmill.pipelines.filters.images.edit import drop_images, image_stats, removed_images
+from tokenmill.pipelines.read.batch import read_images
 
 BATCH = illustrated([("a", [image(0), image(1)]), ("b", [image(0), image(1), image(2)]), ("c", [])])
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.images.batches import illustrated, image, keeping, numbers
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
-from tokenmill.pipelines.filters.images.edit import drop_images, removed_images, without_places
+from tokenmill.pipelines.filters.images.edit import drop_images, removed_images
+from tokenmill.pipelines.read.images.nodes import without_places
 
 INTERLEAVED = f"one\n\n{PLACEHOLDER}\n\ntwo {PLACEHOLDER} three\n\n{PLACEHOLDER}"
 

@@ -13,13 +13,9 @@ from tests.pipelines.filters.words import KINDS
 from tests.reference.words import words
 from tests.strategies import text_columns
 from tokenmill.dedup.unicode import UNICODE_VERSION
-from tokenmill.pipelines.filters.kernels import c4, lines, parts, spacy_runs, spacy_words
-from tokenmill.pipelines.filters.kernels import letters as letters_kernels
-from tokenmill.pipelines.filters.kernels import sentences as sentence_kernels
-from tokenmill.pipelines.filters.kernels import words as word_kernels
+from tokenmill.pipelines.core.stage import KEEP
+from tokenmill.pipelines.filters.kernels import classes as bits
 from tokenmill.pipelines.filters.text import characters as chars
-from tokenmill.pipelines.filters.text import sentences
-from tokenmill.pipelines.filters.text import words as kinds_of_words
 from tokenmill.pipelines.filters.text.characters import (
     char_counts,
     characters,
@@ -39,10 +35,10 @@ same_unicode = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("bit", "holds"),
     [
-        (chars.SPACE, str.isspace),
-        (chars.ALPHA, str.isalpha),
-        (chars.DECIMAL, str.isdecimal),
-        (chars.BREAK, lambda c: len(f"a{c}b".splitlines()) == 2),
+        (bits.SPACE, str.isspace),
+        (bits.ALPHA, str.isalpha),
+        (bits.DECIMAL, str.isdecimal),
+        (bits.BREAK, lambda c: len(f"a{c}b".splitlines()) == 2),
     ],
     ids=["space", "alpha", "decimal", "break"],
 )
@@ -57,7 +53,7 @@ def test_each_byte_has_the_class_of_its_character(text):
     expected = []
     for char in text:
         c = int(class_table()[ord(char)])
-        expected += [c] + [c & ~chars.START] * (len(char.encode()) - 1)
+        expected += [c] + [c & ~bits.START] * (len(char.encode()) - 1)
     assert found[: len(expected)] == expected
     assert len(found) == len(expected) + chars.PADDING
 
@@ -84,18 +80,9 @@ def test_letters_are_the_words_without_what_stands_between(kind, column):
     assert found.most_words == max(map(len, expected), default=0)
 
 
-@pytest.mark.parametrize(
-    "kernels",
-    [c4, letters_kernels, lines, parts, sentence_kernels, spacy_runs, spacy_words, word_kernels],
-)
-def test_kernels_read_the_bits_as_they_are_written(kernels):
-    bits = ("START", "SPACE", "BREAK", "ALPHA", "SYMBOL", "TERMINAL", "DECIMAL", "CLOSING")
-    held = {b: getattr(kernels, b) for b in bits if hasattr(kernels, b)}
-    assert held == {b: getattr(chars, b) for b in held}
-    assert "SPACE" in held
-    for name, home in (("SPLIT", kinds_of_words), ("STOP", sentences), ("PUNCT", sentences)):
-        assert getattr(kernels, name, getattr(home, name)) == getattr(home, name)
-    assert chars.START == 1  # some kernels add it up instead of testing it
+def test_kernels_add_up_the_bit_of_a_first_byte_and_know_the_verdict_of_the_ledger():
+    assert bits.START == 1
+    assert bits.KEEP == KEEP
 
 
 def test_text_that_is_not_utf8_is_not_read_out_of_bounds():

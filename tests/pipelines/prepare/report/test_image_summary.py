@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.images.batches import illustrated, image
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.corpus.counted.count import told_of_counting
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure, bins_of
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, percentile
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -30,7 +31,7 @@ def receipt(documents, *, tokens, text_bytes):
 
 
 def images_of(last_pass, receipts=()):
-    return image_summary(last_pass, receipts, store="bytes", files=[]).to_json()
+    return image_summary(last_pass, receipts, store="bytes", files=[], repeated={}).to_json()
 
 
 SHARDS = [
@@ -104,7 +105,9 @@ def test_what_is_repeated_is_told_by_step():
     facts = {"images": 9, "md5": {"most": [[1, 0, 8]]}}
     repeats = Receipt(step="repeated_images-0", key="all", inputs="", facts=facts)
     other = Receipt(step="exact-0", key="all", inputs="", facts={"docs": 3})
-    assert images_of(SHARDS, [repeats, other])["repeated"] == {"repeated_images": facts}
+    told = told_of_counting("repeated_images", [repeats, other])["repeated"]
+    made = image_summary(SHARDS, [], store="bytes", files=[], repeated=told)
+    assert told == made.to_json()["repeated"] == {"repeated_images": facts}
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1), st.floats(0.01, 1))

@@ -5,6 +5,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.pipelines.contamination.as_json import summarize
 from tests.strategies import document_batch
 from tokenmill.dedup.gram_counts import document_counts, frequent
 from tokenmill.pipelines.contamination.analysis import Analysis
@@ -12,7 +13,6 @@ from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
-from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.core.measured import measure
 from tokenmill.pipelines.prepare.report.model import Report

@@ -137,8 +137,8 @@ SAYS = """
 import logging, sys
 from pathlib import Path
 logging.basicConfig()
-from tokenmill.pipelines.images.facts import image_facts
-from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.images.facts import image_facts
+from tokenmill.pipelines.read.options import Images
 for path in sys.argv[1:]:
     print(image_facts(Path(path).read_bytes(), Images(verify=True)).cause)
 """
@@ -205,8 +205,8 @@ def expected(folder: Path) -> list[dict[str, str]]:
 SURVEY = """
 import csv, json, sys, time
 from pathlib import Path
-from tokenmill.pipelines.images.facts import image_facts
-from tokenmill.pipelines.images.options import Images
+from tokenmill.pipelines.read.images.facts import image_facts
+from tokenmill.pipelines.read.options import Images
 folder, found, slowest = Path(sys.argv[1]), {}, 0.0
 for path in sys.stdin.read().splitlines():
     start = time.process_time()

@@ -28,6 +28,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import attempt, one_by_one
 
 SHARDS = (7, 12, 5)
@@ -360,10 +361,7 @@ def test_packing_would_part_images_from_their_text(tmp_path):
 def test_what_is_measured_of_images_is_what_went_in(corpus, tokenizer_path, tmp_path):
     recipe = recipe_of(corpus, tokenizer_path, images={"tokens": {"patch": 10}})
     run(recipe, tmp_path)
-    counts = [
-        json.loads(path.read_text())["facts"]["measured"]
-        for path in sorted((tmp_path / "run" / "receipts" / "pass-0").glob("*.json"))
-    ]
+    counts = [r.facts["measured"] for r in receipts_of(tmp_path / "run", "pass-0")]
     images = [image for image, _ in written(corpus)]
     sizes = [Image.open(io.BytesIO(image)).size for image in images]
     assert sum(c["images"]["images"]["train"] for c in counts) == len(images)

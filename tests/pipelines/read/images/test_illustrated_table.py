@@ -10,8 +10,8 @@ from tests.pipelines.read.images.shards import encoded, jpeg, noise, png, webp
 from tests.pipelines.read.pictured import read_pictured
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
 from tokenmill.pipelines.read.images import documents as illustrated
-from tokenmill.pipelines.read.images.tables import image_values
 from tokenmill.pipelines.read.options import Images, Limits
+from tokenmill.pipelines.read.table import image_values
 
 MOVING = encoded(noise(32, 24), "GIF", save_all=True, append_images=[noise(32, 24, 1)])
 PICTURES = [jpeg(), png(), webp(), MOVING]

@@ -25,7 +25,8 @@ from tokenmill.pipelines.read.images.stored import (
     with_bytes,
 )
 from tokenmill.pipelines.read.options import Images, Patches
-from tokenmill.pipelines.tokens.tokenize import Tokenizer, load_engine
+from tokenmill.pipelines.tokens.options import Tokenizer
+from tokenmill.pipelines.tokens.tokenize import load_engine
 
 SHARD = SourceShard(
     key="00000-of-00001",
@@ -142,10 +143,10 @@ def test_datasets_shows_pictures():
 
 
 def test_the_dataset_says_what_stands_for_images(tokenizer_path):
-    engine = load_engine(Tokenizer(path=str(tokenizer_path)), "auto", "<image>")
-    assert describe(engine, None) == ""
-    assert describe(engine, Images(tokens=3)) == (
+    image_id = load_engine(Tokenizer(path=str(tokenizer_path)), "auto", "<image>").image_id
+    assert describe(image_id, None) == ""
+    assert describe(image_id, Images(tokens=3)) == (
         "In input_ids 600 (<image>) stands for images, in the order of the column images:"
         " 3 times for each."
     )
-    assert "'patch': 14" in describe(engine, Images(tokens=Patches()))
+    assert "'patch': 14" in describe(image_id, Images(tokens=Patches()))

@@ -23,6 +23,7 @@ from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import sections
+from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import attempt, one_by_one
 from tokenmill.pipelines.tokens.mix import phases
 from tokenmill.sizing.corpus import read_corpus
@@ -99,7 +100,7 @@ def test_the_dataset_is_what_the_reference_makes(corpus, tmp_path, epochs):
         corpus, THINNED, epochs, seed=5
     )
     assert report["dataset"]["splits"]["train"]["files"] > 3
-    assert len(list((tmp_path / "run" / "receipts" / "mix").iterdir())) > 3
+    assert len(list(receipts_of(tmp_path / "run", "mix"))) > 3
 
 
 def test_each_copy_has_the_ids_of_its_document(corpus, tmp_path):

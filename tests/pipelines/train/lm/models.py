@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.pipelines.train.lm.lines import fitted
-from tokenmill.pipelines.filters.models.kenlm import save_arpa
 from tokenmill.pipelines.filters.models.model_file import save_model
+from tokenmill.pipelines.train.lm.fit import save_arpa
 
 LINES = [
     ["the", "cat", "sat", "on", "a", "mat", "."],

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.pipelines.train.lm.lines import corpora, fitted, sentences
-from tokenmill.pipelines.filters.models.kenlm import save_arpa
 from tokenmill.pipelines.filters.models.text import line_words
+from tokenmill.pipelines.train.lm.fit import save_arpa
 
 LINES = [["the", "cat", "sat", "on", "a", "mat", "."], ["the", "dog", "ran"], ["the", "cat"]]
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.tokens.mix.options import Mix
 from tokenmill.pipelines.tokens.mix.weights import weights
+from tokenmill.pipelines.tokens.options import Mix
 
 TWO = [{"path": "crawl.jsonl"}, {"path": "books.jsonl"}]
 SHUFFLED = {"shuffle": True}

@@ -1,6 +1,6 @@
 import pytest
 
-from tokenmill.pipelines.contamination.items.inside import inside
+from tokenmill.pipelines.contamination.items.files import inside
 from tokenmill.pipelines.contamination.items.spec import Benchmark, parse_benchmark
 from tokenmill.pipelines.core.errors import ConfigError
 

@@ -1,0 +1,29 @@
+"""What is done to documents that repeat benchmark items: settings."""
+
+# stands alone: the step and what does its work both take from it, and settings load no kernels
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.pieces import MOST_PIECES
+
+if TYPE_CHECKING:
+    from tokenmill.dedup.cut import Cutting
+
+NAME = "decontaminate"
+
+
+class Cleaning(Config):
+    """See `Decontaminate`."""
+
+    action: Literal["cut", "document", "paragraph", "report"] = "cut"
+    window_chars: Annotated[int, Field(ge=0)] = 200
+    least_chars: Annotated[int, Field(ge=0)] = 200
+    most_pieces: Annotated[int, Field(ge=1, le=MOST_PIECES)] = 10
+
+    def cutting(self) -> "Cutting":
+        from tokenmill.dedup.cut import Cutting  # compiles; settings must not
+
+        return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)

@@ -1,0 +1,375 @@
+"""What was found of benchmarks: sections of a report, and the sentences that sum it up.
+
+The report may be of a search or of preparing a corpus; all text in it is untrusted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.pipelines.contamination.model import (
+    AnyExample,
+    BenchmarkSummary,
+    EditedExample,
+    ItemText,
+    NgramExample,
+    Summary,
+)
+from tokenmill.sizing.document.section import (
+    NONE,
+    Comparison,
+    Comparisons,
+    Passage,
+    Piece,
+    Section,
+    Table,
+    count,
+    table,
+)
+from tokenmill.sizing.units import format_bytes
+
+# the columns of a table of benchmarks, those first that a reader on a narrow screen should see
+COUNTED = {
+    "items": "items",
+    "dirty": "dirty",
+    "dirty_frac": "dirty share",
+    "edited": "edited copies",
+    "docs": "docs",
+    "widespread": "widespread",
+    "edited_docs": "docs with edited copies",
+    "clean": "clean",
+    "untestable": "too short",
+    "found_whole": "short, found",
+    "only_ignored": "only boilerplate",
+    "ngram": "N",
+}
+ALWAYS = ("items", "dirty", "dirty_frac", "clean", "ngram")  # though they were 0 in every row
+NO_SUM = ("dirty_frac", "docs", "edited_docs", "ngram")
+MEANINGS = {
+    "widespread": "Widespread: clean by the published rule, but at least half of its n-grams stand"
+    " in too many documents to count.",
+    "edited": "Edited copies: items of which no n-gram that counts was found, but a copy.",
+    "untestable": "Too short: under 8 words, looked for as a whole only.",
+    "found_whole": "Short, found: those of them that stand in a document.",
+    "only_ignored": "Only boilerplate: other clean items of which n-grams stand in the corpus that"
+    " count for nothing.",
+}
+OF_SOURCE = {
+    "docs": ">documents with items",
+    "pairs": ">pairs of document and item",
+    "edited_docs": ">documents with edited copies",
+}
+REASONS = {
+    "frequent": "in too many documents",
+    "shared": "of many items of a benchmark",
+    "letterless": "without a letter",
+}
+MOST_ROWS = 30
+MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
+
+
+def found_sections(summary: Summary) -> list[Section]:
+    """By benchmark, side by side, by document, by source, and n-grams that were ignored."""
+    return [
+        _section("benchmarks", "By benchmark", _benchmarks(summary)),
+        _section("examples", "Side by side", _examples(summary)),
+        _section("widespread", "Widespread items", _widespread(summary)),
+        _section("edited", "Edited copies", _edited(summary)),
+        _section("documents", "Documents with most items", _worst(summary)),
+        _section("sources", "By source", _sources(summary)),
+        _section("ignored", "What counted for nothing", _ignored(summary)),
+    ]
+
+
+def _section(key: str, title: str, blocks: Iterable[str | Table | Comparisons]) -> Section:
+    return Section(key=key, title=title, blocks=tuple(blocks))
+
+
+def percent(frac: float | None) -> str:
+    """A share as a person reads it; some is never shown as none, nor nearly all as all.
+
+    >>> percent(0.1234), percent(0.0), percent(0.0001), percent(0.9999), percent(None)
+    ('12.3 %', '0 %', '< 0.1 %', '> 99.9 %', '—')
+    """
+    if frac is None:
+        return NONE
+    if 0 < frac < 0.001:
+        return "< 0.1 %"
+    if 0.999 < frac < 1:
+        return "> 99.9 %"
+    return f"{100 * frac:.1f} %" if frac % 1 else f"{100 * frac:.0f} %"
+
+
+def columns_of(benchmarks: Sequence[BenchmarkSummary]) -> dict[str, str]:
+    """The columns of a table of these benchmarks that are not empty: labels by name."""
+    return {
+        name: label
+        for name, label in COUNTED.items()
+        if name in ALWAYS or any(getattr(b, name) for b in benchmarks)
+    }
+
+
+def _benchmarks(summary: Summary) -> list[str | Table]:
+    benchmarks = summary.benchmarks
+    columns = columns_of(benchmarks)
+    rows = [(b.name, *_cells(vars(b), columns)) for b in benchmarks]
+    if len(rows) > 1:
+        rows.append(("all", *_cells(_sums(summary), columns)))
+    meanings = " ".join(MEANINGS[name] for name in MEANINGS if name in columns)
+    return [
+        "Every item is clean, dirty or too short to test. The dirty share is of those that can be"
+        f" tested. {meanings}".strip(),
+        table(
+            "Items",
+            ("benchmark", *(f">{label}" for label in columns.values())),
+            rows,
+            sums=len(rows) > 1,
+        ),
+        *_foldings(benchmarks),
+        table(
+            "Benchmarks",
+            ("benchmark", "`path", "fields", "`md5"),
+            [(b.name, b.path, ", ".join(b.fields), b.md5) for b in benchmarks],
+            folded=True,
+        ),
+    ]
+
+
+def _sums(summary: Summary) -> dict[str, float | None]:
+    """All benchmarks together; a document may have items of several."""
+    sums = {name: summary.total(name) for name in COUNTED if name not in NO_SUM}
+    tested = sums["clean"] + sums["dirty"]
+    return sums | {
+        "dirty_frac": sums["dirty"] / tested if tested else None,
+        "docs": summary.found_docs,
+        "edited_docs": summary.edited_docs,
+    }
+
+
+def _cells(counts: Mapping[str, float | None], columns: Iterable[str]) -> list[str]:
+    return [
+        percent(counts[k]) if k == "dirty_frac" else f"{counts[k]:,}" if k in counts else ""
+        for k in columns
+    ]
+
+
+def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> list[Table]:
+    """The disguises that items were found in, if there are any."""
+    needed = [name for name in FOLDINGS if any(b.foldings.get(name) for b in benchmarks)]
+    rows = [
+        (b.name, *(f"{b.foldings.get(name, 0):,}" for name in needed))
+        for b in benchmarks
+        if b.foldings
+    ]
+    caption = "Items that would be clean without a folding"
+    columns = ("benchmark", *(f">{name}" for name in needed))
+    return [table(caption, columns, rows)] if rows else []
+
+
+def _examples(summary: Summary) -> list[str | Comparisons]:
+    note = (
+        "Items of which a document has most, each beside the document that has most of it. Marked:"
+        " the longest stretch of the document that repeats the item, and its n-grams in the item."
+        " Characters that cannot be seen stand by their names."
+    )
+    return _comparisons(note, summary.examples, {b.name: b.found_items for b in summary.benchmarks})
+
+
+def _widespread(summary: Summary) -> list[str | Comparisons]:
+    note = (
+        f"Items in more than {count(summary.settings.most_docs or 0, 'document')}: their n-grams"
+        " count for nothing, as common phrases do, and they are no dirty items by the published"
+        " rule. If these are questions rather than phrases, the corpus has them many times over."
+    )
+    n_items = {b.name: b.widespread for b in summary.benchmarks}
+    return _comparisons(note, summary.widespread, n_items)
+
+
+def _edited(summary: Summary) -> list[str | Comparisons]:
+    note = (
+        "Items without an n-gram in the corpus that counts, of which a document has an edited copy"
+        " all the same. Marked: the stretch of the document that has most of the item's word"
+        " pairs, and the words of the item that it has."
+    )
+    n_items = {b.name: b.edited or 0 for b in summary.benchmarks}
+    return _comparisons(note, summary.edited or (), n_items)
+
+
+def _comparisons(
+    note: str, examples: Sequence[AnyExample], n_items: Mapping[str, int]
+) -> list[str | Comparisons]:
+    """By benchmark, behind the note.  n_items: of each, those that there are examples of."""
+    blocks = []
+    for name, n_all in n_items.items():
+        rows = tuple(_comparison(e) for e in examples if e.benchmark == name)
+        if rows:
+            block = Comparisons(caption=name, rows=rows, n_open=MOST_OPEN, n_all=n_all, noun="item")
+            blocks.append(block)
+    return [note, *blocks] if blocks else []
+
+
+def _comparison(example: AnyExample) -> Comparison:
+    return Comparison(
+        title=example.item,
+        facts=tuple(_facts(example)),
+        sides=(_item(example.item_text), _document(example)),
+    )
+
+
+def _facts(example: AnyExample) -> list[str]:
+    """How much of the item, in how many documents, and how it is written there."""
+    documents = f"in {count(example.documents, 'document')}"
+    foldings = [f"seen through {', '.join(example.foldings)}"] if example.foldings else []
+    if isinstance(example, EditedExample):
+        return [f"{100 * example.containment:.0f} % of its word pairs", documents, *foldings]
+    n_all, share = round(example.ngrams / example.found_frac), 100 * example.found_frac
+    facts = [f"{example.ngrams:,} of {count(n_all, 'n-gram')} ({share:.0f} %)", documents]
+    if example.as_written:
+        return [*facts, "written as in the item"]
+    differences = example.differences
+    return [
+        *facts,
+        *foldings,
+        *([f"differs in {', '.join(differences)}"] if differences else []),
+    ]
+
+
+def _item(shown: ItemText) -> Passage:
+    pieces, at = [], 0
+    for start, end in shown.spans:
+        pieces += [Piece(shown.text[at:start]), Piece(shown.text[start:end], marked=True)]
+        at = end
+    before, behind = _left_out(shown.chars_before), _left_out(shown.chars_behind)
+    return Passage("item", (*before, *pieces, Piece(shown.text[at:]), *behind))
+
+
+def _left_out(chars: int | None) -> tuple[Piece, ...]:
+    return (Piece(f" […{count(chars, 'character')}…] "),) if chars else ()
+
+
+def _document(example: AnyExample) -> Passage:
+    name = f"document {example.id} (doc_id {example.doc_id}) of {example.source}"
+    where = f"bytes {example.start_byte:,} to {example.end_byte:,}"
+    if isinstance(example, NgramExample) and example.spans > 1:
+        where += f", the longest of {example.spans:,} stretches"
+    marked = Piece(example.match, marked=True)
+    return Passage(f"{name}, {where}", (Piece(example.before), marked, Piece(example.after)))
+
+
+def _worst(summary: Summary) -> list[str | Table]:
+    rows = [
+        (
+            row.id,
+            str(row.doc_id),
+            row.source,
+            f"{row.items:,}",
+            f"{row.overlap_bytes:,}",
+            percent(row.overlap_bytes / row.text_bytes),
+            format_bytes(row.text_bytes),
+        )
+        for row in summary.worst[:MOST_ROWS]
+    ]
+    edited = [
+        (row.id, str(row.doc_id), row.source, str(row.items), percent(row.containment))
+        for row in (summary.worst_edited or ())[:MOST_ROWS]
+    ]
+    columns = ("`id", "`doc_id", "source", ">items", ">bytes of them", ">share of text", ">text")
+    of_edited = ("`id", "`doc_id", "source", ">edited items", ">word pairs of the best copy")
+    tables = (
+        table(_shown("Documents", len(rows), summary.found_docs), columns, rows),
+        table(
+            _shown("Documents with edited copies", len(edited), summary.edited_docs),
+            of_edited,
+            edited,
+        ),
+    )
+    return [*(() if rows else ["No document has an item."]), *(t for t in tables if t.rows)]
+
+
+def _sources(summary: Summary) -> list[str | Table]:
+    sources = summary.sources
+    if not sources:
+        return ["No source has a document with an item."]
+    names = [name for name in OF_SOURCE if name != "edited_docs" or summary.edited_docs]
+    rows = [(s.source, *(f"{getattr(s, name):,}" for name in names)) for s in sources[:MOST_ROWS]]
+    columns = ("source", *(OF_SOURCE[name] for name in names))
+    return [table(_shown("Sources", len(rows), len(sources)), columns, rows)]
+
+
+def _ignored(summary: Summary) -> list[str | Table]:
+    n_all = sum(summary.n_ignored.values())
+    if not n_all:
+        return ["No n-gram of the corpus was left out of account."]
+    parts = ", ".join(f"{n:,} {REASONS[name]}" for name, n in summary.n_ignored.items() if n)
+    rows = [
+        (
+            row.passage,
+            *(f"{n:,}" for n in (row.ngrams, row.documents, row.items)),
+            ", ".join(REASONS[name] for name in row.reason.split(", ")),
+        )
+        for row in summary.ignored[:MOST_ROWS]
+    ]
+    columns = ("`words", ">n-grams", ">documents", ">items", "why")
+    return [
+        f"Of the items' n-grams that stand in the corpus {n_all:,} make no item dirty: {parts}."
+        " An item is dirty if it has another n-gram in the corpus.",
+        table(_shown("Passages", len(rows), len(summary.ignored)), columns, rows),
+    ]
+
+
+def _shown(what: str, n: int, n_all: int) -> str:
+    """A caption that says how many are not shown."""
+    return what if n == n_all else f"{what}: {n:,} of {n_all:,} shown, those with most first"
+
+
+def found_in_short(summary: Summary, read: str) -> list[str]:
+    """Sentences: how many items are in the corpus, and how many could not be looked for.
+
+    read: what was searched, such as "4,733 documents".
+    """
+    items, short = summary.total("found_items"), summary.total("untestable")
+    of_benchmarks = f"of {count(len(summary.benchmarks), 'benchmark')}"
+    if items:
+        verb = "is" if items == 1 else "are"
+        sentence = (
+            f"Of {count(summary.total('items'), 'item')} {of_benchmarks} {items:,} {verb} in"
+            f" the corpus, whole or in part: in {summary.found_docs:,} of {read}"
+        )
+    else:
+        tested = count(summary.total("clean") + summary.total("dirty"), "item")
+        able = f" that can be tested, {of_benchmarks}," if short else f" {of_benchmarks}"
+        sentence = f"None of {tested}{able} was found by n-grams in {read}"
+    if short:
+        sentence += f"; {short:,} {'is' if short == 1 else 'are'} too short to test"
+    edited = summary.total("edited")
+    copies = (
+        f"Edited copies of {count(edited, 'other item')} stand in"
+        f" {count(summary.edited_docs, 'document')}: the step"
+        " decontaminate cuts n-gram overlaps and leaves these (check its output again with"
+        " --containment none to see what else is left)."
+    )
+    return [f"{sentence}.", *([copies] if edited else [])]
+
+
+def warnings(summary: Summary) -> list[str]:
+    """Sentences on items that no count of found items has, though nothing clears them."""
+    sentences = []
+    if n := summary.total("widespread"):
+        stand = (
+            f"{count(n, 'item')} {'stands' if n == 1 else 'stand'} in more than"
+            f" {count(summary.settings.most_docs or 0, 'document')}{'' if n == 1 else ' each'}"
+        )
+        sentences.append(
+            f"{stand}: not dirty by the published rule, and not cut by decontaminate; remove"
+            " duplicates first, or set --most-docs."
+            if summary.settings.action is None
+            else f"{stand} and {'was' if n == 1 else 'were'} kept: put exact or near before"
+            " decontaminate, or set most_docs."
+        )
+    if names := [b.name for b in summary.benchmarks if b.clean + b.dirty == 0]:
+        sentences.append(f"No item of {', '.join(names)} is long enough to be tested by n-grams.")
+    if n := summary.total("uncounted"):
+        sentences.append(
+            f"{count(n, 'item')} {'has' if n == 1 else 'have'} no n-gram that counts, since many"
+            " items share each or it has no letter: told as clean, whatever the corpus holds."
+        )
+    return sentences

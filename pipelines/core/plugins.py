@@ -1,0 +1,112 @@
+"""Plug-ins: modules of others that add formats and steps to those of tokenmill.
+
+    TOKENMILL_PLUGINS=my_formats,my_steps  ──►  import my_formats  ──►  register(…)  ──►  Registry
+
+Whoever starts a process names the modules in its environment, as they name TOKENMILL_ROOTS. Every
+process imports them before it looks up a name: children inherit the variable, `sbatch` passes it
+on, and a worker of a Dask cluster that was started without it is refused (`runs.bundle`).
+
+A recipe names what was registered and never a module: it cannot make a machine run other code
+than the code that its owner chose.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from tokenmill.pipelines.core.errors import ConfigError
+
+VARIABLE = "TOKENMILL_PLUGINS"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Things by the names that recipes give them: our own first, then those of plug-ins.
+
+    kind: what they are, for messages.
+    own: modules that register ours. They are imported at the first look, as plug-ins are, so that
+        no look depends on what was imported before.
+    """
+
+    def __init__(self, kind: str, own: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self._own = tuple(own)
+        self._things: dict[str, T] = {}
+
+    def register(self, name: str, thing: T) -> None:
+        """Give a thing its name, for good.
+
+        Raises:
+            ConfigError: it is no name, or another thing has it.
+        """
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{self.kind} {name!r}: a name is of letters a-z, digits and _, as 'my_{self.kind}'"
+            )
+        if self._things.setdefault(name, thing) is not thing:
+            raise ConfigError(
+                f"{self.kind} {name!r} is registered twice; give the one of {VARIABLE}"
+                f" ({', '.join(plugin_names()) or 'empty'}) another name"
+            )
+
+    def __getitem__(self, name: str) -> T:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._all()))
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, T]:
+        for name in self._own:
+            import_module(name)
+        plugins()
+        return self._things
+
+
+def plugin_names() -> list[str]:
+    """The modules that the environment names, in its order."""
+    return [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
+
+
+def plugins() -> list[ModuleType]:
+    """The plug-ins, imported.
+
+    Raises:
+        ConfigError: one is not there, or needs something that is not.
+    """
+    return [_imported(name) for name in plugin_names()]
+
+
+def plugin_versions() -> dict[str, str]:
+    """For each plug-in the digest of its source, so that two processes can be compared."""
+    return {f"plug-in {module.__name__}": _source_digest(module) for module in plugins()}
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except (ImportError, TypeError, ValueError) as e:  # TypeError, ValueError: ".a", "a..b"
+        raise ConfigError(
+            f"{VARIABLE}: cannot import {name!r} ({e}); install it or add its folder to PYTHONPATH"
+        ) from e
+
+
+def _source_digest(module: ModuleType) -> str:
+    """Of its file; of a package all the Python files in its folder."""
+    file = getattr(module, "__file__", None)
+    path = Path(file) if file else None
+    if path is None or not path.is_file():
+        return "unknown"
+    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    digest = sha256()
+    for one in files:
+        digest.update(one.relative_to(path.parent).as_posix().encode() + b"\0" + one.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,223 @@
+"""Which rows of the corpus are whose: its shards in order, those of earlier runs first.
+
+    counts of all shards ── the rows work ── a file ── Corpus, of every other work
+
+A row number, of 64 bits, names a document in all corpus-wide steps of a pass. Shards are gathered
+in groups of about GROUP_ROWS documents: what is done shard by shard is done a group a work. And all
+keys are parted in ranges of about RANGE_ROWS. How many there are follows from the documents alone.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.corpus.keys import key_parameters
+from tokenmill.pipelines.corpus.step import Pass, Size
+from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar
+from tokenmill.sizing.units import format_memory
+
+GROUP_ROWS = 1 << 21
+RANGE_ROWS = 1 << 22
+MOST_BITS = 14  # of a key, that tell its range: a file of each group is opened for each range
+FIRST_ROW = 0  # the number of the corpus' first row; tests begin elsewhere
+
+ROWS = Folder("1-rows", "shards.arrow")
+# A row for each shard; those of earlier runs have no key, and come in the order of `earlier_keys`.
+SHARDS = pa.schema([pa.field("key", pa.string()), pa.field("docs", pa.int64(), nullable=False)])
+
+
+class Shards(NamedTuple):
+    """The shards of a corpus in order.
+
+    keys: (n_shards,) strings, null for those of earlier runs, which come first.
+    starts: (n_shards + 1,) int64, corpus row where each begins.
+    groups: (n_groups + 1,) int64, shard where each group begins.
+    """
+
+    keys: pa.Array
+    starts: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.groups) - 1
+
+    @property
+    def n_earlier(self) -> int:
+        """Shards of earlier runs."""
+        return int(self.keys.null_count)
+
+    @property
+    def first_new_row(self) -> int:
+        """Rows of earlier runs are those below this number."""
+        return int(self.starts[self.n_earlier])
+
+
+def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[int, ...]) -> Done:
+    """Set down the shards of a pass, and how many documents each has.
+
+    Facts: those of `Size`.
+    """
+    paths = earlier_keys(run, part)
+    earlier = [open_sidecar(path, key_parameters(part.finders)).n for path in paths]
+    path = run.path(ROWS, part.index)
+    with arrow_file(path, SHARDS) as writer:
+        columns = [pa.array([None] * len(earlier) + list(keys), pa.string()), [*earlier, *docs]]
+        writer.write_batch(pa.record_batch([columns[0], pa.array(columns[1], pa.int64())], SHARDS))
+    shards = read_shards(path)
+    first = int(np.searchsorted(shards.groups, shards.n_earlier, side="right")) - 1
+    size = Size(shards.n_groups, first, 1 << range_bits(sum(docs) + sum(earlier)))
+    return Done(files=[path], facts=size._asdict())
+
+
+def read_shards(path: Path) -> Shards:
+    """What `write_rows` wrote."""
+    (batch,) = open_arrow(path)[0]
+    starts = np.concatenate(([0], np.cumsum(np.asarray(batch["docs"])))).astype(np.int64)
+    return Shards(batch["key"], starts + FIRST_ROW, groups_of(starts, GROUP_ROWS))
+
+
+def earlier_keys(run: RunFolder, part: Pass) -> tuple[Path, ...]:
+    """Keys that documents of earlier runs had in the same pass, shard by shard, in order."""
+    if part.keyed is None:
+        return ()
+    return tuple(
+        earlier.out / INDEX.name / INDEX.file.format(key=key, number=part.keyed)
+        for earlier in run.against
+        for key in earlier.keys
+    )
+
+
+def range_bits(n: int) -> int:
+    """The bits of a key that tell its range, in a corpus of so many rows.
+
+    >>> range_bits(1_000_000), range_bits(10_000_000), range_bits(4_000_000_000)
+    (0, 2, 10)
+    """
+    return min((max(n - 1, 0) // RANGE_ROWS).bit_length(), MOST_BITS)
+
+
+def groups_of(starts: Sequence[int] | npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+    """(n_groups + 1,) shard where each group of about `most` rows begins.
+
+    starts: (n_shards + 1,).
+
+    >>> groups_of([0, 4, 4, 9, 25, 26], 10).tolist()
+    [0, 4, 5]
+    """
+    of_group = np.asarray(starts)[:-1] // most
+    return np.append(np.flatnonzero(np.diff(of_group, prepend=-1)), len(of_group))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The documents of a pass as the corpus-wide steps behind it see them, and their memory.
+
+    Its shards are those that `write_rows` set down.
+    """
+
+    run: RunFolder
+    part: Pass
+
+    def path(self, folder: Folder, **fields: object) -> Path:
+        """A file of the pass."""
+        return self.run.path(folder, self.part.index, **fields)
+
+    @cached_property
+    def shards(self) -> Shards:
+        return read_shards(self.path(ROWS))
+
+    @property
+    def n(self) -> int:
+        """Documents, those of earlier runs included."""
+        return int(self.shards.starts[-1] - self.shards.starts[0])
+
+    @property
+    def n_ranges(self) -> int:
+        """Ranges of the keys of documents."""
+        return 1 << range_bits(self.n)
+
+    def shard_keys(self, first: int = 0, last: int | None = None) -> Iterator[str]:
+        """Of this run's shards, those from the `first` to before the `last` of all shards."""
+        for number in range(first, len(self.shards.keys) if last is None else last):
+            if number >= self.shards.n_earlier:
+                yield self.shards.keys[number].as_py()
+
+    def rows(self) -> Rows:
+        """Their key sidecars."""
+        keys, earlier = self.shards.keys, earlier_keys(self.run, self.part)
+
+        def path_of(number: int) -> Path:
+            if number < len(earlier):
+                return earlier[number]
+            return self.path(KEYS, key=keys[number].as_py())
+
+        return corpus_rows(
+            path_of,
+            np.diff(self.shards.starts),
+            key_parameters(self.part.finders),
+            first=int(self.shards.starts[0]),
+        )
+
+    def ids_of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """(n,) ids of the documents of rows in any order."""
+        rows, ids = self.rows(), np.empty(len(wanted), np.uint64)
+        for start in range(0, len(wanted), ROWS_AT_ONCE):
+            each, where = np.unique(wanted[start : start + ROWS_AT_ONCE], return_inverse=True)
+            ids[start : start + ROWS_AT_ONCE] = rows.take("doc_id", each)[where]
+        return ids
+
+    def group(self, number: int) -> tuple[range, range]:
+        """Shards of a group, and its rows."""
+        first, last = self.shards.groups[number : number + 2].tolist()
+        return range(first, last), range(*self.shards.starts[[first, last]].tolist())
+
+    def group_starts(self) -> npt.NDArray[np.int64]:
+        """(n_groups,) the first row of each group."""
+        return self.shards.starts[self.shards.groups[:-1]]
+
+    def at_once(self, n_works: int) -> int:
+        """Of so many works of a phase those that one process may do at the same time."""
+        return max(min(self.run.workers or os.cpu_count() or 1, n_works), 1)
+
+    def memory_left(
+        self,
+        step: str,
+        n: int,
+        per_doc: int,
+        *,
+        least: int,
+        at_once: int = 1,
+        of: str = "documents",
+    ) -> int:
+        """Bytes of the budget that one of `at_once` works has besides `per_doc` for each document.
+
+        of: what there are `n` of, if not documents.
+
+        Raises:
+            ConfigError: less than `least`.
+        """
+        budget = self.run.options.memory_budget
+        left = budget // at_once - n * per_doc
+        if left < least:
+            fewer = ", use fewer workers" if at_once > 1 else ""
+            raise ConfigError(
+                f"{step}: needs {format_memory(at_once * (n * per_doc + least))} of memory for"
+                f" {n:,} {of}, run.memory_budget is {format_memory(budget)};"
+                f" raise it{fewer} or split the corpus"
+            )
+        return left
+
+
+ROWS_AT_ONCE = 1 << 20

@@ -1,0 +1,357 @@
+"""What a step is that needs something of all documents: the one protocol for all of them.
+
+    pass before     documents ── sidecar, key columns ──► files beside them, a batch for each batch
+    corpus-wide     the files of all shards ── phases ──► what leaves, a file for each shard
+    pass behind     documents, what leaves ── applier ──► documents, receipts, side tables
+
+The passes, the report, the dry run, `inspect` and `measure` ask a step for what they need, and
+know none by its class. A step is made known by one call: `prepare.steps.register`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.shard import Input, InputFile
+from tokenmill.pipelines.core.stage import StageResult
+from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.filters.images.keys import ImageKey
+from tokenmill.pipelines.read.images.blobs import Blobs
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
+from tokenmill.pipelines.storage.files import parquet_file
+
+Args: TypeAlias = tuple[Any, ...]
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+class Sidecar(NamedTuple):
+    """A file beside the documents of a shard.
+
+    rows: of a batch of documents, and the bytes of their images, the file's next batch.
+    """
+
+    path: Path
+    schema: pa.Schema
+    rows: Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]
+    compression: str | None = None
+
+
+class SideTable(NamedTuple):
+    """Rows about documents that stay when the run has finished, a Parquet file a shard.
+
+    opening: opens a file, and yields what takes the next rows.
+    """
+
+    folder: Folder
+    schema: pa.Schema
+    opening: Callable[[Path], AbstractContextManager[Callable[[pa.RecordBatch], Any]]] | None = None
+
+    def open(self, path: Path) -> AbstractContextManager[Any]:
+        """What takes rows by a call, or by `write_batch`."""
+        return parquet_file(path, self.schema) if self.opening is None else self.opening(path)
+
+
+class Shuffled(NamedTuple):
+    """A column of keys that is set down by range.
+
+    keys: of the key sidecar, (n,) uint64 or lists of `n_words`.
+    beside: a column of uint64 that is set down with it.
+    zeros_are_a_key: else a key of zeros is none, and the document is left out.
+    """
+
+    keys: str
+    n_words: int = 1
+    beside: str | None = None
+    zeros_are_a_key: bool = False
+
+
+class Applied(NamedTuple):
+    """What a step did to a batch.
+
+    passed: (n_docs,) bool, the documents that are left as rows; None if others may stand in their
+        place, so that no further step of the pass can tell rows.
+    tables: rows by the name of a side table's folder.
+    counts: numbers by section and name, which are added up into the receipt of the shard.
+    """
+
+    result: StageResult
+    passed: npt.NDArray[np.bool_] | None = None
+    tables: Mapping[str, pa.RecordBatch] = {}
+    counts: Mapping[str, Mapping[str, int]] = {}
+
+
+# takes the documents that are left, and (n_docs,) the row of each in the batch as it was set down;
+# batches come in order, none is left out
+Applier: TypeAlias = Callable[[pa.RecordBatch, Rows], Applied]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way of all shards through some stages.
+
+    before: the corpus-wide steps whose findings are applied first.  stages: then run in order.
+    after: corpus-wide steps that look at what is left; none in the last pass.
+    keyed: which of the passes it is that make keys, from 0; None if it makes none.
+    """
+
+    index: int
+    before: tuple["CorpusStep", ...]
+    stages: tuple[Step, ...]
+    after: tuple["CorpusStep", ...]
+    keyed: int | None = None
+
+    @property
+    def finders(self) -> tuple["CorpusStep", ...]:
+        """Those of the steps behind it that compare documents by keys."""
+        return tuple(step for step in self.after if step.has_keys)
+
+    def step(self, name: str) -> "CorpusStep":
+        """That of the steps behind it with a name."""
+        return next(step for step in self.after if step.name == name)
+
+
+class Size(NamedTuple):
+    """How many works there are for a corpus.
+
+    groups, ranges: of its shards, of its keys.  first: group with a shard of this run, as all
+    behind it have.
+    """
+
+    groups: int
+    first: int
+    ranges: int
+
+    @property
+    def all(self) -> range:
+        return range(self.groups)
+
+    @property
+    def new(self) -> range:
+        """Groups with shards of this run."""
+        return range(self.first, self.groups)
+
+
+@dataclass
+class Chain:
+    """Phases that each read what the ones before wrote.
+
+    receipts: of the pass, in order of the shards.
+    inputs: digest of all that was written so far.
+    """
+
+    part: Pass
+    receipts: Sequence[Receipt]
+    finished: Finished
+    inputs: str
+
+    def phase(
+        self, name: str, step: str, call: Callable[..., Done], works: Mapping[str, Args]
+    ) -> Phases[dict[str, Receipt]]:
+        """Do works, by their keys; `call` is told the run, the pass and what is given of each.
+
+        name: for people.  step: for receipts.
+        """
+        phase = Phase(
+            name=name,
+            works=tuple(
+                Work(
+                    step=f"{step}-{self.part.index}",
+                    key=key,
+                    inputs=self.inputs,
+                    call=call,
+                    args=(self.part, *args),
+                )
+                for key, args in works.items()
+            ),
+            whole=True,
+        )
+        made = yield from do_phase(phase, self.finished)
+        self.inputs = digest_of([self.inputs, *(receipt.digest for receipt in made.values())])
+        return made
+
+
+def group_works(groups: Sequence[int] | range, *args: Any) -> dict[str, Args]:
+    """Works by group: what is given, and its number."""
+    return {f"group-{group:05d}": (*args, group) for group in groups}
+
+
+class ImageRule(NamedTuple):
+    """By which images leave documents: those that the corpus has too often.
+
+    by: columns of IMAGE that are counted.  more_than: times that are not too many yet.
+    keep: "none" of them, or the "first" of each.  no_images_left: a document that loses its last
+    image goes.
+    """
+
+    by: tuple[ImageKey, ...]
+    more_than: int
+    keep: Literal["none", "first"]
+    no_images_left: bool
+
+
+class Probing(Protocol):
+    """What `measure` can tell of documents drawn, from the keys of all.
+
+    Each method tells which documents are taken for the same as one drawn.
+    """
+
+    def equal(self, column: str, *, keep: str = "first", zeros_are_a_key: bool = False) -> Any:
+        """Those with the same key: pairs of uint64."""
+
+    def near(self, bands: Sequence[str], *, num_perm: int, verify: float) -> Any:
+        """Those that any band brings together and whose signatures agree in such a share."""
+
+    def unchanged(self) -> Any:
+        """Documents are the same as before: what leaves are images, by the step's `image_rule`."""
+
+
+class CorpusStep(Step):
+    """A step that needs something of all documents.
+
+    has_keys: it compares documents by columns of the key sidecar, so that it finds again what
+        earlier runs hold, too.  else earlier runs are not looked at: it counts in its own run.
+    removes_whole: it leaves documents as they are or takes them out, and says so in files of
+        verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
+    cuts: it changes documents, so that a step behind it must see what is left of them.
+    looks_at_images: at their bytes.
+    compares_texts: documents that are the same to it have the same text, or nearly.
+    folders: what it writes of scratch in the run directory, behind each pass that it follows.
+    side_tables: what it writes that stays.
+    """
+
+    corpus_wide: ClassVar[bool] = True
+    has_keys: ClassVar[bool] = False
+    removes_whole: ClassVar[bool] = False
+    cuts: ClassVar[bool] = True
+    looks_at_images: ClassVar[bool] = False
+    compares_texts: ClassVar[bool] = False
+    folders: ClassVar[tuple[Folder, ...]] = ()
+    side_tables: ClassVar[tuple[SideTable, ...]] = ()
+
+    # before a run
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Look at what it needs besides the inputs.
+
+        Raises:
+            ConfigError: something is not there, or cannot be used with these inputs.
+        """
+
+    def files(self) -> Iterator[InputFile]:
+        """Files that decide what it does, besides the inputs."""
+        return iter(())
+
+    def build(self) -> Any:
+        """What can be made ready before anything is written, so that mistakes are told first."""
+        return None
+
+    def setup(self, run: RunFolder, built: Any = None) -> Work | None:
+        """The work that must be done before the first pass; built: of `build`, if it is at hand."""
+        return None
+
+    @property
+    def only_own_run(self) -> bool:
+        """Whether what earlier runs hold adds nothing to what it counts."""
+        return not self.has_keys
+
+    def refusal_of_earlier_runs(self) -> str:
+        """Why it cannot stand against earlier runs, with the way out; "" if it can."""
+        return ""
+
+    # the pass before
+
+    def key_parameters(self) -> dict[str, Any]:
+        """What decides the content of its key columns; a sidecar of others is refused."""
+        return {}
+
+    def key_fields(self) -> list[pa.Field]:
+        """Its columns of the key sidecar."""
+        return []
+
+    def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
+        """The keys of documents, by column."""
+        return []
+
+    def sidecar(
+        self, run: RunFolder, pass_index: int, key: str, *, source: str, images: Images | None
+    ) -> Sidecar | None:
+        """A file of its own beside the documents of a shard."""
+        return None
+
+    # corpus-wide
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        """Find what leaves, and write it by shard."""
+        raise NotImplementedError
+
+    # the pass behind
+
+    def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
+        """What applies its findings to the documents of a shard; pass_index: that before."""
+        raise NotImplementedError
+
+    @property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """The sections of `Applied.counts`, at 0."""
+        return {}
+
+    # what is told
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> "Told":
+        """What the report says of it, from the receipts of the run."""
+        return {}
+
+    def scratch_bytes(self, text_bytes: float, docs: float) -> float:
+        """About how many bytes its folders hold at once, on the safe side, for the dry run."""
+        return 0.0
+
+    def probe(self, probing: Probing) -> Any:
+        """What `measure` predicts of it; None, and `measure` says that it does not."""
+        return None
+
+    @property
+    def what_tells_instead(self) -> str:
+        """Of a step that is not predicted, what else says something of it; "" if nothing does."""
+        return ""
+
+    @property
+    def image_rule(self) -> ImageRule | None:
+        """By which it takes images out that the corpus has too often."""
+        return None
+
+
+Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by section of the report
+
+
+def is_corpus_wide(step: Step) -> TypeGuard[CorpusStep]:
+    return step.corpus_wide
+
+
+@dataclass
+class SideTables:
+    """The side tables of some steps, open for a shard."""
+
+    paths: list[Path] = field(default_factory=list)
+    _writers: dict[str, Callable[[pa.RecordBatch], Any]] = field(default_factory=dict)
+
+    def open(self, table: SideTable, path: Path, files: Any) -> None:
+        """files: an ExitStack, which closes them."""
+        writer = files.enter_context(table.open(path))
+        self.paths.append(path)
+        self._writers[table.folder.name] = getattr(writer, "write_batch", writer)
+
+    def write(self, tables: Mapping[str, pa.RecordBatch]) -> None:
+        """Rows by the name of a folder."""
+        for name, rows in tables.items():
+            if rows.num_rows:
+                self._writers[name](rows)

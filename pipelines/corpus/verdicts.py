@@ -1,0 +1,183 @@
+"""Verdicts: which documents of a shard leave at a step, and which are left behind it.
+
+    rows that leave, by group ── write_verdicts ── a file a shard ──┬── apply, in the next pass
+                                                                    └── alive: what later steps of
+                                                                        the pass look at
+
+A file has a row for each document of its shard, a batch for each batch.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.pipelines.core.stage import KEEP, keep_where
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
+from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
+from tokenmill.pipelines.storage import sidecar
+from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow, values
+
+# duplicate_of: the document that is kept in its place, of one that leaves for it.
+# alive: neither this step nor one before it in the pass removes it.
+VERDICTS = pa.schema(
+    [
+        pa.field("duplicate_of", pa.uint64()),
+        pa.field("similarity", pa.float32()),
+        pa.field("alive", pa.bool_(), nullable=False),
+    ]
+)
+
+Bools = npt.NDArray[np.bool_]
+
+
+class VerdictStep(CorpusStep):
+    """A step that takes documents out whole, or leaves them as they are.
+
+    Its phases write files of verdicts, for every shard of the run, by `write_verdicts`.
+    """
+
+    removes_whole = True
+    cuts = False
+
+    @property
+    def reason(self) -> str:
+        """Why documents leave, in their receipts."""
+        return self.name
+
+    @classmethod
+    def verdict_folder(cls) -> Folder:
+        """Where its verdicts lie."""
+        return Folder(f"3-{cls.name}", "part-{key}.arrow")
+
+    def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
+        verdicts = read_verdicts(run.path(self.verdict_folder(), pass_index, key=key))
+
+        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
+            found = next(verdicts).take(pa.array(rows))
+            passed = np.asarray(found["alive"])
+            result = keep_where(
+                self.name,
+                documents,
+                np.where(passed, KEEP, 1).astype(np.uint8),
+                (self.reason,),
+                duplicate_of=found["duplicate_of"],
+                similarity=found["similarity"],
+            )
+            return Applied(result, passed)
+
+        return apply
+
+
+class Going(NamedTuple):
+    """Documents of a group that leave.
+
+    rows: (n,) int64, ascending.  of: (n,) uint64, ids of those kept in their place; None if they
+    do not leave for another.  similarity: (n,) float32, NaN if it is not known.
+    """
+
+    rows: npt.NDArray[np.int64]
+    of: npt.NDArray[np.uint64] | None = None
+    similarity: npt.NDArray[np.float32] | None = None
+
+
+def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) -> list[Path]:
+    """Write the verdicts of a step on every shard of a group."""
+    rows, paths = corpus.rows(), []
+    shards, of_group = corpus.group(group)
+    alive = alive_before(corpus, step.name, group)
+    alive[going.rows - of_group.start] = False
+    for number in shards:
+        if number >= corpus.shards.n_earlier:
+            path = corpus.path(step.verdict_folder(), key=corpus.shards.keys[number].as_py())
+            _write_shard(path, rows, number, going, alive, of_group.start)
+            paths.append(path)
+    return paths
+
+
+def _write_shard(
+    path: Path, rows: sidecar.Rows, number: int, going: Going, alive: Bools, first: int
+) -> None:
+    """Write the verdicts on one shard, a batch for each of its key sidecar."""
+    starts = rows.starts[number] + rows.shard(number).starts
+    cuts = np.searchsorted(going.rows, starts)
+    with arrow_file(path, VERDICTS) as writer:
+        for b, (start, stop) in enumerate(pairwise(starts.tolist())):
+            at, n = slice(cuts[b], cuts[b + 1]), stop - start
+            local = going.rows[at] - start
+            no_other, of = np.ones(n, np.bool_), np.zeros(n, np.uint64)
+            similarity = np.full(n, np.nan, np.float32)
+            if going.of is not None:
+                no_other[local], of[local] = False, going.of[at]
+            if going.similarity is not None:
+                similarity[local] = going.similarity[at]
+            columns = [
+                pa.array(of, mask=no_other),
+                pa.array(similarity, mask=np.isnan(similarity)),
+                pa.array(alive[start - first : stop - first]),
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=VERDICTS))
+
+
+def read_verdicts(path: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a file (schema VERDICTS), a batch for each batch of documents."""
+    yield from open_arrow(path)[0]
+
+
+def last_with_verdicts(part: Pass, name: str = "") -> VerdictStep | None:
+    """The last of the steps behind a pass with verdicts, or of those before that of a name."""
+    found = None
+    for step in part.after:
+        if step.name == name:
+            break
+        if isinstance(step, VerdictStep):
+            found = step
+    return found
+
+
+def alive_before(corpus: Corpus, name: str, group: int) -> Bools:
+    """(n_rows,) documents of a group that no step standing before `name` removes.
+
+    Documents of earlier runs are all there.
+    """
+    shards, rows = corpus.group(group)
+    alive = np.ones(len(rows), np.bool_)
+    step = last_with_verdicts(corpus.part, name)
+    if step is None:
+        return alive
+    for number in shards:
+        if number >= corpus.shards.n_earlier:
+            at = int(corpus.shards.starts[number]) - rows.start
+            for batch in alive_of(corpus, step, corpus.shards.keys[number].as_py()):
+                alive[at : at + len(batch)] = batch
+                at += len(batch)
+    return alive
+
+
+def alive_of(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[Bools]:
+    """(n_docs,) of each batch of a shard the documents that are left behind a step."""
+    for batch in read_verdicts(corpus.path(step.verdict_folder(), key=key)):
+        yield np.asarray(batch["alive"].to_numpy(zero_copy_only=False))
+
+
+def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.uint64]] | None:
+    """Ids of the documents of each batch of a shard that a step before `name` removes, ascending.
+
+    None if there is no such step.
+    """
+    step = last_with_verdicts(corpus.part, name)
+    if step is None:
+        return None
+    return _ids(corpus, step, key)
+
+
+def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[npt.NDArray[np.uint64]]:
+    documents = open_arrow(corpus.path(KEYS, key=key))[0]
+    for batch, alive in zip(documents, alive_of(corpus, step, key), strict=True):
+        yield values(batch, "doc_id")[~alive]

@@ -1,0 +1,187 @@
+"""The receipts of a run as a whole: where they lie, how they are found again and packed.
+
+    works of a phase ── find ─┬─► receipts that hold ───────────────┬── pack ──► packs
+                              └─► works left ── executor ─► receipts┘
+
+receipts/STEP/KEY.json                     of one work: written last and alone, when it is done
+receipts/STEP/00003-9f86d081884c.jsonl.gz  a pack: of works 3,000 to 3,999 of a finished phase, in
+                                           order, a line each
+
+A pack is put in place whole, and only then are the receipts in it removed. So wherever a run is
+killed, a receipt lies alone, in a pack, or in both, which then say the same. The name of a pack
+tells which works it is of: it never takes the place of a pack of others, where a shard that failed
+moves them. Packs and receipts of works that are no part of the run any more go when its last phase
+has ended.
+
+Only the process that drives a run looks into packs and writes them; one that does works looks for
+their own receipts alone.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.runs.receipt import (
+    RECEIPT,
+    Receipt,
+    WorkId,
+    is_whole,
+    receipt_path,
+    save_receipt,
+    step_folder,
+    valid_receipt,
+)
+from tokenmill.pipelines.storage import mirror
+
+GROUP = 1000  # works of a pack: what is in memory once more while it is written, 1 to 4 MB of JSON
+PACK = ".jsonl.gz"
+LOOKERS = 16  # receipts looked at a time: each takes requests, or calls of a disk far away
+DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run directory has of the receipts of a phase.
+
+    receipts: those that hold, by key.
+    packs: of those that a pack has, its name.  n_packed: receipts in each pack.
+    alone: keys of works that have a receipt of their own, valid or not.
+    """
+
+    receipts: dict[str, Receipt] = field(default_factory=dict)
+    packs: dict[str, str] = field(default_factory=dict)
+    n_packed: dict[str, int] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)
+
+
+def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
+    """The receipts of works that are done already, wherever they lie; all works are of one step.
+
+    A receipt of its own counts before the one in a pack: it was written later.
+    """
+    found, by_key = Found(), {work.key: work for work in works}
+    if not works:
+        return found
+    files = mirror.find(step_folder(out, works[0].step), "*")
+    with ThreadPoolExecutor(LOOKERS) as looking:
+        for pack in (path for path in files if path.name.endswith(PACK)):
+            receipts = _read_pack(pack)
+            found.n_packed[pack.name] = len(receipts)
+            own = [r for r in receipts if r.key in by_key and by_key[r.key].inputs == r.inputs]
+            for receipt, whole in zip(own, looking.map(partial(is_whole, out), own), strict=True):
+                if whole:
+                    found.receipts[receipt.key], found.packs[receipt.key] = receipt, pack.name
+        alone = [by_key[key] for path in files if (key := _key_of(path)) in by_key]
+        for work, valid in zip(alone, looking.map(partial(_valid, out), alone), strict=True):
+            found.alone.add(work.key)
+            if valid is not None and valid != found.receipts.get(work.key):
+                found.receipts[work.key] = valid
+                found.packs.pop(work.key, None)
+    return found
+
+
+def pack_receipts(
+    out: Path, works: Sequence[WorkId], receipts: Mapping[str, Receipt], found: Found
+) -> list[str]:
+    """Pack the receipts of a phase that has ended, a group at a time; works that failed have none.
+
+    found: what there was of them when the phase began.
+
+    Returns:
+        Names of the files in the folder of the step that have them now.
+    """
+    names = []
+    for first in range(0, len(works), GROUP):
+        group = works[first : first + GROUP]
+        own = [receipts[work.key] for work in group if work.key in receipts]
+        if len(group) == 1:  # a pack of one would save nothing
+            names += [_alone(out, receipt, found) for receipt in own]
+        elif own:
+            name = _pack_name(first // GROUP, group)
+            is_there = all(found.packs.get(receipt.key) == name for receipt in own)
+            if not is_there or found.n_packed[name] != len(own):
+                _write_pack(step_folder(out, group[0].step) / name, own)
+            packed = (r for r in own if r.key in found.alone or r.key not in found.packs)
+            mirror.remove(receipt_path(out, r.step, r.key) for r in packed)
+            names.append(name)
+    return names
+
+
+def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
+    """Delete receipts of works that are no part of the run any more.
+
+    kept: by step the names of the files to keep.
+    """
+    for step, names in kept.items():
+        files = mirror.find(step_folder(out, step), "*")
+        strays = [p for p in files if p.name.endswith((PACK, RECEIPT)) and p.name not in names]
+        mirror.remove(strays)
+
+
+def receipts_of(out: Path, step: str) -> Iterator[Receipt]:
+    """The receipts of a step of a run whose phases have ended, in order; one pack in memory."""
+    files = mirror.find(step_folder(out, step), "*")
+    packs = [path for path in files if path.name.endswith(PACK)]
+    alone = {}
+    for path in files:
+        if (receipt := _read(path)) is not None:
+            alone[receipt.key] = receipt
+    for pack in packs:
+        for receipt in _read_pack(pack):
+            yield alone.pop(receipt.key, receipt)
+    yield from alone.values()
+
+
+def _pack_name(number: int, works: Sequence[WorkId]) -> str:
+    digest = digest_of(work.key for work in works)
+    return f"{number:05d}-{digest[:12]}{PACK}"
+
+
+def _write_pack(path: Path, receipts: Sequence[Receipt]) -> None:
+    lines = (_line(receipt) for receipt in receipts)
+    mirror.write_bytes(path, gzip.compress(b"".join(lines), compresslevel=6, mtime=0))
+
+
+def _line(receipt: Receipt) -> bytes:
+    text = json.dumps(receipt.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return f"{text}\n".encode()
+
+
+def _read_pack(path: Path) -> list[Receipt]:
+    """What cannot be read proves nothing: its works are done again."""
+    try:
+        lines = gzip.decompress(mirror.read_bytes(path)).splitlines()
+        return [Receipt.from_json(json.loads(line)) for line in lines]
+    except (FileNotFoundError, *DAMAGED):
+        return []
+
+
+def _read(path: Path) -> Receipt | None:
+    """A receipt of its own."""
+    if not path.name.endswith(RECEIPT):
+        return None
+    try:
+        return Receipt.from_json(json.loads(mirror.read_bytes(path)))
+    except (FileNotFoundError, *DAMAGED):
+        return None
+
+
+def _valid(out: Path, work: WorkId) -> Receipt | None:
+    return valid_receipt(out, work.step, work.key, work.inputs)
+
+
+def _key_of(path: Path) -> str | None:
+    return path.name.removesuffix(RECEIPT) if path.name.endswith(RECEIPT) else None
+
+
+def _alone(out: Path, receipt: Receipt, found: Found) -> str:
+    """The name of the file of a receipt that stays alone."""
+    if receipt.key in found.packs:
+        save_receipt(out, receipt)
+    return receipt_path(out, receipt.step, receipt.key).name

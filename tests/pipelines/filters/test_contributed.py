@@ -1,0 +1,100 @@
+"""A filter from outside (`vowels`), registered by one call, goes through all that ours do."""
+
+import json
+import re
+
+import pytest
+
+from tests.e2e.corpus import prose, write_corpus
+from tests.e2e.test_kill import contents
+from tests.pipelines.plugged import in_pool, plug
+from tokenmill.flows.cli import main
+from tokenmill.flows.pools.dask import dask_pool
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.measure.job import Measuring
+from tokenmill.pipelines.measure.run import measure_corpus
+from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import one_by_one
+
+MODULE = "tests.pipelines.filters.vowels"
+N = 12  # documents without a vowel
+
+
+@pytest.fixture(scope="module")
+def plugged():
+    with pytest.MonkeyPatch.context() as patch:
+        plug(patch, MODULE, STEPS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A recipe with the filter between two of ours."""
+    folder = tmp_path_factory.mktemp("corpus")
+    docs = [*prose()[:150], *(re.sub("[aeiou]", "", doc) for doc in prose()[:N])]
+    lines = [json.dumps({"id": str(i), "text": doc}) + "\n" for i, doc in enumerate(docs)]
+    (folder / "some.jsonl").write_text("".join(lines))
+    steps = ["normalize", {"vowels": {"min_frac": 0.2}}, "exact"]
+    inputs = [{"path": str(folder / "some.jsonl")}]
+    return write_corpus(folder, inputs=inputs, steps=steps, shard_bytes="60kB")
+
+
+@pytest.fixture(scope="module")
+def out(plugged, path):
+    """A run of it."""
+    prepare(load_recipe(path), path.parent / "run", one_by_one)
+    return path.parent / "run"
+
+
+def test_the_ledger_and_the_report_count_what_it_removes(out):
+    report = json.loads((out / "report.json").read_text())
+    _, before, row, behind, _ = report["ledger"]
+    assert (row["stage"], row["removed"]) == ("vowels", {"few_vowels": N})
+    assert row["docs_in"] == before["docs_out"]
+    assert row["docs_out"] == behind["docs_in"]
+    assert "few_vowels" in (out / "report.md").read_text()
+
+
+def test_its_settings_are_part_of_what_a_run_is(out, path):
+    recipe = load_recipe(path)
+    assert recipe.identity()["steps"][1] == {"vowels": {"min_frac": 0.2}}
+    other = load_recipe(path, {"steps": [{"vowels": {"min_frac": 0.3}}]})
+    with pytest.raises(ConfigError, match="made by another run: recipe.steps is"):
+        prepare(other, out, one_by_one)
+
+
+def test_inspect_lists_what_it_removed(out, capsys):
+    assert main(["inspect", str(out), "--reason", "few_vowels", "--limit", "99", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["stage"] for row in rows} == {"vowels"}
+    assert len(rows) == N
+    assert all(0 <= row["value"] < 0.2 for row in rows)
+
+
+def test_workers_in_other_processes_run_it_too(out, path):
+    with dask_pool(None, 1) as pool:
+        prepare(load_recipe(path), path.parent / "elsewhere", in_pool(pool))
+    assert contents(path.parent / "elsewhere") == contents(out)
+
+
+def test_it_is_measured_and_planned(plugged, path, tmp_path, capsys):
+    measuring = Measuring(recipe=load_recipe(path), sample=1.0)
+    measured = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one)
+    assert measured.estimate.corpus.docs.value <= 150
+    command = ["prepare", str(path), "--out", str(tmp_path / "run"), "--dry-run"]
+    assert main(command) == 0
+    assert "vowels" in capsys.readouterr().out
+
+
+def test_steps_shows_it(plugged, capsys):
+    assert main(["steps", "vowels"]) == 0
+    assert "min_frac" in capsys.readouterr().out
+
+
+def test_without_the_plugin_it_is_no_step(path, monkeypatch):
+    monkeypatch.delenv("TOKENMILL_PLUGINS", raising=False)
+    monkeypatch.setattr(STEPS, "_things", {n: s for n, s in STEPS.items() if n != "vowels"})
+    with pytest.raises(ConfigError, match="steps.1: unknown step 'vowels'; steps are normalize,"):
+        load_recipe(path)
