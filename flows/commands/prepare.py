@@ -214,6 +214,19 @@ def show_plan(planned: dict[str, Any]) -> None:
         show.print(f"against  {earlier['path']}, {earlier['docs']:,} documents, index {index}")
     for remark in planned.get("against", {}).get("remarks", ()):
         show.print(printable(f"         {remark}"))
+    show_disk(planned)
+    assumed = planned["assumptions"]
+    for line in (
+        *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
+        f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
+        f" {assumed['bytes_per_doc']} bytes a document",
+    ):
+        show.print(printable(line))
+
+
+def show_disk(planned: dict[str, Any]) -> None:
+    """Print what disk a run would take, and whether there is as much."""
+    show = console()
     for name, size in planned["disk_needed_bytes"].items():
         show.print(f"disk     {format_bytes(size)} for {name}")
     total, free = planned["disk_needed_total_bytes"], planned["disk_free_bytes"]
@@ -222,11 +235,6 @@ def show_plan(planned: dict[str, Any]) -> None:
     else:
         verdict = "enough" if free >= total else "NOT ENOUGH"
         show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
-    assumed = planned["assumptions"]
-    show.print(
-        f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
-        f" {assumed['bytes_per_doc']} bytes a document"
-    )
 
 
 def _with_error(ratio: float | None, error: float | None) -> str:

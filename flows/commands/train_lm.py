@@ -17,8 +17,7 @@ from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.lm.fit import Fitted, save_arpa
 from tokenmill.pipelines.train.lm.report import blocks, lm_markdown
-from tokenmill.pipelines.train.lm.train import train
-from tokenmill.pipelines.train.lm.training import LmTraining
+from tokenmill.pipelines.train.lm.train import LmTraining, train
 
 NAMES = ("order", "vocabulary", "min_count", "prune", "words", "holdout", "head", "tail", "seed")
 

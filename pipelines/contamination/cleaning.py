@@ -2,9 +2,9 @@
 
 # stands alone: the step and what does its work both take from it, and settings load no kernels
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.pieces import MOST_PIECES
@@ -22,6 +22,15 @@ class Cleaning(Config):
     window_chars: Annotated[int, Field(ge=0)] = 200
     least_chars: Annotated[int, Field(ge=0)] = 200
     most_pieces: Annotated[int, Field(ge=1, le=MOST_PIECES)] = 10
+
+    @field_validator("action", mode="before")
+    @classmethod
+    def _name_the_new_word(cls, action: Any) -> Any:
+        if action == "remove":
+            raise ValueError(
+                "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
+            )
+        return action
 
     def cutting(self) -> "Cutting":
         from tokenmill.dedup.cut import Cutting  # compiles; settings must not

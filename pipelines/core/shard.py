@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import (
-    SerializerFunctionWrapHandler,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -30,9 +28,6 @@ FORMATS: Registry[Any] = Registry("format", own=("tokenmill.pipelines.read.reade
 DATASET = "dataset"  # no format of files, but how `datasets` lays out a folder of them
 Captions = Literal["join", "first", "longest"]
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0  # a draw tells 2e-10 apart
-OF_IMAGES = frozenset(
-    {"images", "captions", "prefix", "sidecar"}
-)  # fields that no shard of text has
 
 
 class Input(Config):
@@ -95,12 +90,6 @@ class Input(Config):
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise ValueError(f"a weight is from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
         return weight
-
-    @model_serializer(mode="wrap")
-    def _as_before_there_were_images(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs of text keep the identity they had."""
-        unsaid = {"images": None, "captions": "join"}
-        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
     @property
     def source_name(self) -> str:
@@ -184,8 +173,7 @@ class SourceShard:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        data = asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
-        return {k: v for k, v in data.items() if k not in OF_IMAGES or v is not None}
+        return asdict(self) | {"paths": list(self.paths), "names": list(self.names)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SourceShard":
@@ -266,10 +254,9 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """All of the inputs that decides what a run makes of them, as JSON."""
-        earlier = {"against": [run.identity() for run in self.against]} if self.against else {}
         return {
             "inputs": {f.path: [f.bytes, str(f.version)] for f in self.files},
             "failed_inputs": {f.path: f.cause for f in self.failed},
             "shards": digest_of(json.dumps(s.to_json(), sort_keys=True) for s in self.shards),
-            **earlier,
+            "against": [run.identity() for run in self.against],
         }

@@ -95,7 +95,9 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @model_validator(mode="after")
     def _bands_fit(self) -> "NearDedup":
-        if self.threshold is not None and {"bands", "rows"} & self.model_fields_set:
+        fields = type(self).model_fields
+        given = [n for n in ("bands", "rows") if getattr(self, n) != fields[n].default]
+        if self.threshold is not None and given:
             raise ValueError("give bands and rows, or a threshold that chooses them, not both")
         lsh = self.lsh()  # a threshold that no bands can serve is told here
         if lsh.num_perm > self.num_perm:
@@ -184,6 +186,12 @@ class NearDedup(KeyedStep, VerdictStep):
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return docs * (self.num_perm * 4 + self.lsh().bands * 20)
+
+    def limit(self, memory_budget: int) -> str:
+        return (
+            f"near: {memory_budget // TOUCHED_BYTES:,} documents that are like others, of"
+            f" {memory_budget * 8 // 3:,}"
+        )
 
     def probe(self, probing: Probing) -> Any:
         columns = [column.keys for column in self.shuffled]

@@ -89,6 +89,9 @@ class NearImages(ImageStep):
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
         yield from chain.phase(self.name, self.name, find_near_images, {"all": ()})
 
+    def limit(self, memory_budget: int) -> str:
+        return f"near_images: {memory_budget // ROW_BYTES:,} images"
+
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         facts = [r.facts for r in receipts if r.step.rpartition("-")[0] == self.name]
         return {"repeated": {self.name: dict(facts[-1])}} if facts else {}

@@ -34,16 +34,6 @@ class KeyedStep(CorpusStep):
 
     has_keys = True
 
-    @property
-    def shuffled(self) -> tuple[Shuffled, ...]:
-        """The columns of keys, each of the same number of words."""
-        raise NotImplementedError
-
-    @property
-    def joined_columns(self) -> int:
-        """Of how many of them pairs are set down and joined; 0 if only equal keys matter."""
-        return 0
-
     def spill(self, chain: Chain, size: Size) -> Phases[dict[str, Receipt]]:
         """Set the keys of all documents down that no step before removes."""
         works = group_works(size.all, self.name)

@@ -282,6 +282,20 @@ class CorpusStep(Step):
         """The keys of documents, by column."""
         return []
 
+    @property
+    def shuffled(self) -> tuple[Shuffled, ...]:
+        """The columns of keys that are set down by range, each of the same number of words."""
+        return ()
+
+    @property
+    def joined_columns(self) -> int:
+        """Of how many of them pairs are set down and joined; 0 if only equal keys matter."""
+        return 0
+
+    def unit_schema(self) -> pa.Schema | None:
+        """Columns of its sidecar, if that has a row for each unit of documents."""
+        return None
+
     def sidecar(
         self, run: RunFolder, pass_index: int, key: str, *, source: str, images: Images | None
     ) -> Sidecar | None:
@@ -295,6 +309,11 @@ class CorpusStep(Step):
         raise NotImplementedError
 
     # the pass behind
+
+    @classmethod
+    def verdict_folder(cls) -> Folder:
+        """Where the verdicts lie of a step that `removes_whole`."""
+        return Folder(f"3-{cls.name}", "part-{key}.arrow")
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
         """What applies its findings to the documents of a shard; pass_index: that before."""
@@ -314,6 +333,10 @@ class CorpusStep(Step):
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         """About how many bytes its folders hold at once, on the safe side, for the dry run."""
         return 0.0
+
+    def limit(self, memory_budget: int) -> str:
+        """How much it can look at with so many bytes of memory; "" if that is without end."""
+        return ""
 
     def probe(self, probing: Probing) -> Any:
         """What `measure` predicts of it; None, and `measure` says that it does not."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.stage import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
-from tokenmill.pipelines.runs.folder import KEYS, Folder, RunFolder
+from tokenmill.pipelines.runs.folder import KEYS, RunFolder
 from tokenmill.pipelines.storage import sidecar
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import open_arrow, values
@@ -50,11 +50,6 @@ class VerdictStep(CorpusStep):
     def reason(self) -> str:
         """Why documents leave, in their receipts."""
         return self.name
-
-    @classmethod
-    def verdict_folder(cls) -> Folder:
-        """Where its verdicts lie."""
-        return Folder(f"3-{cls.name}", "part-{key}.arrow")
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
         verdicts = read_verdicts(run.path(self.verdict_folder(), pass_index, key=key))

@@ -1,11 +1,11 @@
 """C4's rules: keep the lines that look like sentences, and documents with enough of them."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
@@ -76,12 +76,6 @@ class C4(Step):
     min_sentences: Count | None = 5
     words: Literal["whitespace"] = "whitespace"
     sentences: SentenceKind = "marks"
-
-    @model_serializer(mode="wrap")
-    def _as_before_there_were_kinds(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs without keep the identity they had."""
-        unsaid = {"sentences": "marks"}
-        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
     @property
     def cuts_text(self) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 from tokenmill.pipelines.core.schema import REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS, UnitStep
+from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.image_rows import SPOOLED_BYTES
@@ -52,14 +52,15 @@ def image_folders(
 
 def _of_repeats(job: MeasureJob, plan: Plan, told: PredictedImages) -> dict[str, Drawn]:
     step = job.image_step
-    if not isinstance(step, UnitStep):
+    schema = None if step is None else step.unit_schema()
+    if step is None or schema is None or step.image_rule is None:
         return {}
     part = next(p for p in passes(job.recipe.steps) if step in p.after)
-    n_keys = len(step.columns)
+    n_keys = len(step.image_rule.by)
     gone = told.before * (exact(1.0) + told.kept_frac[step.name] * -1.0)
     units = told.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
     return {
-        UNITS.named(part.index): units + heads(step.unit_schema(), plan),
+        UNITS.named(part.index): units + heads(schema, plan),
         REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
     }
 

@@ -41,7 +41,6 @@ from tokenmill.pipelines.measure.scratch import (
     clustering_memory_bytes,
     edge_bytes,
     files_of,
-    joined_columns,
     stored_of,
 )
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -322,9 +321,9 @@ class Glue:
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None
-        if self._probed is None or last is None or not joined_columns(last):
+        if self._probed is None or last is None or not last.joined_columns:
             return None
-        return edge_bytes(joined_columns(last), self._probed, self._docs)
+        return edge_bytes(last.joined_columns, self._probed, self._docs)
 
     def _removed(self, prediction: Prediction) -> Drawn:
         docs = list(prediction.docs.values())

@@ -31,9 +31,9 @@ from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
-from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, n_words_of, spill_schema
+from tokenmill.pipelines.corpus.spill import SPILL, n_words_of, spill_schema
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
-from tokenmill.pipelines.corpus.verdicts import VERDICTS, VerdictStep
+from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
@@ -49,12 +49,7 @@ UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 Counts: TypeAlias = Any  # a number of documents, or (n_draws,) of them
 
 
-def joined_columns(step: CorpusStep) -> int:
-    """Columns of keys whose pairs a step sets down."""
-    return step.joined_columns if isinstance(step, KeyedStep) else 0
-
-
-def of_step(step: KeyedStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
+def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     """Bytes of spilled keys and of forests.
 
     docs, left: before and behind the step.
@@ -105,7 +100,7 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
 
 
 def _needed(step: CorpusStep, n: Counts, cores: int) -> Counts:
-    if not isinstance(step, KeyedStep):
+    if not step.shuffled:
         return np.zeros_like(n)
     groups, ranges = _groups(n), _ranges(n)
     per_row = SPILL_BYTES + 2 * WORD_BYTES * n_words_of(step.shuffled[0])
@@ -223,7 +218,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         made[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
-        if not isinstance(step, KeyedStep):
+        if not step.shuffled:
             continue
         left = written.left.get(step.name, there)
         for folder, size in of_step(step, there, left).items():
@@ -232,7 +227,7 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         there = left
         if step.joined_columns and written.edges is not None:
             made[near.EDGES.named(part.index)] = written.edges * share
-        if isinstance(step, VerdictStep):
+        if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
             made[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
     return made
@@ -279,7 +274,7 @@ def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[
         if part.finders:
             made[KEYS.named(part.index)] = exact(n)
         for step in part.finders:
-            if isinstance(step, VerdictStep):
+            if step.removes_whole:
                 made[step.verdict_folder().named(part.index)] = exact(n)
     made["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)

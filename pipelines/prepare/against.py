@@ -247,7 +247,7 @@ def _indexed(
     return EarlierRun(
         out=out,
         **manifest[INDEX.name],
-        index_bytes=manifest["files"][INDEX]["bytes"],
+        index_bytes=manifest["files"][INDEX.name]["bytes"],
         other_steps=other_steps,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Plan, SourceShard
-from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.prepare import plan_run
@@ -96,6 +96,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         **_of_mixture(recipe),
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
+        "limits": list(_limits(recipe)),
         "tokenizer": {"path": recipe.tokenizer.path, "dtype": engine.dtype.name},
         "disk_needed_bytes": need,
         "disk_needed_total_bytes": sum(need.values()),
@@ -118,6 +119,14 @@ def _scratch(text: int, part: Pass) -> float:
 def _sidecars(text: int, part: Pass) -> float:
     """Bytes of the keys that a pass makes."""
     return text / BYTES_PER_DOC * SCRATCH_BYTES_PER_DOC if part.finders else 0
+
+
+def _limits(recipe: Recipe) -> Iterator[str]:
+    """How far the run could go with its memory: steps that hold something of every document."""
+    for step in corpus_steps(recipe.steps):
+        limit = step.limit(recipe.run.memory_budget)
+        if limit:
+            yield limit
 
 
 def _of_mixture(recipe: Recipe) -> dict[str, Any]:

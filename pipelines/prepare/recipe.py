@@ -250,13 +250,11 @@ class Recipe(Config):
         return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON; `run` does not.
+        """What decides the output, as JSON: all settings, also those at their defaults, but `run`.
 
-        Nor does where earlier runs lie: what they hold does, which is in the plan.
+        Where earlier runs lie does not decide it: what they hold does, which is in the plan.
         """
-        without = {"run", "against"}
-        without |= {name for name in ("images", "html", "mix") if getattr(self, name) is None}
-        return self.model_dump(mode="json", exclude=without)
+        return self.model_dump(mode="json", exclude={"run", "against"})
 
 
 def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:

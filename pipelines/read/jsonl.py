@@ -1,8 +1,6 @@
 """JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
 
-    blocks ── read_lines ──► lines ── parse ──────────► ReadBatch
-                                └──── illustrated ────► the same, with the images of a column:
-                                                        URLs, files beside, or bytes as base64
+    blocks ── read_lines ──► lines ──► _batch, or where a column has images _documents ──► ReadBatch
 
 A line ends at "\n" and belongs to the shard in which its first byte lies, so the shards
 of a file share out its lines whatever bytes they are cut at:
@@ -35,18 +33,23 @@ from tokenmill.pipelines.read.images.documents import (
     WIDTHS,
     Folder,
     Lost,
-    Page,
     Place,
     Raw,
+    SourceDocument,
     Value,
     Values,
     illustrated_batches,
-    lost_page,
-    make_page,
+    lost_document,
+    source_document,
 )
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import BLOCK_BYTES, DamagedError, expansion_ratio, read_blocks
+from tokenmill.pipelines.read.stream import (
+    BLOCK_BYTES,
+    DamagedError,
+    compression_of,
+    expansion_ratio,
+    read_blocks,
+)
 
 
 class LineGroup(NamedTuple):
@@ -217,8 +220,8 @@ def read_jsonl(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         if how.images is None or shard.images is None:
             yield from _batches(shard, lines)
         else:
-            pages = _pages(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
-            yield from illustrated_batches(shard.ordinal, pages, how.images)
+            documents = _documents(shard, lines, Folder(shard.paths[0], shard.names[0], how.images))
+            yield from illustrated_batches(shard.ordinal, documents, how.images)
 
 
 def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Iterator[ReadBatch]:
@@ -229,80 +232,71 @@ def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Itera
             row += 1
             continue
         for group in _split(item):
-            parsed = parse(group, shard)
-            batch = make_batch(
-                shard.ordinal,
-                row + parsed.rows,
-                ids=parsed.ids,
-                urls=parsed.urls,
-                texts=parsed.texts,
-                failures=parsed.failures(shard, group, row),
-            )
+            batch = _batch(shard, group, row)
             if batch.rows:  # not only blank lines
                 yield batch
                 row += batch.rows
 
 
-class Parsed(NamedTuple):
-    """What the lines of a group say.
-
-    rows: (n_docs,) int64, number of each document among the lines that are not blank.
-    bad: (row, index of the line, reason, message) of each line that is no document.
-    """
-
-    rows: np.ndarray[Any, np.dtype[np.int64]]
-    ids: pa.Array
-    urls: pa.Array | None
-    texts: pa.Array
-    bad: list[tuple[int, int, str, str]]
-
-    def failures(self, shard: SourceShard, group: LineGroup, first_row: int) -> list[Failure]:
-        if not self.bad:
-            return []
-        offsets = group.offsets
-        return [
-            Failure(
-                first_row + row,
-                f"{shard.names[0]}#{offsets[i]}",
-                reason,
-                f"{shard.paths[0]} byte {offsets[i]}: {message}",
-            )
-            for row, i, reason, message in self.bad
-        ]
-
-
-def parse(group: LineGroup, shard: SourceShard) -> Parsed:
-    """Parse lines of JSON: all at once if all are good, else one by one to name the bad ones."""
-    lines = group.lines
-    if group.offset == 0 and lines[0].startswith(BOM):
-        group = LineGroup(len(BOM), [lines[0][len(BOM) :], *lines[1:]])
-        lines = group.lines
+def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
+    """Lines as documents: parsed all at once if all are good, else one by one to name bad ones."""
+    plain = _without_bom(group)
+    rows: Sequence[int] = range(len(plain.lines))  # among those that are not blank
+    good: Sequence[int] = rows  # lines that are documents
+    failures: list[Failure] = []
     try:
-        objects = [orjson.loads(line) for line in lines]
+        objects = [orjson.loads(line) for line in plain.lines]
         texts = text_array([o[shard.text] for o in objects])
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return _parse_each(group, shard)
-    rows = np.arange(len(objects), dtype=np.int64)
-    return _columns(rows, objects, texts, [], group=group, good=range(len(lines)), shard=shard)
+        objects, good, rows, offsets = [], [], [], group.offsets
+        there = (i for i, line in enumerate(plain.lines) if line.strip())
+        for row, i in enumerate(there):
+            value, reason, message = _parse_one(plain.lines[i], shard.text)
+            if reason:
+                failures.append(_failure(shard, first_row + row, offsets[i], reason, message))
+            else:
+                objects.append(value)
+                good.append(i)
+                rows.append(row)
+        texts = text_array([o[shard.text] for o in objects])
+    urls = None
+    if shard.url:
+        values = (o.get(shard.url) for o in objects)
+        urls = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
+    return make_batch(
+        shard.ordinal,
+        first_row + np.array(rows, np.int64),
+        ids=pa.array(_ids(shard, objects, plain, good), pa.string()),
+        urls=urls,
+        texts=texts,
+        failures=failures,
+    )
 
 
-def _parse_each(group: LineGroup, shard: SourceShard) -> Parsed:
-    objects, good, rows, bad = [], [], [], []
-    row = 0
-    for i, line in enumerate(group.lines):
-        if not line.strip():
-            continue
-        value, reason, message = _parse_one(line, shard.text)
-        if reason:
-            bad.append((row, i, reason, message))
-        else:
-            objects.append(value)
-            good.append(i)
-            rows.append(row)
-        row += 1
-    texts = text_array([o[shard.text] for o in objects])
-    numbers = np.array(rows, np.int64)
-    return _columns(numbers, objects, texts, bad, group=group, good=good, shard=shard)
+def _without_bom(group: LineGroup) -> LineGroup:
+    """Lines without the byte order mark that a file may begin with."""
+    if group.offset == 0 and group.lines[0].startswith(BOM):
+        return LineGroup(len(BOM), [group.lines[0][len(BOM) :], *group.lines[1:]])
+    return group
+
+
+def _ids(
+    shard: SourceShard, objects: Sequence[dict[str, Any]], group: LineGroup, good: Sequence[int]
+) -> list[str]:
+    """The documents' own ids, else "name#byte of the file"."""
+    ids: list[Any] = [o.get(shard.id) for o in objects] if shard.id else [None] * len(objects)
+    if None in ids:
+        offsets, name = group.offsets, shard.names[0]
+        ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
+    if any(type(v) is not str for v in ids):
+        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
+    return ids
+
+
+def _failure(shard: SourceShard, row: int, offset: int, reason: str, message: str) -> Failure:
+    return Failure(
+        row, f"{shard.names[0]}#{offset}", reason, f"{shard.paths[0]} byte {offset}: {message}"
+    )
 
 
 def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:
@@ -350,29 +344,6 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _columns(
-    rows: np.ndarray[Any, np.dtype[np.int64]],
-    objects: Sequence[dict[str, Any]],
-    texts: pa.Array,
-    bad: list[tuple[int, int, str, str]],
-    *,
-    group: LineGroup,
-    good: Sequence[int],
-    shard: SourceShard,
-) -> Parsed:
-    ids: list[Any] = [o.get(shard.id) for o in objects] if shard.id else [None] * len(objects)
-    if None in ids or shard.id is None:
-        offsets, name = group.offsets, shard.names[0]
-        ids = [f"{name}#{offsets[i]}" if v is None else v for i, v in zip(good, ids, strict=True)]
-    if any(type(v) is not str for v in ids):
-        ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
-    urls = None
-    if shard.url:
-        values = (o.get(shard.url) for o in objects)
-        urls = pa.array([v if isinstance(v, str) else None for v in values], pa.string())
-    return Parsed(rows, pa.array(ids, pa.string()), urls, texts, bad)
-
-
 def _as_string(value: Any, line: bytes, column: str | None) -> str:
     """An id as a string; numbers as they are written, those over 64 bits too."""
     if isinstance(value, str):
@@ -395,13 +366,8 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
 
 
 def _line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
-    return Failure(
-        row,
-        f"{shard.names[0]}#{line.offset}",
-        line.cause,
-        f"{shard.paths[0]} byte {line.offset}: {line.message}",
-        line.bytes if line.cause == "too_large" else 0,
-    )
+    failure = _failure(shard, row, line.offset, line.cause, line.message)
+    return failure._replace(text_bytes=line.bytes if line.cause == "too_large" else 0)
 
 
 def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) -> Columns:
@@ -455,20 +421,20 @@ def _json_type(value: Any) -> str:
     return "null" if value is None else names.get(type(value), "a number")
 
 
-def _pages(
+def _documents(
     shard: SourceShard, lines: Iterator[LineGroup | LostLine], folder: Folder
-) -> Iterator[Page]:
+) -> Iterator[SourceDocument]:
     """Each line as a document, with its images."""
     row = 0
     for item in lines:
         if isinstance(item, LostLine):
             failure = _line_failure(shard, row, item)
             lost = Lost(failure.reason, failure.detail, failure.text_bytes)
-            yield Page(row, failure.id, lost=lost)
+            yield SourceDocument(row, failure.id, lost=lost)
             row += 1
             continue
         for offset, line in _not_blank(item):
-            yield _page(shard, row, offset, line, folder)
+            yield _document(shard, row, offset, line, folder)
             row += 1
 
 
@@ -481,12 +447,14 @@ def _not_blank(group: LineGroup) -> Iterator[tuple[int, bytes]]:
             yield offset, line
 
 
-def _page(shard: SourceShard, row: int, offset: int, line: bytes, folder: Folder) -> Page:
+def _document(
+    shard: SourceShard, row: int, offset: int, line: bytes, folder: Folder
+) -> SourceDocument:
     assert shard.images is not None
     name, where = f"{shard.names[0]}#{offset}", f"{shard.paths[0]} byte {offset}"
     value, reason, message = _object(line)
     if reason:
-        return Page(row, name, lost=Lost(reason, f"{where}: {message}", len(line)))
+        return SourceDocument(row, name, lost=Lost(reason, f"{where}: {message}", len(line)))
     own = value.get(shard.id) if shard.id else None
     url = value.get(shard.url) if shard.url else None
     text, images = value.get(shard.text), value.get(shard.images)
@@ -504,8 +472,8 @@ def _page(shard: SourceShard, row: int, offset: int, line: bytes, folder: Folder
     )
     if text is not None and not _is_text(text):
         message = f"{where}: {shard.text!r} is {_kind(text)}"
-        return lost_page(raw, Lost("text_not_string", message))
-    return make_page(raw, captions=shard.captions or "join", folder=folder)
+        return lost_document(raw, Lost("text_not_string", message))
+    return source_document(raw, captions=shard.captions or "join", folder=folder)
 
 
 def _is_text(value: Any) -> bool:

@@ -7,9 +7,9 @@ What reading may cost at most, whatever a file holds.
 
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from tokenmill.pipelines.core.config import Bytes, Config
 
@@ -65,11 +65,6 @@ class Html(Config):
                 f"favor: {self.favor} is of extractor: trafilatura and main_content: true"
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _as_before_it_favored(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs without keep the identity they had."""
-        return {k: v for k, v in dump(self).items() if k != "favor" or v is not None}
 
     def versions(self) -> dict[str, str]:
         """Of the libraries that decide what text is made of a page."""

@@ -29,9 +29,9 @@ from tokenmill.pipelines.core.shard import (
 from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
+from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
 from tokenmill.pipelines.storage.inputs import expand
 from tokenmill.pipelines.storage.retry import patiently
@@ -55,7 +55,7 @@ class _Source(NamedTuple):
         return f"{self.place}{self.wanted.path}"
 
 
-class _Found(NamedTuple):
+class _File(NamedTuple):
     """A file to cut, with the reader of its format."""
 
     file: InputFile
@@ -67,7 +67,7 @@ class _Found(NamedTuple):
 class _Selection:
     """What is to be read of an input's files, and what is not."""
 
-    found: list[_Found]
+    files: list[_File]
     skipped: list[str]
     missing: list[str]
 
@@ -108,7 +108,7 @@ def plan_inputs(
         files += mine
         skipped += selection.skipped
         failed += [_missing(source, path) for path in selection.missing]
-        for part in _cut(source, selection.found, shard_bytes, limits):
+        for part in _cut(source, selection.files, shard_bytes, limits):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
@@ -131,30 +131,30 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
     wanted = source.wanted
     datasets = _datasets(source, files) if wanted.format in (None, DATASET) else []
     named = None if wanted.format in (None, DATASET) else reader_named(wanted.format)
-    chosen = [d for d in datasets if wanted.split in (None, d.split)]
+    splits = [d for d in datasets if wanted.split in (None, d.split)]
     others = [f for f in files if not belongs_to(f, datasets)]
     tables = sidecars(others) if "images" in source.sections else {}
     others = [f for f in others if not is_beside(f, tables.values())]
-    found: list[_Found] = []
+    chosen: list[_File] = []
     if named is not None:
         alike = [f for f in others if named.any_name or named.tells(f.name)]
-        found = [_Found(f, named) for f in alike or others]
+        chosen = [_File(f, named) for f in alike or others]
     elif wanted.format is None:
-        told = [(f, reader_of(f.name)) for f in others]
-        found = [_Found(f, r) for f, r in told if r is not None and _reads(source, r)]
-    if files and not found and not datasets:
+        by_name = [(f, reader_of(f.name)) for f in others]
+        chosen = [_File(f, r) for f, r in by_name if r is not None and _reads(source, r)]
+    if files and not chosen and not datasets:
         raise _no_format(source, others)
-    if not all(_reads(source, f.reader) for f in found):
-        raise _no_section(source, others, found[0].reader)
+    if not all(_reads(source, f.reader) for f in chosen):
+        raise _no_section(source, others, chosen[0].reader)
     if wanted.images is not None and "images" not in source.sections:
         raise _no_images(source, others)
     data = reader_named(DATA_FORMAT)
     # A dataset's files stay together, in its own order, where its folder stands.
-    placed = [(f.file.path, f) for f in found]
-    placed += [(posixpath.dirname(f.path), _Found(f, data)) for d in chosen for f in d.files]
-    taken = {f.file.path for f in found}
+    placed = [(f.file.path, f) for f in chosen]
+    placed += [(posixpath.dirname(f.path), _File(f, data)) for d in splits for f in d.files]
+    taken = {f.file.path for f in chosen}
     return _Selection(
-        found=[
+        files=[
             f._replace(sidecar=tables.get(f.file.path))
             for _, f in sorted(placed, key=itemgetter(0))
         ],
@@ -163,7 +163,7 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
             for f in others
             if f.path not in taken and not (named is not None and named.goes_with(f.name))
         ],
-        missing=[path for d in chosen for path in d.missing],
+        missing=[path for d in splits for path in d.missing],
     )
 
 
@@ -173,9 +173,9 @@ def _reads(source: _Source, reader: Reader) -> bool:
 
 
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
-    told = [reader for f in files if (reader := reader_of(f.name)) is not None]
+    readers = [reader for f in files if (reader := reader_of(f.name)) is not None]
     for section in ("images", "html"):
-        for reader in told:
+        for reader in readers:
             if reader.section == section:
                 return _no_section(source, files, reader)
     way = "say which in the recipe, as {path: …, format: text}"
@@ -214,11 +214,11 @@ def _datasets(source: _Source, files: Sequence[InputFile]) -> list[SavedDataset]
 
 
 def _cut(
-    source: _Source, found: Sequence[_Found], shard_bytes: int, limits: Limits
+    source: _Source, chosen: Sequence[_File], shard_bytes: int, limits: Limits
 ) -> Iterator[SourceShard | FailedInput]:
     """Shards and failures of an input, in the order of its files."""
 
-    def look(item: _Found) -> list[Piece] | InputError:
+    def look(item: _File) -> list[Piece] | InputError:
         file, cut = item.file, item.reader.cut
         if cut is None:
             return []
@@ -228,9 +228,9 @@ def _cut(
             return e
 
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looks = pool.map(look, [f for f in found if not f.reader.whole])
-        several = sum(f.reader.samples for f in found) > 1
-        for reader, alike in groupby(found, key=attrgetter("reader")):
+        looks = pool.map(look, [f for f in chosen if not f.reader.whole])
+        several = sum(f.reader.samples for f in chosen) > 1
+        for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:
                 yield from _text_shards(source, list(alike), shard_bytes)
                 continue
@@ -242,7 +242,7 @@ def _cut(
                     yield from (_shard(source, item, piece, several) for piece in pieces)
 
 
-def _shard(source: _Source, item: _Found, piece: Piece, several: bool = False) -> SourceShard:
+def _shard(source: _Source, item: _File, piece: Piece, several: bool = False) -> SourceShard:
     """A piece as a shard.  several: the input has other files of samples, which may share keys."""
     text, id_, url, images = piece.columns
     file, reader = item.file, item.reader
@@ -271,19 +271,19 @@ def _shard(source: _Source, item: _Found, piece: Piece, several: bool = False) -
 
 
 def _text_shards(
-    source: _Source, found: Sequence[_Found], shard_bytes: int
+    source: _Source, chosen: Sequence[_File], shard_bytes: int
 ) -> Iterator[SourceShard]:
     whole = Piece(Columns("text", None, None), 0, None, bytes=0)
-    for group in group_texts([f.file for f in found], shard_bytes):
+    for group in group_texts([f.file for f in chosen], shard_bytes):
         yield replace(
-            _shard(source, _Found(group[0], found[0].reader), whole),
+            _shard(source, _File(group[0], chosen[0].reader), whole),
             paths=tuple(f.path for f in group),
             names=tuple(f.name for f in group),
             bytes=sum(f.bytes for f in group),
         )
 
 
-def _failed(source: _Source, item: _Found, error: InputError) -> FailedInput:
+def _failed(source: _Source, item: _File, error: InputError) -> FailedInput:
     return FailedInput(
         path=item.file.path,
         input=source.number,

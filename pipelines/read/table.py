@@ -24,16 +24,16 @@ from tokenmill.pipelines.read.images.documents import (
     WIDTHS,
     Folder,
     Lost,
-    Page,
     Place,
     Raw,
+    SourceDocument,
     Texts,
     Value,
     illustrated_batches,
-    lost_page,
-    make_page,
-    missing_page,
+    lost_document,
+    missing_document,
     not_downloaded,
+    source_document,
     unsigned,
 )
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
@@ -51,8 +51,8 @@ def table_batches(
     """Yield the documents of a shard's record batches; where they break off, that is the last."""
     if how.images is not None and shard.images is not None:
         folder = Folder(shard.paths[0], shard.names[0], how.images)
-        pages = _pages(shard, tables, how.limits, folder)
-        yield from illustrated_batches(shard.ordinal, pages, how.images)
+        documents = _illustrated(shard, tables, how.limits, folder)
+        yield from illustrated_batches(shard.ordinal, documents, how.images)
         return
     row = 0
     try:
@@ -231,20 +231,20 @@ def _ranges(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         start, done = stop, int(ends[stop - 1])
 
 
-def _pages(
+def _illustrated(
     shard: SourceShard, tables: Iterator[pa.RecordBatch], limits: Limits, folder: Folder
-) -> Iterator[Page]:
+) -> Iterator[SourceDocument]:
     """Each row as a document, with its images."""
     row = 0
     try:
         for table in tables:
             for part in _parts(table, shard):
-                for page in _table_pages(shard, part, row, limits, folder):
-                    yield page
+                for document in _illustrated_rows(shard, part, row, limits, folder):
+                    yield document
                     row += 1
     except TABLE_ERRORS as e:
         failure = _broken_off(shard, row, e)
-        yield Page(row, failure.id, lost=Lost(failure.reason, failure.detail))
+        yield SourceDocument(row, failure.id, lost=Lost(failure.reason, failure.detail))
 
 
 def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch]:
@@ -258,9 +258,9 @@ def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch
         yield table.slice(start, rows)
 
 
-def _table_pages(
+def _illustrated_rows(
     shard: SourceShard, table: pa.RecordBatch, row: int, limits: Limits, folder: Folder
-) -> Iterator[Page]:
+) -> Iterator[SourceDocument]:
     assert shard.images is not None
     ids = _row_ids(shard, table, row).to_pylist()
     urls = strings(table[shard.url]).to_pylist() if shard.url else [None] * len(ids)
@@ -275,11 +275,11 @@ def _table_pages(
         made = Raw(row + i, id_, place, text, values[i], listed, urls[i], metadata[i], general[i])
         gone = None if listed or made.images else not_downloaded(made.metadata, place.where)
         if gone is not None:
-            yield missing_page(made.row, id_, place, urls[i], gone)
+            yield missing_document(made.row, id_, place, urls[i], gone)
         elif lost is not None:
-            yield lost_page(made, lost)
+            yield lost_document(made, lost)
         else:
-            yield make_page(made, captions=shard.captions or "join", folder=folder)
+            yield source_document(made, captions=shard.captions or "join", folder=folder)
 
 
 def _beside(table: pa.RecordBatch, listed: bool) -> tuple[list[Any], list[Any]]:

@@ -50,14 +50,12 @@ class Found:
     """What a run directory has of the receipts of a phase.
 
     receipts: those that hold, by key.
-    packs: of those that a pack has, its name.  n_packed: receipts in each pack.
-    alone: keys of works that have a receipt of their own, valid or not.
+    packs: of those that lie in a pack alone, its name.  n_packed: receipts in each pack.
     """
 
     receipts: dict[str, Receipt] = field(default_factory=dict)
     packs: dict[str, str] = field(default_factory=dict)
     n_packed: dict[str, int] = field(default_factory=dict)
-    alone: set[str] = field(default_factory=set)
 
 
 def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
@@ -79,8 +77,7 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
                     found.receipts[receipt.key], found.packs[receipt.key] = receipt, pack.name
         alone = [by_key[key] for path in files if (key := _key_of(path)) in by_key]
         for work, valid in zip(alone, looking.map(partial(_valid, out), alone), strict=True):
-            found.alone.add(work.key)
-            if valid is not None and valid != found.receipts.get(work.key):
+            if valid is not None:
                 found.receipts[work.key] = valid
                 found.packs.pop(work.key, None)
     return found
@@ -107,8 +104,8 @@ def pack_receipts(
             is_there = all(found.packs.get(receipt.key) == name for receipt in own)
             if not is_there or found.n_packed[name] != len(own):
                 _write_pack(step_folder(out, group[0].step) / name, own)
-            packed = (r for r in own if r.key in found.alone or r.key not in found.packs)
-            mirror.remove(receipt_path(out, r.step, r.key) for r in packed)
+            fresh = (receipt for receipt in own if receipt.key not in found.packs)
+            mirror.remove(receipt_path(out, r.step, r.key) for r in fresh)
             names.append(name)
     return names
 

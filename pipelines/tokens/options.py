@@ -9,8 +9,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
 )
 
 from tokenmill.pipelines.core.config import Bytes, Config
@@ -67,12 +65,6 @@ class Output(Config):
     epochs: Annotated[int, Field(ge=1, le=1000)] = 1
     shuffle: bool = False
     seed: int = 0
-
-    @model_serializer(mode="wrap")
-    def _as_before_there_were_mixtures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what says nothing: runs without keep the identity they had."""
-        unsaid = {"epochs": 1, "shuffle": False}
-        return {k: v for k, v in dump(self).items() if k not in unsaid or v != unsaid[k]}
 
 
 def _count(value: Any) -> Any:

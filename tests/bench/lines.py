@@ -25,17 +25,16 @@ import pyarrow as pa
 from tests.strategies import document_batch
 from tokenmill.dedup.ccnet import CONTROLS, PUNCTUATION
 from tokenmill.pipelines.core.schema import doc_ids
-from tokenmill.pipelines.corpus.counted.apply import without_paragraphs
-from tokenmill.pipelines.corpus.counted.count import count_units, write_repeated
-from tokenmill.pipelines.corpus.counted.finding import read_found
+from tokenmill.pipelines.corpus.counted.count import count_units, spill_units, write_repeated
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.spilled import spill_units
 from tokenmill.pipelines.corpus.counted.table import write_units
-from tokenmill.pipelines.corpus.counted.units import unit_schema, units_maker
-from tokenmill.pipelines.corpus.spill_rows import write_rows
+from tokenmill.pipelines.corpus.passes import passes
+from tokenmill.pipelines.corpus.rows import write_rows
+from tokenmill.pipelines.corpus.units import REPEATED
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 BATCH_DOCS = 256
 RULES = {
@@ -100,28 +99,29 @@ def ours(step: RepeatedParagraphs, texts: list[str]) -> dict[str, float]:
         )
         seconds = {"keys": timed(lambda: write_keys(job, step, batches))}
         seconds["counting"] = timed(lambda: find(job, step, len(texts)))
-        found = list(read_found(job.repeated(0, "0")))
+        found = open_arrow(job.path(REPEATED, key="0"))[0]
         seconds["taking out"] = timed(
-            lambda: [without_paragraphs(step, *pair) for pair in zip(batches, found, strict=True)]
+            lambda: [step.without(*pair) for pair in zip(batches, found, strict=True)]
         )
     return seconds
 
 
 def write_keys(job: PrepareJob, step: RepeatedParagraphs, batches: list[pa.RecordBatch]) -> None:
-    units_of = units_maker(step, None)
-    with arrow_file(job.units(0, "0"), unit_schema(step)) as writer:
+    sidecar = step.sidecar(job, 0, "0", source="", images=None)
+    with arrow_file(sidecar.path, sidecar.schema) as writer:
         for batch in batches:
-            writer.write_batch(units_of(batch, None))
+            writer.write_batch(sidecar.rows(batch, None))
 
 
 def find(job: PrepareJob, step: RepeatedParagraphs, n_docs: int) -> None:
-    write_rows(job, 0, (step,), ("0",), (n_docs,))
-    size = write_units(job, 0, (step,)).facts
+    part = passes([step])[0]
+    write_rows(job, part, ("0",), (n_docs,))
+    size = write_units(job, part).facts
     for group in range(size["groups"]):
-        spill_units(job, 0, (step,), group)
+        spill_units(job, part, group)
     for number in range(size["ranges"][0]):
-        count_units(job, 0, (step,), 0, number)
-    write_repeated(job, 0, (step,), 0)
+        count_units(job, part, 0, number)
+    write_repeated(job, part, 0)
 
 
 def python_loop(texts: list[str]) -> list[str]:

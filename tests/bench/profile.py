@@ -35,13 +35,13 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     **{name: (_source(made), "__call__") for name, made in STAGES.items()},
     "benchmark index": ("contamination/index.py", "build"),
     "overlap": ("contamination/found.py", "search"),
-    "ignored n-grams": ("contamination/ignored.py", "find_ignored"),
+    "ignored n-grams": ("contamination/decontaminate.py", "find_ignored"),
     "cut": ("contamination/cleaner.py", "__call__"),
     "digest": ("dedup/digest.py", "digests"),
     "sign": ("dedup/minhash.py", "signatures"),
     "band": ("dedup/lsh.py", "band_keys"),
     "exact duplicates": ("corpus/equal.py", "find_equal"),
-    "pairs of bands": ("corpus/pairs.py", "find_edges"),
+    "pairs of bands": ("corpus/near.py", "find_edges"),
     "clusters": ("corpus/near.py", "join_forests"),
     "tokenize": ("tokens/tokenize.py", "encode"),
     "plan": ("read/plan.py", "plan_inputs"),
@@ -49,11 +49,7 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "its figures": ("report/summary.py", "summarize"),
 }  # fmt: skip
 WRITES = ("write_batch", "write_table", "fsync")
-WITHIN = (
-    "corpus/equal.py",
-    "corpus/pairs.py",
-    "corpus/near.py",
-)  # what they write is in their own figure
+WITHIN = ("corpus/pairs.py", "corpus/verdicts.py")  # what they write is in their own figure
 
 
 def main() -> None:

@@ -24,17 +24,19 @@ import pyarrow as pa
 
 from tokenmill.dedup.digest import first_occurrence
 from tokenmill.dedup.lsh import band_keys
-from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
-from tokenmill.pipelines.corpus.counted.steps import RepeatedImages
-from tokenmill.pipelines.corpus.counted.units import unit_schema
-from tokenmill.pipelines.corpus.keys import band_column, key_schema
-from tokenmill.pipelines.corpus.passes import Pass
+from tokenmill.pipelines.corpus.counted.images import RepeatedImages
+from tokenmill.pipelines.corpus.equal import ExactDedup
+from tokenmill.pipelines.corpus.keys import key_schema
+from tokenmill.pipelines.corpus.near import NearDedup
+from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.phases import corpus_wide
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.corpus.step import CorpusStep
+from tokenmill.pipelines.corpus.units import UNITS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
+from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Job, Outcome, Phase, attempt, drive
 
@@ -115,8 +117,9 @@ def make_signatures(options: argparse.Namespace):
             keys = band_keys(signed, step.lsh())
             seconds += time.process_time() - began
             columns = {"doc_id": doc_ids(shard, 0, len(rows)), "signature": listed(signed)}
-            columns |= {band_column(b): keys[:, b].copy() for b in range(keys.shape[1])}
-            write(job.keys(0, str(shard)), schema, columns)
+            bands = enumerate(step.shuffled)
+            columns |= {column.keys: keys[:, band].copy() for band, column in bands}
+            write(job.path(KEYS, key=str(shard)), schema, columns)
         return {"documents": options.docs, "copies": copies, "band_keys_cpu_s": round(seconds, 2)}
 
     return work
@@ -131,7 +134,7 @@ def make_digests(options: argparse.Namespace):
             drawn = rng.integers(0, options.digests, stop - start, np.uint64)
             ids = doc_ids(shard, 0, stop - start)
             columns = {"doc_id": ids, "digest": listed(digest_of(drawn))}
-            write(job.keys(0, str(shard)), schema, columns)
+            write(job.path(KEYS, key=str(shard)), schema, columns)
         return {"digests": options.digests}
 
     return work
@@ -146,7 +149,7 @@ def exact(options: argparse.Namespace):
     return deduplicated(options, ExactDedup(), options.digests)
 
 
-def deduplicated(options: argparse.Namespace, step: Config, n: int):
+def deduplicated(options: argparse.Namespace, step: CorpusStep, n: int):
     """Run the phases of a step, as many works at a time as there are workers."""
     job = job_of(options, step)
     made = [
@@ -160,7 +163,7 @@ def deduplicated(options: argparse.Namespace, step: Config, n: int):
 
     def work():
         finished = Finished()
-        drive(job, corpus_wide(job, Pass(0, (), (), (step,)), made, finished), execute)
+        drive(job, corpus_wide(job, passes([step])[0], made, finished), execute)
         found: dict[str, object] = {}
         for receipt in finished.receipts:
             name = receipt.step.rpartition("-")[0]
@@ -191,7 +194,7 @@ def first(options: argparse.Namespace):
 def make_images(options: argparse.Namespace):
     """Four of five URLs and MD5s are drawn from as many as there are images, others from few."""
     step = RepeatedImages()
-    job, schema = job_of(options, step), unit_schema(step)
+    job, schema = job_of(options, step), step.unit_schema()
 
     def work():
         rng = np.random.default_rng(3)
@@ -202,7 +205,7 @@ def make_images(options: argparse.Namespace):
                 often = rng.zipf(1.3, n).astype(np.uint64) % np.uint64(1 << 20)
                 drawn = rng.integers(1 << 20, options.images + (1 << 20), n, np.uint64)
                 columns[key] = listed(digest_of(np.where(rng.random(n) < 0.2, often, drawn)))
-            write(job.units(0, str(shard)), schema, columns)
+            write(job.path(UNITS, key=str(shard)), schema, columns)
         return {"images": options.images}
 
     return work
@@ -260,7 +263,7 @@ def keys_of(n: int) -> tuple[str, ...]:
     return tuple(str(shard) for shard in range(len(shards(n))))
 
 
-def job_of(options: argparse.Namespace, step: Config) -> PrepareJob:
+def job_of(options: argparse.Namespace, step: CorpusStep) -> PrepareJob:
     recipe: Recipe = make_recipe(
         {
             "inputs": [{"path": "unread.jsonl"}],

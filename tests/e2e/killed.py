@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.e2e.fatal import arm, named
-from tokenmill.pipelines.contamination import ignored
-from tokenmill.pipelines.corpus import near as forest
-from tokenmill.pipelines.corpus import pairs as edges
+from tokenmill.dedup import cluster
+from tokenmill.pipelines.contamination import decontaminate
+from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
@@ -26,10 +26,10 @@ MOMENTS = {
     "partial": (atomic, "_fsync", {"when": named(".partial-")}),
     # the file has its name, its receipt is not written
     "renamed": (job, "save_receipt", {}),
-    "banding": (edges, "buckets", {"after": True}),
-    "clustering": (forest, "Forest", {"after": True}),
+    "banding": (shuffle, "buckets", {"after": True}),
+    "clustering": (cluster, "Forest", {"after": True}),
     # which n-grams count for nothing is written, what was found is not
-    "ignored": (ignored, "write_ignored", {"after": True}),
+    "ignored": (decontaminate, "write_ignored", {"after": True}),
     # a shard's images have their name, its receipt is not written
     "spooled": (
         atomic.os,

@@ -13,9 +13,9 @@ from tests.pipelines.corpus.counted.test_count import BATCH, find_repeats, job_o
 from tests.pipelines.corpus.repeats_corpora import batch_of
 from tokenmill.dedup.ccnet import ccnet_form
 from tokenmill.dedup.digest import sha1_prefixes
-from tokenmill.pipelines.corpus.counted.apply import without_paragraphs
-from tokenmill.pipelines.corpus.counted.finding import read_found
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
+from tokenmill.pipelines.corpus.units import REPEATED
+from tokenmill.pipelines.storage.sidecar import open_arrow
 
 cc_net = pytest.importorskip("cc_net.dedup")
 pytestmark = pytest.mark.peers
@@ -67,9 +67,9 @@ def ours(shards, group, folder):
     find_repeats(job, (step,))
     left = {}
     for shard, docs in enumerate(made):
-        for at, found in enumerate(read_found(job.repeated(0, str(shard)))):
+        for at, found in enumerate(open_arrow(job.path(REPEATED, key=str(shard)))[0]):
             batch = batch_of(docs[at * BATCH : (at + 1) * BATCH])
-            kept = without_paragraphs(step, batch, found).result.kept
+            kept = step.without(batch, found).result.kept
             columns = (kept[name].to_pylist() for name in ("doc_id", "text"))
             left |= {divmod(doc_id, 1 << 32): text for doc_id, text in zip(*columns, strict=True)}
     return left

@@ -57,7 +57,7 @@ PARAGRAPH = pa.schema(
 REMOVED_PARAGRAPHS = Folder("removed-paragraphs", "part-{key}.{pass_index}.parquet", of_pass=False)
 NO_TEXT = "no_text_left"  # a reason
 BYTES_PER_UNIT = {"paragraph": 100, "line": 40}  # documentation: 170 and 48
-SCRATCH_BYTES_PER_UNIT = 72  # name and key 28, by shard and again by range; some of them leave
+SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; some of them leave
 # odd multipliers with well-spread bits: 2**64 / golden ratio, the second of SplitMix64
 SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)
 ONE, HALF = np.uint64(1), np.uint64(32)

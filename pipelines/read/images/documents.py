@@ -1,15 +1,15 @@
 """Documents with their images, gathered into batches.
 
-    a reader's pages ── illustrated_batches ──► ReadBatch: documents, failures, images' bytes
+    Raw ── source_document ──► SourceDocument ── illustrated_batches ──► ReadBatch
 
-A reader says what it found and where; here the headers are read, failed images leave their
-documents with a receipt, and the bytes line up in the shard's stream of images.
+A reader says what the input has of a document, and where. `illustrated_batches` reads the headers
+of its images, takes failed images out of the document with a receipt, and lines up the bytes of
+the others in the shard's stream of images.
 
-Images by what stands for them in a document: their bytes, a URL, or a file beside it.
+An image is its bytes, a URL, or a file beside the document (`Folder`): a file is read only below
+the folder of the input, and what points elsewhere is refused and named.
 
-A file is read only below the folder of the input; what points elsewhere is refused and named.
-
-One document with images, of a table's row or a line of JSON: a sample or an interleaved one.
+A row of a table or a line of JSON (`Raw`) is a sample or an interleaved document:
 
     text "a cat",          image                    sample: the caption alone is its text
     text ["a cat", …],     image                    sample with several captions
@@ -63,7 +63,7 @@ class Lost(NamedTuple):
     bytes: int = 0
 
 
-class Told(NamedTuple):
+class Claims(NamedTuple):
     """What stands beside an image about it; believed where there is only a URL."""
 
     format: str | None = None
@@ -71,7 +71,7 @@ class Told(NamedTuple):
     height: int | None = None
 
 
-class Found(NamedTuple):
+class SourceImage(NamedTuple):
     """An image as the input has it.
 
     path, url, source_offset: as in `IMAGE`.  data: its bytes, None where there is only a URL.
@@ -83,11 +83,11 @@ class Found(NamedTuple):
     url: str | None = None
     data: bytes | memoryview | None = None
     source_offset: int | None = None
-    told: Told = Told()
+    claims: Claims = Claims()
     lost: Lost | None = None
 
 
-class Page(NamedTuple):
+class SourceDocument(NamedTuple):
     """A document as the input has it.
 
     row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
@@ -100,7 +100,7 @@ class Page(NamedTuple):
     id: str
     text: str = ""
     url: str | None = None
-    images: Sequence[Found] = ()
+    images: Sequence[SourceImage] = ()
     lost: Lost | None = None
     span: int = 0
 
@@ -115,17 +115,20 @@ def own_text(text: str) -> str:
 
 
 def illustrated_batches(
-    ordinal: int, pages: Iterable[Page], options: Images, notes: Counter[str] | None = None
+    ordinal: int,
+    documents: Iterable[SourceDocument],
+    options: Images,
+    notes: Counter[str] | None = None,
 ) -> Iterator[ReadBatch]:
-    """Gather pages into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
+    """Gather documents into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
 
     notes: what the reader counts beside; each batch takes away what is there by then.
     """
     end, beside = 0, Counter() if notes is None else notes
-    for held in _groups(pages):
+    for group in _groups(documents):
         gathering = _Gathering(ordinal, options)
-        for page in held:
-            gathering.add(page)
+        for document in group:
+            gathering.add(document)
         batch, end = gathering.batch(end)
         yield batch._replace(notes=gathering.notes + beside)
         beside.clear()
@@ -134,16 +137,16 @@ def illustrated_batches(
         yield batch._replace(notes=Counter(beside))
 
 
-def _groups(pages: Iterable[Page]) -> Iterator[list[Page]]:
-    held: list[Page] = []
+def _groups(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
+    held: list[SourceDocument] = []
     texts = images = span = 0
-    for page in pages:
-        size = page.image_bytes
-        if held and (images + size > BATCH_IMAGE_BYTES or span + page.span > BATCH_SPAN):
+    for document in documents:
+        size = document.image_bytes
+        if held and (images + size > BATCH_IMAGE_BYTES or span + document.span > BATCH_SPAN):
             yield held
             held, texts, images, span = [], 0, 0, 0
-        held.append(page)
-        texts, images, span = texts + len(page.text), images + size, span + page.span
+        held.append(document)
+        texts, images, span = texts + len(document.text), images + size, span + document.span
         if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
             yield held
             held, texts, images, span = [], 0, 0, 0
@@ -156,58 +159,56 @@ class _Gathering:
 
     def __init__(self, ordinal: int, options: Images) -> None:
         self._ordinal, self._options = ordinal, options
-        self._pages: list[Page] = []
+        self._documents: list[SourceDocument] = []
         self._texts: list[str] = []
         self._counts: list[int] = []
-        self._images: list[tuple[int, Found, Facts | None]] = []
+        self._images: list[tuple[int, SourceImage, Facts | None]] = []
         self._failures: list[Failure] = []
         self._failed_images: list[dict[str, Any]] = []
         self.notes: Counter[str] = Counter()
 
-    def add(self, page: Page) -> None:
-        if page.lost is not None:
-            cause, detail, n_bytes = page.lost
-            self._failures.append(Failure(page.row, page.id, cause, detail, n_bytes))
-            for number, found in enumerate(page.images):
-                self._fail(page, number, found, found.lost or _went_with(page, found))
+    def add(self, document: SourceDocument) -> None:
+        if document.lost is not None:
+            cause, detail, n_bytes = document.lost
+            self._failures.append(Failure(document.row, document.id, cause, detail, n_bytes))
+            for number, image in enumerate(document.images):
+                self._fail(document, number, image, image.lost or _went_with(document, image))
             return
-        kept = [self._add_image(page, number, found) for number, found in enumerate(page.images)]
-        text = page.text
+        kept = [self._keeps(document, n, image) for n, image in enumerate(document.images)]
+        text = document.text
         if not all(kept) and PLACEHOLDER in text:
             text = without_places(text, kept)
-        self._pages.append(page)
+        self._documents.append(document)
         self._texts.append(text)
         self._counts.append(sum(kept))
 
-    def _add_image(self, page: Page, number: int, found: Found) -> bool:
-        facts, lost = self._told(found)
+    def _keeps(self, document: SourceDocument, number: int, image: SourceImage) -> bool:
+        """Take an image in if it can be read; one that is but a URL is taken as it is."""
+        facts, lost = None, image.lost
+        if lost is None and image.data is not None:
+            read = image_facts(image.data, self._options)
+            if isinstance(read, Unreadable):
+                lost = Lost(read.cause, f"{image.where}: {read.detail}", len(image.data))
+            else:
+                facts = read
         if lost is not None:
-            self._fail(page, number, found, lost)
+            self._fail(document, number, image, lost)
             return False
-        self._images.append((number, found, facts))
-        if facts is not None and facts.notes:
+        self._images.append((number, image, facts))
+        if facts is not None:
             self.notes.update(facts.notes)
-        if facts is not None and lies(found.path, facts.format):
-            self.notes["extension_lies"] += 1
+            if lies(image.path, facts.format):
+                self.notes["extension_lies"] += 1
         return True
 
-    def _told(self, found: Found) -> tuple[Facts | None, Lost | None]:
-        """Facts of an image, none for one that is but a URL; or why it is lost."""
-        if found.lost is not None or found.data is None:
-            return None, found.lost
-        facts = image_facts(found.data, self._options)
-        if isinstance(facts, Unreadable):
-            return None, Lost(facts.cause, f"{found.where}: {facts.detail}", len(found.data))
-        return facts, None
-
-    def _fail(self, page: Page, number: int, found: Found, lost: Lost) -> None:
+    def _fail(self, document: SourceDocument, number: int, image: SourceImage, lost: Lost) -> None:
         self._failed_images.append(
             {
-                "doc_id": int(doc_ids(self._ordinal, page.row, 1)[0]),
+                "doc_id": int(doc_ids(self._ordinal, document.row, 1)[0]),
                 "number": number,
-                "id": page.id,
-                "url": found.url,
-                "path": found.path,
+                "id": document.id,
+                "url": image.url,
+                "path": image.path,
                 "outcome": "failed",
                 "stage": STAGE,
                 "reason": lost.cause,
@@ -218,24 +219,25 @@ class _Gathering:
 
     def batch(self, start: int) -> tuple[ReadBatch, int]:
         """The batch, and where the next one's images begin in the shard's stream."""
-        blobs = Window(start, [f.data for _, f, _ in self._images if f.data is not None])
-        made = make_batch(
+        blobs = Window(start, [i.data for _, i, _ in self._images if i.data is not None])
+        text_batch = make_batch(
             self._ordinal,
-            np.array([p.row for p in self._pages], np.int64),
-            ids=pa.array([p.id for p in self._pages], pa.string()),
-            urls=pa.array([p.url for p in self._pages], pa.string()),
+            np.array([p.row for p in self._documents], np.int64),
+            ids=pa.array([p.id for p in self._documents], pa.string()),
+            urls=pa.array([p.url for p in self._documents], pa.string()),
             texts=text_array(self._texts),
             failures=self._failures,
         )
         ends = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
         lists = pa.LargeListArray.from_arrays(pa.array(ends), self._items(blobs))
-        documents = pa.record_batch([*made.documents.columns, lists], schema=ILLUSTRATED)
+        documents = pa.record_batch([*text_batch.documents.columns, lists], schema=ILLUSTRATED)
         failed = pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE)
-        return made._replace(documents=documents, failed_images=failed, blobs=blobs), blobs.end
+        batch = text_batch._replace(documents=documents, failed_images=failed, blobs=blobs)
+        return batch, blobs.end
 
     def _items(self, blobs: Window) -> pa.StructArray:
         offsets = iter(blobs.offsets.tolist())
-        rows = [_image(n, f, facts, offsets) for n, f, facts in self._images]
+        rows = [_image(n, image, facts, offsets) for n, image, facts in self._images]
         columns = list(zip(*rows, strict=True)) or [()] * IMAGE.num_fields
         fields = [IMAGE.field(i) for i in range(IMAGE.num_fields)]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
@@ -243,22 +245,22 @@ class _Gathering:
 
 
 def _image(
-    number: int, found: Found, facts: Facts | None, offsets: Iterator[int]
+    number: int, image: SourceImage, facts: Facts | None, offsets: Iterator[int]
 ) -> tuple[object, ...]:
     """The values of an image, in the order of `IMAGE`."""
-    place = (number, found.url, found.path, found.source_offset)
-    if facts is None or found.data is None:
-        kind, width, height = found.told
+    place = (number, image.url, image.path, image.source_offset)
+    if facts is None or image.data is None:
+        kind, width, height = image.claims
         return *place, None, kind, None, width, height, None, None
-    size = len(found.data)
+    size = len(image.data)
     md5, kind, mode, width, height, *_ = facts
     return *place, md5, kind, mode, width, height, size, next(offsets)
 
 
-def _went_with(page: Page, found: Found) -> Lost:
-    assert page.lost is not None
-    size = 0 if found.data is None else len(found.data)
-    return Lost(WITH_DOCUMENT, f"{found.where}: {page.lost.cause} of its document", size)
+def _went_with(document: SourceDocument, image: SourceImage) -> Lost:
+    assert document.lost is not None
+    size = 0 if image.data is None else len(image.data)
+    return Lost(WITH_DOCUMENT, f"{image.where}: {document.lost.cause} of its document", size)
 
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
@@ -266,7 +268,7 @@ _DRIVE = re.compile(r"[a-zA-Z]:[\\/]")
 # What a name that stands in a document can meet, and no fault of the disk or the network.
 _NO_SUCH = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 SHOWN = 200
-NOTHING = Told()
+NO_CLAIMS = Claims()
 
 
 class Place(NamedTuple):
@@ -312,26 +314,26 @@ class Folder:
         self._base = posixpath.dirname(name)
         self._options = options
 
-    def found(
-        self, value: Value, place: Place, url: str | None = None, told: Told = NOTHING
-    ) -> Found:
+    def image(
+        self, value: Value, place: Place, url: str | None = None, claims: Claims = NO_CLAIMS
+    ) -> SourceImage:
         """The image that a value stands for.
 
-        url, told: what else is known of it.
+        url, claims: what else is known of it.
         """
         if value.other is not None:
             lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")
-            return Found(place.path, place.where, url, lost=lost)
+            return SourceImage(place.path, place.where, url, lost=lost)
         reference = value.reference
         if reference is not None and is_url(reference):
             url = reference
         if value.data is not None or reference is None or is_url(reference):
-            return Found(place.path, place.where, url, value.data, told=told)
+            return SourceImage(place.path, place.where, url, value.data, claims=claims)
         if reference[:5].lower() == "data:":
             return self._inline(reference, place)
         return self._file(reference, place, url)
 
-    def _inline(self, reference: str, place: Place) -> Found:
+    def _inline(self, reference: str, place: Place) -> SourceImage:
         head, comma, body = reference.partition(",")
         data = unquote_to_bytes(body)
         try:
@@ -341,20 +343,20 @@ class Folder:
             comma, body = "", str(e)
         if not comma:
             lost = Lost("invalid_data_url", f"{place.where}: {head[:SHOWN]!r}: {body or 'no data'}")
-            return Found(place.path, place.where, lost=lost)
-        return Found(place.path, place.where, data=data)
+            return SourceImage(place.path, place.where, lost=lost)
+        return SourceImage(place.path, place.where, data=data)
 
-    def _file(self, reference: str, place: Place, url: str | None) -> Found:
+    def _file(self, reference: str, place: Place, url: str | None) -> SourceImage:
         name = posixpath.normpath(posixpath.join(self._base, reference))
         shown = f"{place.where}: {reference[:SHOWN]!r}"
         absolute = reference.startswith(("/", "file:")) or _DRIVE.match(reference)
         if absolute or name.startswith("../") or name in ("..", "."):
             lost = Lost("outside_input", f"{shown} is not below the input's folder")
-            return Found(place.path, place.where, url, lost=lost)
+            return SourceImage(place.path, place.where, url, lost=lost)
         read = self._read(name, shown)
         if isinstance(read, Lost):
-            return Found(name, place.where, url, lost=read)
-        return Found(name, f"{place.where}: {name}", url, read)
+            return SourceImage(name, place.where, url, lost=read)
+        return SourceImage(name, f"{place.where}: {name}", url, read)
 
     def _read(self, name: str, shown: str) -> memoryview | Lost:
         """The bytes of a file below the root."""
@@ -426,33 +428,35 @@ class Raw(NamedTuple):
     general: Any = None
 
 
-def make_page(raw: Raw, *, captions: Captions, folder: Folder) -> Page:
+def source_document(raw: Raw, *, captions: Captions, folder: Folder) -> SourceDocument:
     """The document, with its images read from wherever they are."""
     values = _listed(raw.images)
     entries = _entries(raw.metadata) if raw.listed else [raw.metadata] * len(values)
     lost = _lost_images(raw, values, entries)
     if lost is not None:
-        return lost_page(raw, lost)
+        return lost_document(raw, lost)
     if entries is None or len(entries) != len(values):
         entries = [None] * len(values)
     url = raw.url or _url_of(raw.general)
     images = [
-        folder.found(value, raw.place, _url_of(entry, url if not raw.listed else None), told(entry))
+        folder.image(
+            value, raw.place, _url_of(entry, url if not raw.listed else None), claims_of(entry)
+        )
         for value, entry in zip(values, entries, strict=True)
         if value is not None
     ]
-    return Page(raw.row, raw.id, _text(raw, values, captions), url, images)
+    return SourceDocument(raw.row, raw.id, _text(raw, values, captions), url, images)
 
 
-def lost_page(raw: Raw, lost: Lost) -> Page:
+def lost_document(raw: Raw, lost: Lost) -> SourceDocument:
     """A document that could not be read, and the images that go with it; none of them is read."""
     path, where = raw.place
     images = [
-        Found(path, where, v.reference if is_url(v.reference or "") else None, v.data)
+        SourceImage(path, where, v.reference if is_url(v.reference or "") else None, v.data)
         for v in _listed(raw.images)
         if v is not None
     ]
-    return Page(raw.row, raw.id, url=raw.url, images=images, lost=lost)
+    return SourceDocument(raw.row, raw.id, url=raw.url, images=images, lost=lost)
 
 
 def not_downloaded(row: dict[str, Any], where: str) -> Lost | None:
@@ -463,9 +467,13 @@ def not_downloaded(row: dict[str, Any], where: str) -> Lost | None:
     return Lost(NOT_DOWNLOADED, f"{where}: {status}: {str(row.get(ERROR) or 'no message')[:SHOWN]}")
 
 
-def missing_page(row: int, id_: str, place: Place, url: str | None, lost: Lost) -> Page:
+def missing_document(
+    row: int, id_: str, place: Place, url: str | None, lost: Lost
+) -> SourceDocument:
     """A document of which there is no more than an address."""
-    return Page(row, id_, url=url, images=[Found(*place, url, lost=lost)], lost=lost)
+    return SourceDocument(
+        row, id_, url=url, images=[SourceImage(*place, url, lost=lost)], lost=lost
+    )
 
 
 def caption_of(captions: Sequence[str | None], how: Captions = "join") -> str | None:
@@ -482,17 +490,17 @@ def caption_of(captions: Sequence[str | None], how: Captions = "join") -> str | 
     return there[0] if how == "first" else max(there, key=len)
 
 
-def told(entry: Any) -> Told:
+def claims_of(entry: Any) -> Claims:
     """What metadata of an image says about it, as OBELICS and img2dataset name it."""
     if not isinstance(entry, dict):
-        return Told()
+        return Claims()
     kind = entry.get("format")
     kind = kind.lower() if isinstance(kind, str) else None
     width, height = (
         next((s for key in keys if (s := _side(entry.get(key))) is not None), None)
         for keys in (WIDTHS, HEIGHTS)
     )
-    return Told("jpeg" if kind == "jpg" else kind, width, height)
+    return Claims("jpeg" if kind == "jpg" else kind, width, height)
 
 
 def _lost_images(
@@ -538,15 +546,15 @@ def _listed(values: Values) -> Sequence[Value | None]:
 
 def _entries(metadata: Any) -> list[Any] | None:
     """Metadata of the images, one by one; None where it is something else."""
-    found = _parsed(metadata)
-    return found if isinstance(found, list) else None
+    entries = _parsed(metadata)
+    return entries if isinstance(entries, list) else None
 
 
 def _url_of(entry: Any, otherwise: str | None = None) -> str | None:
-    found = _parsed(entry)
-    for key in ("src", "url") if isinstance(found, dict) else ():
-        if isinstance(found.get(key), str):
-            return str(found[key])
+    fields = _parsed(entry)
+    for key in ("src", "url") if isinstance(fields, dict) else ():
+        if isinstance(fields.get(key), str):
+            return str(fields[key])
     return otherwise
 
 

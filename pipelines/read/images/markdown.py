@@ -32,16 +32,16 @@ from tokenmill.pipelines.read.batch import Failure, ReadBatch
 from tokenmill.pipelines.read.images.documents import (
     Folder,
     Lost,
-    Page,
     Place,
+    SourceDocument,
     Value,
     illustrated_batches,
     is_url,
     own_text,
 )
 from tokenmill.pipelines.read.images.nodes import BREAK
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Images, Limits, Reading
+from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import read_text
 
 IMAGE_ENDINGS = frozenset(
@@ -246,19 +246,19 @@ def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     return illustrated_batches(shard.ordinal, pages, images)
 
 
-def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> Page:
+def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> SourceDocument:
     path, name = shard.paths[row], shard.names[row]
     text = read_text(path, name, row, compression_of(path), limits)
     if isinstance(text, Failure):
-        return Page(row, name, lost=Lost(text.reason, text.detail, text.text_bytes))
+        return SourceDocument(row, name, lost=Lost(text.reason, text.detail, text.text_bytes))
     source = own_text(text)
     marks = find_images(source)
     folder = Folder(path, name, images)
     found = [
-        folder.found(Value(reference=local_path(m.src)), Place(name, f"{path} line {m.line}"))
+        folder.image(Value(reference=local_path(m.src)), Place(name, f"{path} line {m.line}"))
         for m in marks
     ]
-    return Page(row, name, with_placeholders(source, marks), images=found)
+    return SourceDocument(row, name, with_placeholders(source, marks), images=found)
 
 
 def local_path(address: str) -> str:

@@ -276,10 +276,10 @@ def _pax(data: memoryview, at: int) -> dict[str, str]:
 _GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 
 
-class PackedError(Exception):
-    """It cannot be unpacked.
+class MemberError(Exception):
+    """A member cannot be read.
 
-    cause: "damaged_member", or "too_large".
+    cause: as in the ledger, "damaged_member" or "too_large" where it cannot be unpacked.
     """
 
     def __init__(self, cause: str, message: str) -> None:
@@ -291,7 +291,7 @@ def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
     """What some gzip expands to; never more than `most_bytes`, however small it is packed.
 
     Raises:
-        PackedError: it expands to more, breaks off, or is no gzip.
+        MemberError: it expands to more, breaks off, or is no gzip.
     """
     rest, out = bytes(data), b""
     try:
@@ -299,10 +299,10 @@ def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
             member = isal_zlib.decompressobj(GZIP_WBITS)
             out += member.decompress(rest, most_bytes + 1 - len(out))
             if len(out) > most_bytes:
-                raise PackedError("too_large", f"expands to more than {most_bytes} bytes")
+                raise MemberError("too_large", f"expands to more than {most_bytes} bytes")
             if not member.eof:
-                raise PackedError("damaged_member", "the gzip in it breaks off")
+                raise MemberError("damaged_member", "the gzip in it breaks off")
             rest = member.unused_data.lstrip(b"\0")
     except _GZIP_ERROR as e:
-        raise PackedError("damaged_member", f"not gzip: {e}") from None
+        raise MemberError("damaged_member", f"not gzip: {e}") from None
     return out

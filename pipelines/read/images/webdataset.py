@@ -40,19 +40,19 @@ from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     STATUS,
-    Found,
+    Claims,
     Lost,
-    Page,
     Place,
-    Told,
+    SourceDocument,
+    SourceImage,
     caption_of,
+    claims_of,
     illustrated_batches,
-    missing_page,
+    missing_document,
     not_downloaded,
     own_text,
-    told,
 )
-from tokenmill.pipelines.read.images.tar import Member, PackedError, Tar, unpacked
+from tokenmill.pipelines.read.images.tar import Member, MemberError, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
 from tokenmill.pipelines.read.stream import DamagedError, read_blocks
@@ -81,7 +81,7 @@ def is_beside(file: InputFile, tables: Collection[str]) -> bool:
     return file.path in tables or (stem != file.path and f"{stem}.parquet" in tables)
 
 
-def with_missing(pages: Iterable[Page], shard: SourceShard) -> Iterator[Page]:
+def with_missing(pages: Iterable[SourceDocument], shard: SourceShard) -> Iterator[SourceDocument]:
     """The documents of a tar, and behind them those that its sidecar says it does not have."""
     row = 0
     for page in pages:
@@ -95,10 +95,10 @@ def with_missing(pages: Iterable[Page], shard: SourceShard) -> Iterator[Page]:
             row += 1
     except DamagedError as e:
         name = posixpath.basename(shard.sidecar)
-        yield Page(row, name, lost=Lost(e.cause, f"{shard.sidecar}: {e}"))
+        yield SourceDocument(row, name, lost=Lost(e.cause, f"{shard.sidecar}: {e}"))
 
 
-def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[Page]:
+def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[SourceDocument]:
     table_number = 0
     for table in parquet_tables(sidecar, list(COLUMNS)):
         names = table.schema.names
@@ -112,7 +112,7 @@ def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[Page]:
             place = Place(f"{posixpath.basename(sidecar)}#{table_number + i}", where)
             key = said.get("key")
             own = place.path if key is None else f"{shard.prefix or ''}{key}"
-            yield missing_page(row, own, place, said.get("url"), lost)
+            yield missing_document(row, own, place, said.get("url"), lost)
             row += 1
         table_number += table.num_rows
 
@@ -131,18 +131,18 @@ def _stem(path: str) -> str | None:
 FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null
 
 
-class Shown(NamedTuple):
+class ExportedImage(NamedTuple):
     """An image.  file: what its member is called behind the key; None where it is but a URL."""
 
     file: str | None
     url: str | None
-    told: Told
+    claims: Claims
 
 
 class Export(NamedTuple):
     """images: in order.  text: with U+FFFC for each of them; None where the caption is the text."""
 
-    images: list[Shown]
+    images: list[ExportedImage]
     text: str | None
 
 
@@ -156,7 +156,9 @@ def exported(fields: Mapping[str, Any]) -> Export | None:
     entries = listed if isinstance(listed, list) else [fields]
     if not entries or not all(isinstance(e, dict) and e.keys() >= set(FACTS) for e in entries):
         return None
-    images = [Shown(_string(e.get("file")), _string(e["url"]), told(e)) for e in entries]
+    images = [
+        ExportedImage(_string(e.get("file")), _string(e["url"]), claims_of(e)) for e in entries
+    ]
     nodes = fields.get("nodes")
     return Export(images, _woven(nodes, len(images)) if isinstance(nodes, list) else None)
 
@@ -190,15 +192,7 @@ SHOWN_ERROR = 200
 Named: TypeAlias = tuple[str, bytes]  # name and content of a member
 
 
-class Wanted(NamedTuple):
-    """Names of fields in a .json, or of the suffix of the caption; None takes the common ones."""
-
-    text: str | None
-    id: str | None
-    url: str | None
-
-
-class Said(NamedTuple):
+class Texts(NamedTuple):
     """captions: each once, those of text members first.  export: of one of our own tars."""
 
     captions: list[str]
@@ -207,63 +201,56 @@ class Said(NamedTuple):
     export: Export | None = None
 
 
-class UnsaidError(Exception):
-    """A text cannot be read.
-
-    cause: "invalid_utf8", "invalid_json" or "unequal_lists".
-    """
-
-    def __init__(self, cause: str, message: str) -> None:
-        super().__init__(message)
-        self.cause = cause
-
-
-def said(texts: Sequence[Named], objects: Sequence[Named], wanted: Wanted) -> Said:
+def texts_of(texts: Sequence[Named], objects: Sequence[Named], shard: SourceShard) -> Texts:
     """Put together what text and JSON members of one sample say.
 
+    shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
+
     Raises:
-        UnsaidError: one of them is not UTF-8 or not JSON, or contradicts itself; the message
-            begins with its name.
+        MemberError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
+            contradicts itself ("unequal_lists"); the message begins with its name.
     """
     captions = [_text(*named) for named in texts]
     url = own = export = None
+    fields_of_text = (shard.text,) if shard.text else CAPTIONS
+    fields_of_url = URLS if shard.url is None else (shard.url,)
     for name, data in objects:
         fields = _object(name, data)
         export = export or _export(name, fields)
-        chosen = CAPTIONS if wanted.text is None else (wanted.text,)
-        captions += [_whole(name, c) for field in chosen for c in _strings(fields.get(field))]
-        url = url or _first(name, fields, URLS if wanted.url is None else (wanted.url,))
-        own = own or (_first(name, fields, (wanted.id,)) if wanted.id else None)
+        there = [fields.get(field) for field in fields_of_text]
+        captions += [_whole(name, c) for value in there for c in _strings(value)]
+        url = url or _first(name, fields, fields_of_url)
+        own = own or (_first(name, fields, (shard.id,)) if shard.id else None)
     once: dict[str, str] = {}
     for caption in captions:
         once.setdefault(caption.strip(), caption)
-    return Said(list(once.values()), url, own, export)
+    return Texts(list(once.values()), url, own, export)
 
 
 def _text(name: str, data: bytes) -> str:
     try:
         return data.removeprefix(BOM).decode()
     except UnicodeDecodeError as e:
-        raise UnsaidError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
+        raise MemberError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
 
 
 def _object(name: str, data: bytes) -> dict[str, Any]:
     """The fields of a JSON object; JSON of another kind says nothing of an image."""
     try:
-        found = orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        found = _leniently(name, data)
-    return found if isinstance(found, dict) else {}
+        value = _leniently(name, data)
+    return value if isinstance(value, dict) else {}
 
 
 def _export(name: str, fields: dict[str, Any]) -> Export | None:
     try:
-        found = exported(fields)
+        export = exported(fields)
     except ValueError as e:
-        raise UnsaidError("unequal_lists", f"{name}: {e}") from None
-    for said_of in () if found is None else (found.text, *(i.url for i in found.images)):
-        _whole(name, said_of or "")
-    return found
+        raise MemberError("unequal_lists", f"{name}: {e}") from None
+    for text in () if export is None else (export.text, *(i.url for i in export.images)):
+        _whole(name, text or "")
+    return export
 
 
 def _leniently(name: str, data: bytes) -> Any:
@@ -273,7 +260,7 @@ def _leniently(name: str, data: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
         message = " ".join(str(e).split())[:SHOWN_ERROR]
-        raise UnsaidError("invalid_json", f"{name}: {message}") from None
+        raise MemberError("invalid_json", f"{name}: {message}") from None
 
 
 def _strings(value: Any) -> list[str]:
@@ -294,7 +281,7 @@ def _whole(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as e:
         message = f"{name}: half a character, {e.object[e.start]!r}"
-        raise UnsaidError("invalid_utf8", message) from None
+        raise MemberError("invalid_utf8", message) from None
     return text
 
 
@@ -366,13 +353,12 @@ class _Reader:
         self._most = (limits.max_document_bytes, options.max_bytes)  # of texts, of images
         self._path, self._name = shard.paths[0], shard.names[0]
         self._in_place = shard.compression is None
-        self._wanted = Wanted(shard.text or None, shard.id, shard.url)
         # Some 70 bytes for each sample of the tar: a digest of its key, not the key.
         self._seen: set[int] = set()
         self._passed_over: set[str] = set()
         self._at = 0  # where the sample at hand began
 
-    def pages(self, tar: Tar) -> Iterator[Page]:
+    def pages(self, tar: Tar) -> Iterator[SourceDocument]:
         """The documents, in order; what breaks the tar off is the last."""
         sample = _Sample("", 0, [], [0, 0])
         suffixes: set[str] = set()
@@ -399,7 +385,7 @@ class _Reader:
         self._notes.update(tar.notes)
         yield from self._last(sample, broken)
 
-    def _last(self, sample: _Sample, broken: DamagedError | None) -> Iterator[Page]:
+    def _last(self, sample: _Sample, broken: DamagedError | None) -> Iterator[SourceDocument]:
         """The sample that the tar ends with, and why it ends if not by its mark.
 
         A tar that breaks off inside of a sample takes it along: what is there may be half of it.
@@ -413,7 +399,7 @@ class _Reader:
             yield self._page(sample, self._at)
             row += 1
         if lost is not None:
-            yield Page(row, f"{self._name}#{row}", lost=lost)
+            yield SourceDocument(row, f"{self._name}#{row}", lost=lost)
 
     def _split(self, member: Member) -> tuple[str, str]:
         """Key and suffix, in small letters; no key where it is part of no sample."""
@@ -452,7 +438,7 @@ class _Reader:
         if plain != suffix:
             try:
                 data = unpacked(data, room)
-            except PackedError as e:
+            except MemberError as e:
                 lost = self._lost(member, e.cause, str(e))
                 return _Part(member.name, plain, kind, None, lost=lost)
         held[image] += len(data)
@@ -473,13 +459,13 @@ class _Reader:
         self._passed_over.add(name)
         self._notes[name] += 1
 
-    def _page(self, sample: _Sample, end: int) -> Page:
+    def _page(self, sample: _Sample, end: int) -> SourceDocument:
         """The document that a sample is.  end: byte of the tar where the next one's data begins."""
-        told, lost = self._said(sample)
-        text = own_text(caption_of(told.captions, self._shard.captions or "join") or "")
-        images = [self._found(p, told.url) for p in sample.parts if p.kind in IMAGE]
-        if told.export is not None:
-            text, images, lost = self._exported(sample, told.export, text, images)
+        said, lost = self._texts(sample)
+        text = own_text(caption_of(said.captions, self._shard.captions or "join") or "")
+        images = [self._image(p, said.url) for p in sample.parts if p.kind in IMAGE]
+        if said.export is not None:
+            text, images, lost = self._exported(sample, said.export, text, images)
         digest = xxhash.xxh3_64_intdigest(sample.key.encode())
         if digest in self._seen:
             message = f"{self._path}: a sample {sample.key!r} came before"
@@ -488,13 +474,13 @@ class _Reader:
             message = f"{self._path}: {sample.key!r} has neither text nor image"
             lost = Lost("empty_sample", message)
         self._seen.add(digest)
-        own = f"{self._shard.prefix or ''}{told.id or sample.key}"
+        own = f"{self._shard.prefix or ''}{said.id or sample.key}"
         begin, self._at = self._at, end
-        return Page(sample.row, own, text, told.url, images, lost, end - begin)
+        return SourceDocument(sample.row, own, text, said.url, images, lost, end - begin)
 
     def _exported(
-        self, sample: _Sample, export: Export, text: str, images: list[Found]
-    ) -> tuple[str, list[Found], Lost | None]:
+        self, sample: _Sample, export: Export, text: str, images: list[SourceImage]
+    ) -> tuple[str, list[SourceImage], Lost | None]:
         """Text and images of one of our own exports; as they came where it is another's."""
         parts = {p.suffix: p for p in sample.parts if p.kind in IMAGE}
         named = {shown.file for shown in export.images if shown.file is not None}
@@ -507,29 +493,31 @@ class _Reader:
         message = f"{self._path}: {sample.key!r} and its .json do not have the same files ({odd})"
         return text, images, Lost("unequal_lists", message, len(export.text.encode()))
 
-    def _shown(self, sample: _Sample, shown: Shown, parts: dict[str, _Part]) -> Found:
+    def _shown(self, sample: _Sample, shown: ExportedImage, parts: dict[str, _Part]) -> SourceImage:
         if shown.file is not None:
-            return self._found(parts[shown.file], shown.url)
+            return self._image(parts[shown.file], shown.url)
         name = f"{sample.key}.{JSON}"
-        return Found(f"{self._name}/{name}", f"{self._path}/{name}", shown.url, told=shown.told)
+        return SourceImage(
+            f"{self._name}/{name}", f"{self._path}/{name}", shown.url, claims=shown.claims
+        )
 
-    def _said(self, sample: _Sample) -> tuple[Said, Lost | None]:
+    def _texts(self, sample: _Sample) -> tuple[Texts, Lost | None]:
         """What a sample's texts say, or why they cannot be read."""
         parts = [p for p in sample.parts if p.kind not in IMAGE]
         size = sum(len(p.data or b"") for p in parts)
-        texts = [p for p in parts if p.kind != JSON and self._wanted.text in (None, p.kind)]
+        texts = [p for p in parts if p.kind != JSON and self._shard.text in ("", p.kind)]
         objects = [p for p in parts if p.kind == JSON]
         lost = next((p.lost for p in parts if p.lost is not None), None)
         try:
             if lost is None:
-                return said(_data(texts), _data(objects), self._wanted), None
-        except UnsaidError as e:
+                return texts_of(_data(texts), _data(objects), self._shard), None
+        except MemberError as e:
             lost = Lost(e.cause, f"{self._path}/{e.args[0]}", size)
-        return Said([], None, None), lost
+        return Texts([], None, None), lost
 
-    def _found(self, part: _Part, url: str | None) -> Found:
+    def _image(self, part: _Part, url: str | None) -> SourceImage:
         path, where = f"{self._name}/{part.name}", f"{self._path}/{part.name}"
-        return Found(path, where, url, part.data, part.at, lost=part.lost)
+        return SourceImage(path, where, url, part.data, part.at, lost=part.lost)
 
 
 def _data(parts: list[_Part]) -> list[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""The words that hashes are of, as they were first met."""
+"""The words that hashes stand for, as they were first met."""
 
 import unicodedata
 
@@ -24,14 +24,14 @@ class Names:
     def __init__(self) -> None:
         self._spans: dict[int, bytes] = {}
 
-    def add(self, found: PlacedWords) -> None:
-        """Words that were read."""
-        hashes, places = np.unique(found.words.hashes, return_index=True)
-        lengths = found.spans[places, 1] - found.spans[places, 0]
+    def add(self, placed: PlacedWords) -> None:
+        """Add the words of some documents."""
+        hashes, places = np.unique(placed.words.hashes, return_index=True)
+        lengths = placed.spans[places, 1] - placed.spans[places, 0]
         fits = (hashes != BOUNDARY_HASH) & (lengths <= LONGEST)
         for key, place in zip(hashes[fits].tolist(), places[fits].tolist(), strict=True):
             if key not in self._spans:
-                self._spans[key] = found.span(place)
+                self._spans[key] = placed.span(place)
 
     def has(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """(n_hashes,) whether each has a name."""
@@ -40,7 +40,7 @@ class Names:
     def of(self, hashes: npt.NDArray[np.uint64]) -> pa.Array:
         """(n_hashes,) large_string, words as a model has them; each hash has a name."""
         words = [_normalized(self._spans[key]) for key in hashes.tolist()]
-        # of one character several words may have been made, as of an ellipsis: all are signs
+        # one character may become several words, as an ellipsis does: all are signs
         for i in np.flatnonzero(_hashes(words) != hashes).tolist():
             letters = [*words[i]]
             words[i] = letters[int(np.flatnonzero(_hashes(letters) == hashes[i])[0])]
@@ -54,8 +54,8 @@ def _normalized(span: bytes) -> str:
 
 
 def _hashes(words: list[str]) -> npt.NDArray[np.uint64]:
-    """(n_words,) uint64, the first of each; 0 of what is not a word."""
-    found = line_words(pa.array(words, pa.large_string()))
-    starts, ends = found.doc_ends[:-1], found.doc_ends[1:]
+    """(n_words,) uint64, the hash of each; 0 for what is not one word."""
+    hashes, doc_ends = line_words(pa.array(words, pa.large_string()))
+    starts, ends = doc_ends[:-1], doc_ends[1:]
     one = ends - starts == 2
-    return np.where(one, np.append(found.hashes, np.uint64(0))[np.where(one, starts, -1)], 0)
+    return np.where(one, np.append(hashes, np.uint64(0))[np.where(one, starts, -1)], 0)

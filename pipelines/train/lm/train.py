@@ -1,29 +1,74 @@
 """From good text to a language model, its perplexities, and where head, middle and tail part.
 
-read text --> vocabulary --> n-grams of most documents --> perplexity of the others --> lm.npz
-read cutoffs ----------------------------------------> percentiles of its perplexities
+text ─► vocabulary ─► n-grams of most documents ─► perplexity of the others ─► lm.npz
+cutoffs ───────────────────────────────────────► percentiles of their perplexities
 """
 
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field
 
+from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.kernels.ngrams import UNKNOWN
-from tokenmill.pipelines.filters.models.model import DECIMALS, LanguageModel, Sums, perplexities
+from tokenmill.pipelines.filters.models.model import (
+    DECIMALS,
+    MOST_WORDS,
+    ORDERS,
+    LanguageModel,
+    Sums,
+    perplexities,
+)
+from tokenmill.pipelines.filters.models.text import LineWords, placed_words
+from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.train.lm.fit import Fitted, fit
 from tokenmill.pipelines.train.lm.names import Names
-from tokenmill.pipelines.train.lm.sample import Documents, Sample, read_sample
-from tokenmill.pipelines.train.lm.training import LmTraining
+from tokenmill.pipelines.train.sample import Documents, Sample, read_documents
 
 LIBRARIES = ("tokenmill", "numpy")
 NORMALIZATION = "CCNet: lower case, no accents, digits as 0, ASCII punctuation; a line a sentence"
 PERCENTILES = (10, 20, 30, 40, 50, 60, 70, 80, 90)
 
 U64 = npt.NDArray[np.uint64]
+
+
+class LmTraining(Config):
+    """How a language model is trained.
+
+    text: inputs whose documents are good text.
+    cutoffs: inputs whose documents' perplexities say where head, middle and tail part; without
+        them, held-out documents of `text`.
+    order: words of the longest n-grams.
+    vocabulary: words of the model at most, the most frequent.
+    min_count: how often a word must occur to be one of them.
+    prune: n-grams of three words or more that occur at most so often are left out.
+    words: trained on at most, and read for the cutoffs; of more text, documents are drawn by id
+        and `seed`. This bounds memory: some 120 bytes a word, and 0.4 GB.
+    holdout: share of the documents, by id and seed, that the model is not trained on.
+    head, tail: percentiles of perplexity below which a document is head, and from which tail.
+    seed: of both draws.
+
+    Source of the percentiles: CCNet, arXiv:1911.00359 and cc_net/perplexity.py.
+    """
+
+    text: tuple[Input, ...] = Field(min_length=1)
+    cutoffs: tuple[Input, ...] = ()
+    order: Annotated[int, Field(ge=ORDERS[0], le=ORDERS[-1])] = 4
+    vocabulary: Annotated[int, Field(ge=1, le=MOST_WORDS)] = 1 << 18
+    min_count: Annotated[int, Field(ge=1)] = 2
+    prune: Annotated[int, Field(ge=0)] = 1
+    words: Annotated[int, Field(ge=1)] = 20_000_000
+    holdout: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    head: Annotated[float, Field(gt=0, lt=100)] = 30.0
+    tail: Annotated[float, Field(gt=0, lt=100)] = 60.0
+    seed: int = 0
+    limits: Limits = Limits()
 
 
 class _Chosen(NamedTuple):
@@ -44,13 +89,13 @@ def train(training: LmTraining) -> Fitted:
             f"head ends at percentile {training.head:g}, before tail begins at {training.tail:g};"
             " give a --head that is not above --tail"
         )
-    sample = Sample(words=training.words, holdout=training.holdout, seed=training.seed)
-    documents, account = read_sample(training.text, sample, option="--text", limits=training.limits)
+    names = Names()
+    documents, account = _read(training, "text", names)
     seen, held_out = _parted(training, documents, account)
-    chosen = _vocabulary(training, seen.hashes, sample.names)
+    chosen = _vocabulary(training, seen.words, names)
     fitted = fit(
-        seen.hashes,
-        sample.names.of(chosen.hashes),
+        seen.words,
+        names.of(chosen.hashes),
         unseen=chosen.unseen,
         order=training.order,
         prune=training.prune,
@@ -69,12 +114,41 @@ def train(training: LmTraining) -> Fitted:
     return fitted._replace(model=replace(fitted.model, about=about))
 
 
+def _read(training: LmTraining, name: str, names: Names) -> tuple[Documents, dict[str, Any]]:
+    """Documents of the inputs `name`, and where they come from.
+
+    Raises:
+        ConfigError: an input cannot be read, or there is no word in them.
+    """
+
+    def words_of(texts: pa.Array) -> tuple[U64, npt.NDArray[np.int64]]:
+        placed = placed_words(texts)
+        names.add(placed)
+        return placed.words.hashes, np.diff(placed.words.doc_ends)
+
+    inputs: tuple[Input, ...] = getattr(training, name)
+    sample = Sample(
+        words_of, most=training.words, unit="words", holdout=training.holdout, seed=training.seed
+    )
+    documents, account, failures = read_documents(
+        inputs, sample, option=f"--{name}", limits=training.limits
+    )
+    if not len(documents.draws):
+        where = ", ".join(given.path for given in inputs)
+        raise ConfigError(
+            f"--{name} {where}: {account['read']:,} documents, none with words"
+            f"{''.join(f'; {message}' for message in failures[:1])}"
+        )
+    n_documents, n_words = len(documents.draws), len(documents.words)
+    return documents, {**account, "documents": n_documents, "words": n_words}
+
+
 def _parted(
     training: LmTraining, documents: Documents, account: dict[str, Any]
 ) -> tuple[Documents, Documents]:
-    """What is trained on, and what is not."""
-    seen = documents.take(np.flatnonzero(~documents.held_out))
-    held_out = documents.take(np.flatnonzero(documents.held_out))
+    """The documents to train on, and those that are held out."""
+    seen = documents.filter(~documents.held_out)
+    held_out = documents.filter(documents.held_out)
     account |= {"trained_on": len(seen.draws), "held_out": len(held_out.draws)}
     for name, part in (("trained on", seen), ("held out", held_out)):
         if not len(part.draws):
@@ -89,27 +163,27 @@ def _parted(
 
 def _vocabulary(training: LmTraining, hashes: U64, names: Names) -> _Chosen:
     """The most frequent words; of equally frequent ones those of the least hashes."""
-    found, counts = np.unique(hashes[hashes != 0], return_counts=True)
-    known = np.flatnonzero((counts >= training.min_count) & names.has(found))
+    words, counts = np.unique(hashes[hashes != 0], return_counts=True)
+    known = np.flatnonzero((counts >= training.min_count) & names.has(words))
     order = np.argsort(-counts[known], kind="stable")[: training.vocabulary]
     if not len(order):
         raise ConfigError(
-            f"of {len(found):,} different words in {len(hashes):,} none occurs"
+            f"of {len(words):,} different words in {len(hashes):,} none occurs"
             f" {training.min_count:,} times; give more --text, or --min-count 1"
         )
-    return _Chosen(found[known[order]], len(found) - len(order))
+    return _Chosen(words[known[order]], len(words) - len(order))
 
 
 def _measured(model: LanguageModel, documents: Documents) -> dict[str, Any]:
-    """How well a model foretells documents it was not trained on, as a whole."""
-    sums = model.sums(documents.words)
+    """How well a model predicts all held-out documents together."""
+    sums = model.sums(LineWords(documents.words, documents.offsets))
     whole = Sums(sums.logs.sum(keepdims=True), sums.words.sum(keepdims=True))
-    unknown = np.count_nonzero(model.vocabulary.ids(documents.hashes)[1:] == UNKNOWN)
+    unknown = np.count_nonzero(model.vocabulary.ids(documents.words)[1:] == UNKNOWN)
     return {
         "documents": len(documents.draws),
-        "words": len(documents.hashes),
+        "words": len(documents.words),
         "perplexity": float(perplexities(whole)[0]),
-        "unknown_frac": float(unknown / len(documents.hashes)),
+        "unknown_frac": float(unknown / len(documents.words)),
     }
 
 
@@ -119,23 +193,18 @@ def _cutoffs(
     """Percentiles of documents' perplexities: where head ends and tail begins, and all tenths."""
     documents = held_out
     if training.cutoffs:
-        sample = Sample(words=training.words, holdout=training.holdout, seed=training.seed)
-        documents, account = read_sample(
-            training.cutoffs, sample, option="--cutoffs", limits=training.limits
-        )
-        inputs["cutoffs"] = account
-    found = perplexities(model.sums(documents.words))
-    head, tail = (
-        round(float(np.percentile(found, p)), DECIMALS) for p in (training.head, training.tail)
-    )
+        documents, inputs["cutoffs"] = _read(training, "cutoffs", Names())
+    by_document = perplexities(model.sums(LineWords(documents.words, documents.offsets)))
+    ends = training.head, training.tail
+    head, tail = (round(float(np.percentile(by_document, p)), DECIMALS) for p in ends)
     return {
         "cutoffs": {
             "head": head,
             "tail": tail,
-            "documents": len(found),
+            "documents": len(by_document),
             "of": "cutoffs" if training.cutoffs else "held-out text",
         },
         "percentiles": {
-            str(p): round(float(np.percentile(found, p)), DECIMALS) for p in PERCENTILES
+            str(p): round(float(np.percentile(by_document, p)), DECIMALS) for p in PERCENTILES
         },
     }

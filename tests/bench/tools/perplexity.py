@@ -9,8 +9,7 @@ from tokenmill.pipelines.filters.models.kenlm import KenlmModel
 from tokenmill.pipelines.filters.models.model_file import save_model
 from tokenmill.pipelines.filters.models.perplexity import Perplexity
 from tokenmill.pipelines.train.lm.fit import save_arpa
-from tokenmill.pipelines.train.lm.train import train
-from tokenmill.pipelines.train.lm.training import LmTraining
+from tokenmill.pipelines.train.lm.train import LmTraining, train
 
 WORDS = 2_000_000
 

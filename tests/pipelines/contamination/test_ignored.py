@@ -3,7 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from tokenmill.pipelines.contamination.ignored import of_short_items, read_ignored, write_ignored
+from tokenmill.pipelines.contamination.decontaminate import (
+    of_short_items,
+    read_ignored,
+    write_ignored,
+)
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ShardError

@@ -10,6 +10,7 @@ from datasets import load_from_disk
 
 from tests.e2e.corpus import corpus, prose, write_corpus
 from tests.pipelines.prepare.test_run import every_id
+from tokenmill.pipelines.contamination.decontaminate import FOUND_FOLDER
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import documents, pieces, removals
@@ -217,7 +218,7 @@ def test_the_account_holds_where_shards_fail(folder, tmp_path, n):
 
     def sabotage(job, phase):
         if phase.name == "tokenize":
-            victim = job.found(0, phase.works[n].key)
+            victim = job.path(FOUND_FOLDER, key=phase.works[n].key)
             victim.write_bytes(victim.read_bytes()[:100])
         return one_by_one(job, phase)
 

@@ -29,7 +29,7 @@ NO_PATHS = {
     "ImageRules": {"url_parts", "formats"},
     "ImageScores": {"sha256", "least", "most"},
     "Images": {"token"},
-    "Input": {"source", "split", "text", "id", "url", "images"},
+    "Input": {"format", "source", "split", "text", "id", "url", "images"},
     "InterleavedText": {"stop_words", "flagged_words", "common_words", "spam_words"},
     "Language": {"keep"},
     "LanguageFile": {"sha256"},

@@ -67,3 +67,23 @@ def test_paragraphs_that_are_counted_take_disk(tokenizer_path, tmp_path, setting
     }
     planned = dry_run(make_recipe(recipe, where="test"), tmp_path / "run")
     assert planned["disk_needed_bytes"]["intermediates"] == 1200 + n_units * 64
+
+
+def test_a_step_that_holds_something_of_every_document_says_how_far_it_goes(
+    tokenizer_path, tmp_path
+):
+    (tmp_path / "b.txt").write_text("words " * 100)
+
+    def limits(*steps):
+        recipe = {
+            "inputs": [{"path": str(tmp_path / "b.txt")}],
+            "tokenizer": {"path": str(tokenizer_path)},
+            "steps": steps,
+            "run": {"memory_budget": "1GB"},
+        }
+        return dry_run(make_recipe(recipe, where="test"), tmp_path / "run")["limits"]
+
+    assert limits("exact", "near") == [
+        "near: 35,714,285 documents that are like others, of 2,666,666,666"
+    ]
+    assert limits("exact", "repeated_paragraphs") == []

@@ -12,6 +12,7 @@ from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import one_by_one
 
@@ -127,7 +128,7 @@ def test_a_shard_that_fails_late_is_named_counted_and_mended_by_the_next_run(rec
 
     def sabotage(job, phase):
         if phase.name == "tokenize":
-            victim = job.filtered(0, phase.works[2].key)
+            victim = job.path(FILTERED, key=phase.works[2].key)
             victim.write_bytes(victim.read_bytes()[:100])
         return one_by_one(job, phase)
 

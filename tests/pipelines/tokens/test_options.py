@@ -72,10 +72,10 @@ def test_what_cannot_be_mixed_is_refused_in_one_line(settings, message):
     assert str(caught.value) == message
 
 
-def test_a_recipe_that_mixes_nothing_is_known_as_before():
+def test_a_recipe_is_known_by_its_mixture():
     identity = recipe(output={}).identity()
-    assert "mix" not in identity
-    assert {"epochs", "shuffle"}.isdisjoint(identity["output"])
+    assert identity["mix"] is None
+    assert (identity["output"]["epochs"], identity["output"]["shuffle"]) == (1, False)
     assert [i["weight"] for i in identity["inputs"]] == [1.0, 1.0]
     mixed = recipe(mix={"shares": {"crawl": 1, "books": 2}, "tokens": "3M"}).identity()
     assert mixed["mix"] == {"shares": {"crawl": 1.0, "books": 2.0}, "tokens": 3e6}

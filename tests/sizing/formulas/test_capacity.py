@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from tokenmill.pipelines.core.schema import DOCUMENT
+from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
-from tokenmill.pipelines.corpus.steps import ExactDedup, NearDedup
+from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.sizing.formulas.capacity import (
     dataset_bytes,
     datatrove_signature_bytes,

@@ -177,14 +177,6 @@ def test_a_stop_word_that_no_text_can_have_is_refused():
         GopherQuality(stop_words=("the", "of", "don't"), words="unicode")
 
 
-def test_a_recipe_that_says_nothing_of_sentences_is_what_it_was():
-    """Or runs that are finished would no longer be recognised."""
-    step = {"c4": {"min_sentences": 3}}
-    recipe = {"inputs": [{"path": "a.txt"}], "steps": [step], "tokenizer": {"path": "t.json"}}
-    said = make_recipe(recipe, where="r.yaml").identity()["steps"][0]
-    assert "'sentences'" not in str(said)
-
-
 @needs_spacy
 def test_a_recipe_that_asks_for_other_sentences_is_another():
     step = {"c4": {"sentences": "spacy"}}

@@ -16,8 +16,8 @@ from tokenmill.pipelines.read.images.documents import (
     Raw,
     Value,
     caption_of,
-    make_page,
-    told,
+    claims_of,
+    source_document,
 )
 from tokenmill.pipelines.read.options import Images
 
@@ -33,7 +33,7 @@ def page(text, images, **fields):
     if isinstance(images, list):
         values = [None if u is None else Value(reference=u) for u in images]
     raw = Raw(0, "x", PLACE, text, values, isinstance(images, list), **fields)
-    return make_page(raw, captions="join", folder=FOLDER)
+    return source_document(raw, captions="join", folder=FOLDER)
 
 
 def woven(document):
@@ -115,7 +115,7 @@ def test_what_obelics_tells_of_its_images_is_taken_over():
         general=json.dumps({"url": "https://a.org/page", "warc_filename": "x"}),
     )
     assert got.url == "https://a.org/page"
-    assert got.images[0].told == ("jpeg", 640, 480)
+    assert got.images[0].claims == ("jpeg", 640, 480)
     assert (
         page(["t"], [None], url="https://own.org", general='{"url": "x"}').url == "https://own.org"
     )
@@ -125,13 +125,13 @@ def test_what_obelics_tells_of_its_images_is_taken_over():
 def test_metadata_that_is_something_else_is_passed_over(metadata):
     got = page(["t"], ["https://a.org/1.png"], metadata=metadata, general=metadata)
     assert got.lost is None
-    assert got.images[0].told == (None, None, None)
+    assert got.images[0].claims == (None, None, None)
 
 
 def test_sides_are_whole_numbers_above_zero_and_the_original_comes_first():
-    assert told({"original_width": 9, "width": 3, "height": 4}) == (None, 9, 4)
+    assert claims_of({"original_width": 9, "width": 3, "height": 4}) == (None, 9, 4)
     for bad in (0, -1, True, "5", None, float("nan"), float("inf"), 2**31):
-        assert told({"width": bad}) == (None, None, None)
+        assert claims_of({"width": bad}) == (None, None, None)
 
 
 def test_a_document_of_no_text_is_missing_it():

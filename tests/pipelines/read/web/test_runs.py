@@ -115,7 +115,7 @@ def test_runs_of_text_know_nothing_of_pages(tmp_path, tokenizer):
     (tmp_path / "in" / "docs.jsonl").write_text('{"text": "one", "url": "http://a/"}\n')
     run(tmp_path, tokenizer, "run", steps=[], html=None)
     identity = json.loads((tmp_path / "run" / "manifest.json").read_text())["identity"]
-    assert "html" not in identity["recipe"]
+    assert identity["recipe"]["html"] is None
     assert "resiliparse" not in identity["versions"]
     names = load_from_disk(str(tmp_path / "run" / "dataset")).column_names
     assert names == ["input_ids", "doc_id", "id", "source"]

@@ -17,9 +17,8 @@ from tokenmill.pipelines.filters.models.quality_model import uniform
 from tokenmill.pipelines.filters.models.text import line_words, placed_words
 from tokenmill.pipelines.train.lm.names import Names
 from tokenmill.pipelines.train.lm.report import lm_markdown
-from tokenmill.pipelines.train.lm.sample import Sample
-from tokenmill.pipelines.train.lm.train import train
-from tokenmill.pipelines.train.lm.training import LmTraining
+from tokenmill.pipelines.train.lm.train import LmTraining, train
+from tokenmill.pipelines.train.sample import Sample
 
 SUBJECTS = ["the cat", "a dog", "The old man", "my neighbour\u2019s cat", "Ελένης"]
 VERBS = ["sat on", "looked at", "1 of 23 saw", "ran (quickly) to"]
@@ -136,6 +135,15 @@ def test_the_vocabulary_is_capped_by_frequency(text, trained):
     assert all_of_them.about["vocabulary"]["unknown"] == 0
 
 
+def words_of(texts):
+    words = line_words(texts)
+    return words.hashes, np.diff(words.doc_ends)
+
+
+def sample_of(words):
+    return Sample(words_of, most=words, unit="words", holdout=0.5, seed=0)
+
+
 def test_of_more_words_than_are_wanted_documents_are_drawn_by_id():
     texts = documents(400, 3)
     ids = pa.array([f"d{i}" for i in range(400)])
@@ -144,16 +152,16 @@ def test_of_more_words_than_are_wanted_documents_are_drawn_by_id():
     order = np.argsort(draws)
     wanted = sorted(draws[order[np.cumsum(lengths[order]) <= 500]].tolist())
     for step in (7, 50, 400):
-        sample = Sample(words=500, holdout=0.5, seed=0)
+        sample = sample_of(500)
         for at in range(0, 400, step):
             sample.add(ids[at : at + step], pa.array(texts[at : at + step], pa.large_string()))
         found = sample.documents()
         assert sorted(found.draws.tolist()) == wanted
-        assert len(found.hashes) == found.lengths.sum() <= 500
+        assert len(found.words) == found.lengths.sum() <= 500
 
 
 def test_one_document_stays_however_long():
-    sample = Sample(words=10, holdout=0.5, seed=0)
+    sample = sample_of(10)
     for i in range(3):
         texts = pa.array(["the cat sat . " * 100], pa.large_string())
         sample.add(pa.array([f"d{i}"]), texts)
