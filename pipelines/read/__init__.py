@@ -14,7 +14,7 @@ by the same call in a plug-in (`core.plugins`). Nothing else asks for a format b
     text.py        files that are one document each
     images/        documents with images: tars of samples, Markdown, and columns of the above
     web/           web archives
-    stream.py      bytes of a file from some place on, decompressed as they come
+    stream.py      bytes of a file from some place on, decompressed by the ending of its name
     columns.py     which columns are text, id, address and images
     batch.py       what a reader yields
     options.py     the sections `images`, `html` and `limits` of a recipe

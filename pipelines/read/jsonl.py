@@ -42,9 +42,14 @@ from tokenmill.pipelines.read.images.documents import (
     lost_document,
     source_document,
 )
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import BLOCK_BYTES, DamagedError, expansion_ratio, read_blocks
+from tokenmill.pipelines.read.stream import (
+    BLOCK_BYTES,
+    DamagedError,
+    compression_of,
+    expansion_ratio,
+    read_blocks,
+)
 
 
 class LineGroup(NamedTuple):

@@ -29,9 +29,9 @@ from tokenmill.pipelines.core.shard import (
 from tokenmill.pipelines.read.arrow import DATA_FORMAT, SavedDataset, belongs_to, find_saved
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.images.webdataset import is_beside, sidecars, unlisted
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
+from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
 from tokenmill.pipelines.storage.inputs import expand
 from tokenmill.pipelines.storage.retry import patiently

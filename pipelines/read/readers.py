@@ -19,9 +19,9 @@ from tokenmill.pipelines.read.columns import Piece
 from tokenmill.pipelines.read.images.markdown import IMAGE_ENDINGS, read_markdown
 from tokenmill.pipelines.read.images.webdataset import cut_webdataset, read_webdataset
 from tokenmill.pipelines.read.jsonl import cut_jsonl, read_jsonl
-from tokenmill.pipelines.read.names import COMPRESSIONS
 from tokenmill.pipelines.read.options import Html, Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import cut_parquet, parquet_rows, read_parquet
+from tokenmill.pipelines.read.stream import COMPRESSIONS
 from tokenmill.pipelines.read.text import read_texts
 
 

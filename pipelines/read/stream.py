@@ -9,6 +9,7 @@ A compressed file can only be read from its beginning. Shards of one file that a
 one process, share one stream; whoever comes out of turn opens another and reads up to its start.
 """
 
+import posixpath
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
@@ -157,6 +158,19 @@ GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
 _GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 RATIO_SAMPLE_BYTES = 1024**2
 RATIO_OUT_BYTES = 1024**3
+
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}  # by the endings of names
+
+
+def compression_of(name: str) -> str | None:
+    """The compression around a whole file, told by its name.
+
+    >>> compression_of("crawl/part-0.jsonl.zst"), compression_of("photos.tgz")
+    ('zstd', 'gzip')
+    """
+    ending = posixpath.splitext(name.lower())[1]
+    return "gzip" if ending == ".tgz" else COMPRESSIONS.get(ending)
 
 
 class DamagedError(Exception):

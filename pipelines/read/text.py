@@ -8,9 +8,8 @@ import pyarrow as pa
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, read_blocks
+from tokenmill.pipelines.read.stream import DamagedError, compression_of, read_blocks
 
 BOM = b"\xef\xbb\xbf"
 

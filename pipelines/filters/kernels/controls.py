@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
+from tokenmill.dedup.kernels.u64 import ONE
 from tokenmill.dedup.kernels.utf8 import REPLACEMENT, decode
 
 MAY_COMPOSE, HAS_CONTROLS = 1, 2
@@ -76,8 +77,8 @@ def replace_controls(data: U8, offsets: I64, out: U8, out_offsets: I64) -> None:
     k = 0
     out_offsets[0] = 0
     for d in range(offsets.shape[0] - 1):
-        i = offsets[d]
-        end = offsets[d + 1]
+        i = np.uint64(offsets[d])
+        end = np.uint64(offsets[d + 1])
         while i < end:
             cp, size = decode(data, i, end, REPLACEMENT)
             new = replacement(np.int64(cp))
@@ -85,7 +86,7 @@ def replace_controls(data: U8, offsets: I64, out: U8, out_offsets: I64) -> None:
                 for j in range(i, i + size):
                     out[k] = data[j]
                     k += 1
-            elif new != REMOVE and not (cp == CR and i + 1 < end and data[i + 1] == LF):
+            elif new != REMOVE and not (cp == CR and i + ONE < end and data[i + ONE] == LF):
                 out[k] = new
                 k += 1
             i += size

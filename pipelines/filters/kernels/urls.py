@@ -63,7 +63,7 @@ def slot_of(table: U64, key: np.uint64) -> int:
     """Where the table has the key; -1 if it has not."""
     mask = np.uint64(table.shape[0] - 1)
     at = probed(table, mask, key & mask, key)
-    return int(np.int64(at)) if table[at] == key else -1
+    return int(np.int64(at)) if table[at] != 0 else -1
 
 
 @kernel

@@ -40,8 +40,8 @@ from tokenmill.pipelines.read.images.documents import (
     own_text,
 )
 from tokenmill.pipelines.read.images.nodes import BREAK
-from tokenmill.pipelines.read.names import compression_of
 from tokenmill.pipelines.read.options import Images, Limits, Reading
+from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import read_text
 
 IMAGE_ENDINGS = frozenset(
