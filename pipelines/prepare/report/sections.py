@@ -14,7 +14,7 @@ What a report says of the earlier runs that its run stands against.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -240,11 +240,6 @@ LEFT = (
     "Only n-gram overlaps count here: edited copies of items stay. Search the dataset with"
     " tokenmill contamination to see them, and with --containment none to see what else is left."
 )
-CORPUS_WIDE = (
-    *("exact", "near", "same_url", "same_images"),
-    *("repeated_images", "near_images", "repeated_paragraphs", "repeated_spans"),
-    "decontaminate",
-)
 
 
 def write_report(out: Path, report: dict[str, Any]) -> None:
@@ -272,6 +267,7 @@ def sections(report: Report) -> list[Section]:
         _section("duplicates", "Duplicates", _duplicates(report)),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(Summary.model_validate(found)) if found else []),
+        *_sections_of_steps(report),
         _section("requirements", "Storage requirements", requirement_blocks(report)),
         _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
@@ -281,6 +277,18 @@ def sections(report: Report) -> list[Section]:
 
 def _section(key: str, title: str, blocks: Iterable[str | Table]) -> Section:
     return Section(key=key, title=title, blocks=tuple(blocks))
+
+
+def _sections_of_steps(report: Report) -> Iterator[Section]:
+    """What plugged-in steps say of themselves: a table of what each counted."""
+    for name, facts in report.get("sections", {}).items():
+        rows = [(fact.replace("_", " "), _fact(value)) for fact, value in facts.items()]
+        title = name.replace("_", " ").capitalize()
+        yield _section(f"own-{name}", title, [table(title, ("what", ">how many"), rows)])
+
+
+def _fact(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def headline(report: Report) -> str:
@@ -436,9 +444,9 @@ def _mb_per_s(report: Report, step: Mapping[str, Any]) -> str:
     if kind == "pass" and index == "0":
         taken = rows.get("read")
     elif kind == "pass":  # it begins by dropping what the corpus-wide steps before it found
-        before = [f"{name}-{int(index) - 1}" for name in CORPUS_WIDE]
-        steps = [s["step"] for s in report["steps"] if s["step"] in before]
-        taken = rows.get(steps[0].partition("-")[0]) if steps else None
+        done = {step["step"] for step in report["steps"]}
+        before = [name for name in rows if f"{name}-{int(index) - 1}" in done]
+        taken = rows[before[0]] if before else None
     if taken is None or not step["wall_s"]:
         return NONE
     return f"{taken / 1e6 / step['wall_s']:,.2f}"
