@@ -246,11 +246,6 @@ LEFT = (
     "Only n-gram overlaps count here: edited copies of items stay. Search the dataset with"
     " tokenmill contamination to see them, and with --containment none to see what else is left."
 )
-CORPUS_WIDE = (
-    *("exact", "near", "same_url", "same_images"),
-    *("repeated_images", "near_images", "repeated_paragraphs", "repeated_spans"),
-    "decontaminate",
-)
 
 
 def write_report(out: Path, report: Report) -> None:
@@ -469,9 +464,9 @@ def _mb_per_s(report: Report, step: StepTime) -> str:
     if kind == "pass" and index == "0":
         taken = rows.get("read")
     elif kind == "pass":  # it begins by dropping what the corpus-wide steps before it found
-        before = [f"{name}-{int(index) - 1}" for name in CORPUS_WIDE]
-        steps = [s.step for s in report.steps if s.step in before]
-        taken = rows.get(steps[0].partition("-")[0]) if steps else None
+        done = {done.step for done in report.steps}
+        before = [name for name in rows if f"{name}-{int(index) - 1}" in done]
+        taken = rows[before[0]] if before else None
     if taken is None or not step.wall_s:
         return NONE
     return f"{taken / 1e6 / step.wall_s:,.2f}"

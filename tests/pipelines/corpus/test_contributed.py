@@ -49,7 +49,7 @@ def documents():
     """Pages of some hosts, a few of them twice, and some that have none."""
     made = []
     for i, text in enumerate([*prose()[:160], *prose()[:160:5]]):
-        host = HOSTS[(i * i) % 7] if (i * i) % 7 < len(HOSTS) else None
+        host = [*HOSTS, None][i % 7]
         made.append({"id": str(i), "text": text, "url": host and f"{host}/{i}"})
     return made
 
@@ -98,7 +98,7 @@ def test_what_is_left_is_what_plain_loops_leave(out):
     assert left == [doc["id"] for doc in documents() if doc["id"] not in expected]
     gone = {row["id"]: row["reason"] for row in removals(out).to_pylist()}
     assert gone == expected
-    assert set(Counter(expected.values()).values()) > {0}
+    assert min(Counter(expected.values()).values()) > 5
     assert len(set(expected.values())) == 3
 
 
