@@ -76,7 +76,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
         name=job.recipe.name,
         identity=job.identity,
         inputs=inventory(plan),
-        ledger=[LedgerRow.of(name, stats) for name, stats in rows],
+        ledger=[LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
         **dict(failures(plan, finished, "pass-0")),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
