@@ -10,7 +10,7 @@ whole if a listing of it gives the same; receipts are read only where it does no
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,8 +81,8 @@ def inventory(plan: Plan) -> Inventory:
     )
 
 
-def failures(plan: Plan, finished: Finished, reading: str) -> Failures:
-    """reading: the step that reads the shards."""
+def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]) -> Failures:
+    """damage: by shard, what was wrong with a file that could not be read to its end."""
     return Failures(
         failed_inputs=[
             UnreadInput(path=f.path, cause=f.cause, message=f.message, bytes=f.bytes)
@@ -90,9 +90,9 @@ def failures(plan: Plan, finished: Finished, reading: str) -> Failures:
         ],
         failed_shards=[FailedShard(**vars(f)) for f in finished.failures],
         damaged_shards=[
-            DamagedShard(key=r.key, message=message)
-            for r in finished.of(reading)
-            for message in r.facts.get("damage", ())
+            DamagedShard(key=key, message=message)
+            for key, messages in damage.items()
+            for message in messages
         ],
     )
 

@@ -68,7 +68,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
-    mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
+    last_pass, first = _last_pass(job, finished), finished.of("pass-0")
+    mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     told = _told(job, finished)
     repeated = told.pop("repeated")
     report = Report(
@@ -77,11 +78,11 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
         identity=job.identity,
         inputs=inventory(plan),
         ledger=[LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
-        **dict(failures(plan, finished, "pass-0")),
+        **dict(failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first})),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
-        length_bins=_length_bins(finished),
+        length_bins=_length_bins(last_pass),
         duplicates=told.pop("duplicates"),
         contamination=told.pop("contamination"),
         dataset=Dataset(
@@ -96,10 +97,10 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
             path=job.recipe.tokenizer.path,
             engine=engine.name,
             why=engine.why,
-            docs_by_engine=_docs_by_engine(finished),
+            docs_by_engine=_docs_by_engine(last_pass),
             mismatches=[
                 Mismatch(key=r.key, message=r.facts["mismatch"])
-                for r in finished.receipts
+                for r in last_pass
                 if "mismatch" in r.facts
             ],
             digest=engine.digest,
@@ -114,7 +115,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
             python=platform.python_version(),
             libraries={name: version(name) for name in LIBRARIES},
         ),
-        notes=None if images else notes_of(finished.receipts),
+        notes=None if images else notes_of(_of_passes(job, finished)),
         images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
         sections=told or None,  # of steps that are not our own
@@ -131,8 +132,8 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> I
         for number in range(p.files)
     )
     there = [path for path in paths if mirror.exists(path)]
-    last_pass = _last_pass(job, finished)
-    return image_summary(last_pass, finished.receipts, store=store, files=there, repeated=repeated)
+    last_pass, made = _last_pass(job, finished), _of_passes(job, finished)
+    return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
 
 
 def _split(job: PrepareJob, layout: Layout) -> Split:
@@ -191,6 +192,10 @@ def _last_pass(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return finished.of(f"pass-{len(passes(job.recipe.steps)) - 1}")
 
 
+def _of_passes(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
+    return [r for part in passes(job.recipe.steps) for r in finished.of(f"pass-{part.index}")]
+
+
 def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
     has_content = report.total.text_bytes or report.total.images  # not end-of-text tokens alone
@@ -204,9 +209,9 @@ def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
     }
 
 
-def _shard_facts(job: PrepareJob, finished: Finished) -> list[ShardCounts]:
+def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
     made = []
-    for receipt in _last_pass(job, finished):
+    for receipt in last_pass:
         counts = receipt.facts["measured"]
         facts: ShardCounts = {
             "source": receipt.facts["source"],
@@ -223,15 +228,15 @@ def _shard_facts(job: PrepareJob, finished: Finished) -> list[ShardCounts]:
     return made
 
 
-def _length_bins(finished: Finished) -> list[int]:
-    bins = [r.facts["measured"]["length_bins"] for r in finished.receipts if "measured" in r.facts]
+def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
+    bins = [receipt.facts["measured"]["length_bins"] for receipt in last_pass]
     return np.sum(bins, axis=0).tolist() if bins else []
 
 
-def _docs_by_engine(finished: Finished) -> dict[str, int]:
+def _docs_by_engine(last_pass: Sequence[Receipt]) -> dict[str, int]:
     by: Counter[str] = Counter()
-    for receipt in finished.receipts:
-        by.update(receipt.facts.get("measured", {}).get("docs_by_engine", {}))
+    for receipt in last_pass:
+        by.update(receipt.facts["measured"].get("docs_by_engine", {}))
     return dict(by)
 
 
@@ -247,7 +252,7 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
 
 def _against(job: PrepareJob, finished: Finished) -> Against:
     repeated: Counter[str] = Counter()
-    for receipt in finished.receipts:
+    for receipt in _of_passes(job, finished):
         repeated.update(receipt.facts.get("of_earlier", {}))
     return Against(
         runs=[

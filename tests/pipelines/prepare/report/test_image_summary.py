@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.images.batches import illustrated, image
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
-from tokenmill.pipelines.corpus.counted.count import told_of_counting
+from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure, bins_of
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, percentile
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -105,9 +105,10 @@ def test_what_is_repeated_is_told_by_step():
     facts = {"images": 9, "md5": {"most": [[1, 0, 8]]}}
     repeats = Receipt(step="repeated_images-0", key="all", inputs="", facts=facts)
     other = Receipt(step="exact-0", key="all", inputs="", facts={"docs": 3})
-    told = told_of_counting("repeated_images", [repeats, other])["repeated"]
-    made = image_summary(SHARDS, [], store="bytes", files=[], repeated=told)
-    assert told == made.to_json()["repeated"] == {"repeated_images": facts}
+    told = RepeatedImages().told(None, 0, [repeats, other])
+    made = image_summary(SHARDS, [], store="bytes", files=[], **told)
+    assert made.to_json()["repeated"] == {"repeated_images": facts}
+    assert RepeatedImages().told(None, 0, [other]) == {}
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1), st.floats(0.01, 1))
