@@ -14,9 +14,8 @@ from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, below, is_remote
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import further_sections
+from tokenmill.pipelines.prepare.report.sections import further_tables
 from tokenmill.pipelines.storage.mirror import read_text, viewed
-from tokenmill.sizing.document.section import Table
 from tokenmill.sizing.units import format_bytes
 
 Row: TypeAlias = dict[str, str | int]  # of an artifact
@@ -84,12 +83,9 @@ def artifacts(report: Report, out: Place) -> Iterator[Shown]:
     ]:
         what = "storage to train on it, of an assumed cluster; size-cluster takes your plan"
         yield Shown(key_of("requirements", name), needed, what)
-    for section in further_sections(report):
-        for rows in section.blocks:
-            if isinstance(rows, Table):
-                names = [column.name for column in rows.columns]
-                content = [dict(zip(names, row, strict=True)) for row in rows.rows]
-                yield Shown(key_of(section.key, name), content, rows.caption)
+    for step, rows in further_tables(report).items():
+        content = [{"what": what, "value": value} for what, value in rows.rows]
+        yield Shown(key_of(f"step-{step}", name), content, rows.caption)
 
 
 def ledger_rows(report: Report) -> list[Row]:

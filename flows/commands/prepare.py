@@ -1,11 +1,8 @@
 """`tokenmill prepare`: a recipe in, a run directory out."""
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from rich.table import Table
 
 from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
 from tokenmill.flows.cli import OK
@@ -26,12 +23,11 @@ from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
 from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import against_lines, further_sections
+from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.mix.report import mixed_in_short
 from tokenmill.sizing.corpus import Estimate
-from tokenmill.sizing.document.section import Table as Rows
 from tokenmill.sizing.units import format_bytes
 
 MOST_REQUIREMENTS = 7
@@ -126,7 +122,8 @@ def show_report(report: Report, out: Place) -> None:
     if reasons:
         show.print()
         show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
-    for further in (*mixture_tables(report.mixture), *image_tables(report), *_further(report)):
+    told = [table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()]
+    for further in (*mixture_tables(report.mixture), *image_tables(report), *told):
         show.print()
         show.print(further)
     show.print()
@@ -154,14 +151,6 @@ def show_report(report: Report, out: Place) -> None:
         show.print(printable(f"not read, for their names tell no format: {names}"))
     show.print(f"dataset  {report.dataset.path}")
     show.print(f"report   {below(out, 'report.html')}")
-
-
-def _further(report: Report) -> Iterator[Table]:
-    """What further steps tell."""
-    for section in further_sections(report):
-        for block in section.blocks:
-            if isinstance(block, Rows):
-                yield table(section.title, ("what", ">value"), block.rows)
 
 
 def headline(report: Report) -> list[str]:

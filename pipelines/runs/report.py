@@ -1,4 +1,4 @@
-"""What failed or is damaged, as every report shows it; and ratios as a person reads them."""
+"""What failed or is damaged, and ratios with their errors, as every report shows them."""
 
 import math
 

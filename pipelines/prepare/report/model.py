@@ -15,7 +15,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from tokenmill.pipelines.contamination.model import Summary
 from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.measured import TOTAL, Measurement, Ratio
 from tokenmill.pipelines.read.options import Patches
 from tokenmill.pipelines.runs.finished import Failures, Inventory
@@ -54,10 +53,6 @@ class LedgerRow(Data):
     bytes_removed: int = Field(description="UTF-8 bytes of text of documents that left")
     bytes_edited: int = Field(description="UTF-8 bytes taken from documents it passed on")
     images: ImageRow | None = Field(None, description="Only of a stage that saw images")
-
-    @classmethod
-    def of(cls, stage: str, stats: StageStats) -> Self:
-        return cls(stage=stage, **stats.to_json())
 
 
 class Clusters(Data):

@@ -268,7 +268,10 @@ def sections(report: Report) -> list[Section]:
         *mixture_sections(report.mixture),
         _section("images", "Images", image_blocks(report)),
         _section("duplicates", "Duplicates", _duplicates(report)),
-        *further_sections(report),
+        *(
+            _section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
+            for name, rows in further_tables(report).items()
+        ),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(found) if found else []),
         _section("requirements", "Storage requirements", _requirements(report)),
@@ -278,16 +281,12 @@ def sections(report: Report) -> list[Section]:
     ]
 
 
-def further_sections(report: Report) -> list[Section]:
-    """A table of what each further step tells, key by key; of a list the first MOST_LISTED."""
-    return [
-        _section(
-            f"step-{name}",
-            name.replace("_", " ").capitalize(),
-            [table(f"What {name} tells", ("what", ">value"), _cells(told))],
-        )
+def further_tables(report: Report) -> dict[str, Table]:
+    """What each further step tells, key by key; of a list the first MOST_LISTED."""
+    return {
+        name: table(f"What {name} tells", ("what", ">value"), _cells(told))
         for name, told in (report.sections or {}).items()
-    ]
+    }
 
 
 def _cells(told: Mapping[str, JsonValue], within: str = "") -> Iterator[tuple[str, str]]:

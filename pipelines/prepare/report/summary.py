@@ -68,21 +68,21 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
-    mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
+    last_pass, first = _last_pass(job, finished), finished.of("pass-0")
+    mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     told = _told(job, finished)
-    damage = {r.key: r.facts.get("damage", ()) for r in finished.of("pass-0")}
     repeated = told.pop("repeated")
     report = Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
         identity=job.identity,
         inputs=inventory(plan),
-        ledger=[LedgerRow.of(name, stats) for name, stats in rows],
-        **dict(failures(plan, finished, damage)),
+        ledger=[LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
+        **dict(failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first})),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
-        length_bins=_length_bins(_last_pass(job, finished)),
+        length_bins=_length_bins(last_pass),
         duplicates=told.pop("duplicates"),
         contamination=told.pop("contamination"),
         dataset=Dataset(
@@ -97,10 +97,10 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
             path=job.recipe.tokenizer.path,
             engine=engine.name,
             why=engine.why,
-            docs_by_engine=_docs_by_engine(_last_pass(job, finished)),
+            docs_by_engine=_docs_by_engine(last_pass),
             mismatches=[
                 Mismatch(key=r.key, message=r.facts["mismatch"])
-                for r in _last_pass(job, finished)
+                for r in last_pass
                 if "mismatch" in r.facts
             ],
             digest=engine.digest,
@@ -132,9 +132,8 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> I
         for number in range(p.files)
     )
     there = [path for path in paths if mirror.exists(path)]
-    last_pass = _last_pass(job, finished)
-    read = _of_passes(job, finished)
-    return image_summary(last_pass, read, store=store, files=there, repeated=repeated)
+    last_pass, made = _last_pass(job, finished), _of_passes(job, finished)
+    return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
 
 
 def _split(job: PrepareJob, layout: Layout) -> Split:
@@ -210,9 +209,9 @@ def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
     }
 
 
-def _shard_facts(job: PrepareJob, finished: Finished) -> list[ShardCounts]:
+def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
     made = []
-    for receipt in _last_pass(job, finished):
+    for receipt in last_pass:
         counts = receipt.facts["measured"]
         facts: ShardCounts = {
             "source": receipt.facts["source"],

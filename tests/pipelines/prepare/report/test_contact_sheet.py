@@ -8,10 +8,15 @@ from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.prepare.report.thumbnails import SHOWN_REMOVED, THUMBNAIL, contact_sheet
 
 LEDGER = [
-    LedgerRow.of("read", StageStats(images=ImageStats(images_out=60, failed={"bomb": 1}))),
-    LedgerRow.of("images", StageStats(images=ImageStats(images_out=20, removed={"ratio": 40}))),
-    LedgerRow.of("near", StageStats()),
-    LedgerRow.of("tokenize", StageStats(images=ImageStats(images_out=20))),
+    LedgerRow(
+        stage="read", **StageStats(images=ImageStats(images_out=60, failed={"bomb": 1})).to_json()
+    ),
+    LedgerRow(
+        stage="images",
+        **StageStats(images=ImageStats(images_out=20, removed={"ratio": 40})).to_json(),
+    ),
+    LedgerRow(stage="near", **StageStats().to_json()),
+    LedgerRow(stage="tokenize", **StageStats(images=ImageStats(images_out=20)).to_json()),
 ]
 
 
