@@ -16,7 +16,6 @@ from tokenmill.pipelines.contamination.check import Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.items.known import read_known
 from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
-from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
@@ -34,6 +33,7 @@ from tokenmill.pipelines.prepare.recipe import (
     load_recipe,
     make_recipe,
 )
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
 
@@ -43,7 +43,7 @@ class AskedRun(NamedTuple):
     recipe: Recipe
     out: Place
     plan: Plan
-    found: dict[str, Any] | None
+    found: Report | None
 
 
 class AskedCheck(NamedTuple):
@@ -53,7 +53,7 @@ class AskedCheck(NamedTuple):
     out: Path
     plan: Plan
     job: ContaminationJob
-    found: Report | None
+    found: contamination.Report | None
 
 
 class AskedMeasuring(NamedTuple):

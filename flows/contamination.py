@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 
 from tokenmill.dedup.gram_counts import MOST_DOCS
 from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
-from tokenmill.flows.cli import OK
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.published import MOST_ROWS, Shown
-from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
@@ -68,16 +67,14 @@ def contamination_flow(
         )
         asked = ask_check(check, from_anywhere(out))
     if asked.found is not None:
-        data = asked.found.to_json()
-        told = ended_as(data, in_short(asked.found), before=True)
-        return Ended(data, told, failed=exit_code(data) != OK)
+        told = ended_as(asked.found, in_short(asked.found), before=True)
+        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
     with executing(
         asked.check.run, asked.out, name=f"check {whole(asked.out)}", label="contamination"
     ) as execute:
         report = check_contamination(asked.check, asked.out, execute, asked.plan)
-    data = report.to_json()
-    told = ended_as(data, in_short(report))
-    return Ended(data, told, exit_code(data) != OK, artifacts(report, asked.out))
+    told = ended_as(report, in_short(report))
+    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
 
 
 def in_short(report: Report) -> str:

@@ -191,7 +191,7 @@ def _middle_out(text: str) -> str:
 
 
 def _troubles(report: Report) -> list[str]:
-    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report.failures())]
+    lines = [*(f"warning: {line}" for line in warnings(report)), *failures(report)]
     failed = report.documents.failed
     if failed:
         causes = ", ".join(f"{n:,} {cause}" for cause, n in failed.items())

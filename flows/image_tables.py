@@ -7,57 +7,51 @@ from rich.table import Table
 
 from tokenmill.flows.show import table
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.prepare.report.images import removed_images_by_reason
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.sizing.units import format_bytes
 
 Row = Mapping[str, Any]
 
 
-def image_tables(report: dict[str, Any]) -> list[Table]:
+def image_tables(report: Report) -> list[Table]:
     """Images by stage, and by reason; nothing for a run of text alone."""
     rows = [
         (
-            row["stage"],
-            images["images_in"],
-            sum(images["removed"].values()),
-            sum(images["failed"].values()),
-            images["with_document"],
-            images["images_out"],
-            format_bytes(images["bytes_out"]),
+            row.stage,
+            images.images_in,
+            sum(images.removed.values()),
+            sum(images.failed.values()),
+            images.with_document,
+            images.images_out,
+            format_bytes(images.bytes_out),
         )
-        for row in report["ledger"]
-        if (images := row.get("images"))
+        for row in report.ledger
+        if (images := row.images)
     ]
     if not rows:
         return []
     columns = ("stage", ">in", ">removed", ">failed", ">with document", ">out", ">bytes out")
     made = [table("where the images went", columns, rows)]
-    reasons = removed_images_by_reason(report)
+    reasons = report.images_that_left()
     if reasons:
         made.append(table("why images left", ("stage", "outcome", "reason", ">images"), reasons))
     return made
 
 
-def documents_and_images(
-    docs: Sequence[tuple[str, str, str, int]], report: dict[str, Any]
-) -> list[tuple[str, str, str, int, int]]:
-    """(stage, outcome, reason, documents, images), by stage; images that left on their own.
-
-    docs: the same of documents alone.
-    """
-    by_reason = {(stage, outcome, reason): n for stage, outcome, reason, n in docs}
-    left = removed_images_by_reason(report)
-    images = {(stage, outcome, reason): n for stage, outcome, reason, n in left}
-    stages = [row["stage"] for row in report["ledger"]]
-    both = sorted(dict.fromkeys([*by_reason, *images]), key=lambda key: stages.index(key[0]))
-    return [(*key, by_reason.get(key, 0), images.get(key, 0)) for key in both]
+def documents_and_images(report: Report) -> list[tuple[str, str, str, int, int]]:
+    """(stage, outcome, reason, documents, images), by stage; images that left on their own."""
+    docs = {(stage, out, why): n for stage, out, why, n in report.documents_that_left()}
+    images = {(stage, out, why): n for stage, out, why, n in report.images_that_left()}
+    stages = [row.stage for row in report.ledger]
+    both = sorted(dict.fromkeys([*docs, *images]), key=lambda key: stages.index(key[0]))
+    return [(*key, docs.get(key, 0), images.get(key, 0)) for key in both]
 
 
-def images_left(report: dict[str, Any]) -> str:
+def images_left(report: Report) -> str:
     """How many images there are at the end, and how many went with their documents."""
-    of = [row["images"] for row in report["ledger"] if row.get("images")]
-    gone = sum(images["with_document"] for images in of)
-    return f"{of[-1]['images_out']:,} images are left; {gone:,} went with their documents"
+    of = [row.images for row in report.ledger if row.images]
+    gone = sum(images.with_document for images in of)
+    return f"{of[-1].images_out:,} images are left; {gone:,} went with their documents"
 
 
 def removed_table(reason: str, rows: Sequence[Row]) -> Table:

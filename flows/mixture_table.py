@@ -1,14 +1,13 @@
 """The mixture of a run as a table in the terminal."""
 
-from typing import Any
-
 from rich.table import Table
 
 from tokenmill.flows.show import table
-from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixture_rows
+from tokenmill.pipelines.tokens.mix.report import COLUMNS, Mixture, mixture_rows
 
 
-def mixture_tables(report: dict[str, Any]) -> list[Table]:
+def mixture_tables(mixture: Mixture | None) -> list[Table]:
     """What the dataset has of each source; nothing for a run that mixed nothing."""
-    rows = mixture_rows(report)
-    return [table("mixture of the training split", COLUMNS, rows)] if rows else []
+    if mixture is None:
+        return []
+    return [table("mixture of the training split", COLUMNS, mixture_rows(mixture))]

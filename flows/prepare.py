@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
-from tokenmill.flows.cli import OK
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing
 from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
 from tokenmill.flows.published import Shown, key_of
-from tokenmill.flows.troubles import ended_as, exit_code
+from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, below, is_remote
-from tokenmill.pipelines.prepare.prepare import prepare
-from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import further_tables
 from tokenmill.pipelines.storage.mirror import read_text, viewed
 from tokenmill.sizing.units import format_bytes
+
+Row: TypeAlias = dict[str, str | int]  # of an artifact
 
 DOCUMENT, PAGE = "report.md", "report.html"
 
@@ -40,13 +42,13 @@ def prepare_flow(
     asked = _asked(recipe, out, settings, run)
     if asked.found is not None:
         told = ended_as(asked.found, in_short(asked.found), before=True)
-        return Ended(asked.found, told, failed=exit_code(asked.found) != OK)
+        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
     options, name = asked.recipe.run, asked.recipe.name
     shown = f"prepare {name}, {whole(asked.out)}"
     with executing(options, asked.out, name=shown, label=name) as execute:
-        report = prepare(asked.recipe, asked.out, execute, asked.plan)
+        report = run_recipe(asked.recipe, asked.out, execute, asked.plan)
     told = ended_as(report, in_short(report))
-    return Ended(report, told, exit_code(report) != OK, artifacts(report, asked.out))
+    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
 
 
 def _asked(
@@ -59,15 +61,15 @@ def _asked(
     return ask_run(read_recipe(recipe, settings, run), from_anywhere(out))
 
 
-def in_short(report: dict[str, Any]) -> str:
+def in_short(report: Report) -> str:
     """What a run made, in one sentence."""
-    total = report["measurement"]["total"]
-    return f"{total['docs']:,} documents, {total['tokens']:,} tokens in {report['dataset']['path']}"
+    total = report.total
+    return f"{total.docs:,} documents, {total.tokens:,} tokens in {report.dataset.path}"
 
 
-def artifacts(report: dict[str, Any], out: Place) -> Iterator[Shown]:
+def artifacts(report: Report, out: Place) -> Iterator[Shown]:
     """What a run has to show, in the order a reader asks; keys end in the recipe's name."""
-    name = report["name"]
+    name = report.name
     yield Shown(key_of("report", name), _document(out), f"{in_short(report)}; {below(out, PAGE)}")
     yield Shown(key_of("ledger", name), ledger_rows(report), "where the documents went")
     if removals := removal_rows(report):
@@ -76,40 +78,43 @@ def artifacts(report: dict[str, Any], out: Place) -> Iterator[Shown]:
         what = f"the largest clusters of duplicates; tokenmill inspect {out} --doc ID shows one"
         yield Shown(key_of("clusters", name), clusters, what)
     if needed := [
-        {"requirement": row["name"], "value": row["shown"], "rests on": row["rests_on"]}
-        for row in report["requirements"]
+        {"requirement": row.name, "value": row.shown, "rests on": row.rests_on}
+        for row in report.requirements
     ]:
         what = "storage to train on it, of an assumed cluster; size-cluster takes your plan"
         yield Shown(key_of("requirements", name), needed, what)
+    for step, rows in further_tables(report).items():
+        content = [{"what": what, "value": value} for what, value in rows.rows]
+        yield Shown(key_of(f"step-{step}", name), content, rows.caption)
 
 
-def ledger_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+def ledger_rows(report: Report) -> list[Row]:
     """A row a stage; what came in and was made by cutting is what went out, left or failed."""
     return [
         {
-            "stage": row["stage"],
-            "docs in": row["docs_in"],
-            "made by cutting": row["docs_created"],
-            "removed": sum(row["removed"].values()),
-            "failed": sum(row["failed"].values()),
-            "docs out": row["docs_out"],
-            "text out": format_bytes(row["bytes_out"]),
+            "stage": row.stage,
+            "docs in": row.docs_in,
+            "made by cutting": row.docs_created,
+            "removed": sum(row.removed.values()),
+            "failed": sum(row.failed.values()),
+            "docs out": row.docs_out,
+            "text out": format_bytes(row.bytes_out),
         }
-        for row in report["ledger"]
+        for row in report.ledger
     ]
 
 
-def removal_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+def removal_rows(report: Report) -> list[Row]:
     names = ("stage", "outcome", "reason", "docs")
-    return [dict(zip(names, row, strict=True)) for row in removed_by_reason(report["ledger"])]
+    return [dict(zip(names, row, strict=True)) for row in report.documents_that_left()]
 
 
-def cluster_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+def cluster_rows(report: Report) -> list[Row]:
     """Clusters by step and size; a document's id is text, which JavaScript leaves as it is."""
     return [
         {"step": step, "document kept": str(doc_id), "documents": size}
-        for step, found in report["duplicates"].items()
-        for doc_id, size in found.get("largest", ())
+        for step, found in report.clusters.items()
+        for doc_id, size in found.largest
     ]
 
 

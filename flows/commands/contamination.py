@@ -35,12 +35,11 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
     report = check_with_progress(asked, shown, quiet=args.json)
-    data = report.to_json()
     if args.json:
-        as_json(data)
+        as_json(report.to_json())
     else:
         show_report(report, asked.out)
-    return NO if args.fail_on_hit and has_hit(report) else exit_code(data)
+    return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
 
 
 def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> Report:

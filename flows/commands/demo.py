@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     shown = {"recipe": str(folder.absolute() / "recipe.yaml")}
     report = prepare_with_progress(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
     if args.json:
-        as_json(report)
+        as_json(report.to_json())
         return exit_code(report)
     show_report(report, folder / "run")
     sys.stdout.write(

@@ -1,7 +1,6 @@
 """`tokenmill export`: a finished run in, files of another loader out."""
 
 import argparse
-from typing import Any
 
 from tokenmill.flows.cli import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
@@ -9,7 +8,7 @@ from tokenmill.flows.show import as_json, console, printable, table
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, place, within_roots
 from tokenmill.pipelines.tokens.export.exported import asked
-from tokenmill.pipelines.tokens.export.run import export
+from tokenmill.pipelines.tokens.export.run import ExportReport, SplitReport, export
 from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
 
 PHASE = "export"  # works are files of the dataset
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     return PARTIAL if report["failed_shards"] else OK
 
 
-def show(report: dict[str, Any]) -> None:
+def show(report: ExportReport) -> None:
     """Print what an export has."""
     rows = [
         (name, split["rows"], split["tokens"], split["files"], *_bytes(split))
@@ -49,7 +48,7 @@ def show(report: dict[str, Any]) -> None:
     to.print(printable(f"folder  {report['path']}"))
 
 
-def _bytes(split: dict[str, Any]) -> tuple[str, str | None]:
+def _bytes(split: SplitReport) -> tuple[str, str | None]:
     times = split["bytes_per_id_byte"]
     return format_bytes(split["bytes"]), None if times is None else f"{times:.3f}"
 

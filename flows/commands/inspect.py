@@ -33,7 +33,7 @@ from tokenmill.pipelines.prepare.inspect import (
     removals,
     removed_images,
 )
-from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
 from tokenmill.pipelines.storage.mirror import viewed
@@ -70,8 +70,8 @@ def _show(out: Path, args: argparse.Namespace) -> None:
 
 
 def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
-    report = manifest["report"]
-    rows = _counted(out, manifest)
+    report = Report.read(manifest["report"], str(out))
+    rows = _counted(out, manifest, report)
     names = ("stage", "outcome", "reason", "docs", *(["images"] if _has_images(manifest) else []))
     if as_data:
         as_json([dict(zip(names, row, strict=True)) for row in rows])
@@ -80,8 +80,7 @@ def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
     columns = [f">{name}" if name in ("docs", "images") else name for name in names]
     what = "documents and images" if _has_images(manifest) else "documents"
     show.print(table(f"{what} that left, or were cut", columns, rows))
-    kept = report["measurement"]["total"]["docs"]
-    show.print(f"\n{kept:,} documents reached the tokenizer")
+    show.print(f"\n{report.total.docs:,} documents reached the tokenizer")
     if _has_images(manifest):
         show.print(images_left(report))
     show.print("--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates")
@@ -91,21 +90,21 @@ def _has_images(manifest: dict[str, Any]) -> bool:
     return manifest["identity"]["recipe"].get("images") is not None
 
 
-def _counted(out: Path, manifest: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _counted(out: Path, manifest: dict[str, Any], report: Report) -> list[tuple[Any, ...]]:
     """Stage, outcome, reason, documents, and images in a run that has some.
 
     Documents that were cut and stayed in pieces come last.
     """
     n_cut = count_cut(out)
-    rows: list[tuple[Any, ...]] = removed_by_reason(manifest["report"]["ledger"])
-    cut: list[tuple[Any, ...]] = [(NAME, CUT, CUT, n_cut)] if n_cut else []
+    cut = [(NAME, CUT, CUT, n_cut)] if n_cut else []
     if not _has_images(manifest):
-        return [*rows, *cut]
-    return [*documents_and_images(rows, manifest["report"]), *((*row, 0) for row in cut)]
+        return [*report.documents_that_left(), *cut]
+    return [*documents_and_images(report), *((*row, 0) for row in cut)]
 
 
 def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
-    known = list(dict.fromkeys(row[2] for row in _counted(out, manifest)))
+    report = Report.read(manifest["report"], str(out))
+    known = list(dict.fromkeys(row[2] for row in _counted(out, manifest, report)))
     if reason not in known and removals(out, reason=reason, limit=1).num_rows == 0:
         there = f"there are: {', '.join(known)}" if known else "none left for any"
         what = "document or image" if _has_images(manifest) else "document"
@@ -182,10 +181,10 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
             f"{out}: document {doc_id} is of the earlier run {earlier}; inspect that one"
         )
     number = part_number(out, doc_id)
-    for failed in manifest["report"]["failed_shards"]:
-        if int(failed["key"].partition("-")[0]) == number:
+    for failed in Report.read(manifest["report"], str(out)).failed_shards:
+        if int(failed.key.partition("-")[0]) == number:
             raise ConfigError(
-                f"document {doc_id} is in shard {failed['key']}, which failed: {failed['error']}"
+                f"document {doc_id} is in shard {failed.key}, which failed: {failed.error}"
             )
     links = pieces(out, [doc_id])
     if any(link["parent_doc_id"] == doc_id for link in links):

@@ -15,16 +15,15 @@ from tokenmill.flows.server import embedded_server
 from tokenmill.flows.settings import run_settings, setting
 from tokenmill.flows.show import as_json, console, printable, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
-from tokenmill.pipelines.contamination.model import Summary
 from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below, is_remote, place
 from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
 from tokenmill.pipelines.measure.run import n_cores
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
-from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES
-from tokenmill.pipelines.prepare.report.sections import against_lines
-from tokenmill.pipelines.prepare.report.summary import removed_by_reason
+from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
+from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import viewed
 from tokenmill.pipelines.tokens.mix.report import mixed_in_short
@@ -51,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     report = prepare_with_progress(asked, shown, quiet=args.json)
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
-        as_json({**report, "predicted": [row.to_json() for row in rows]} if found else report)
+        predicted = {"predicted": [row.to_json() for row in rows]} if found else {}
+        as_json({**report.to_json(), **predicted})
     else:
         show_report(report, out)
         show_compared(rows, found[0] if found else None)
@@ -81,7 +81,7 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estima
     return find_estimate(recipe, beside)
 
 
-def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool) -> Report:
     """Run the flow against the user's Prefect server, or against one of its own.
 
     shown: the flow's parameters but `out`, as Prefect's UI has them.
@@ -94,81 +94,82 @@ def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool
         )
         from tokenmill.flows.run_here import run_here
 
-        report: dict[str, Any] = run_here(prepare_flow, asked, out=whole(asked.out), **shown)
-        return report
+        found = run_here(prepare_flow, asked, out=whole(asked.out), **shown)
+        return Report.model_validate(found)
 
 
-def show_report(report: dict[str, Any], out: Place) -> None:
+def show_report(report: Report, out: Place) -> None:
     """Print what a run did, in the order a reader asks."""
     show = console()
-    cut = any(row["docs_created"] for row in report["ledger"])
-    how = "by cutting" if "mixture" not in report else "by cutting or repeating"
+    cut = any(row.docs_created for row in report.ledger)
+    how = "by cutting" if report.mixture is None else "by cutting or repeating"
     rows = [
         (
-            row["stage"],
-            row["docs_in"],
-            *([row["docs_created"]] if cut else []),
-            sum(row["removed"].values()),
-            sum(row["failed"].values()),
-            row["docs_out"],
-            format_bytes(row["bytes_out"]),
+            row.stage,
+            row.docs_in,
+            *([row.docs_created] if cut else []),
+            sum(row.removed.values()),
+            sum(row.failed.values()),
+            row.docs_out,
+            format_bytes(row.bytes_out),
         )
-        for row in report["ledger"]
+        for row in report.ledger
     ]
     created = [f">made {how}"] if cut else []
     columns = ("stage", ">docs in", *created, ">removed", ">failed", ">docs out", ">text out")
-    show.print(table(f"{report['name']}: where the documents went", columns, rows))
-    reasons = removed_by_reason(report["ledger"])
+    show.print(table(f"{report.name}: where the documents went", columns, rows))
+    reasons = report.documents_that_left()
     if reasons:
         show.print()
         show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
-    for further in (*mixture_tables(report), *image_tables(report)):
+    told = [table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()]
+    for further in (*mixture_tables(report.mixture), *image_tables(report), *told):
         show.print()
         show.print(further)
     show.print()
     for line in headline(report):
         show.print(line)
-    if report["contamination"]:
-        summary = Summary.model_validate(report["contamination"])
+    if (summary := report.found_items) is not None:
         title = "benchmark items in the corpus, before cutting"
         show.print()
         show.print(benchmarks_table(summary.benchmarks, title))
         for line in warnings(summary):
             show.print(printable(f"warning: {line}"))
-    if report["requirements"]:
-        first = report["requirements"][:MOST_REQUIREMENTS]
-        rows = [(row["name"], row["shown"], row["rests_on"]) for row in first]
+    if report.requirements:
+        first = report.requirements[:MOST_REQUIREMENTS]
+        needed = [(row.name, row.shown, row.rests_on) for row in first]
         show.print()
         title = "storage to train on it (assumed; tokenmill size takes your plan)"
-        show.print(table(title, ("requirement", ">value", "rests on"), rows))
+        show.print(table(title, ("requirement", ">value", "rests on"), needed))
     show.print()
     for line in troubles(report):
         show.print(printable(line))
-    for source in report.get("images", {}).get("sources_without", ())[:MOST_FAILURES]:
+    for source in sources_without(report)[:MOST_FAILURES]:
         show.print(printable(f"no image was read from {source}; {WAY_TO_IMAGES}"))
-    if report["inputs"]["skipped"]:
-        names = ", ".join(report["inputs"]["skipped"][:MOST_FAILURES])
+    if report.inputs.skipped:
+        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
         show.print(printable(f"not read, for their names tell no format: {names}"))
-    show.print(f"dataset  {report['dataset']['path']}")
+    show.print(f"dataset  {report.dataset.path}")
     show.print(f"report   {below(out, 'report.html')}")
 
 
-def headline(report: dict[str, Any]) -> list[str]:
+def headline(report: Report) -> list[str]:
     """The figures that matter first, in sentences."""
-    total = report["measurement"]["total"]
-    lines = [f"{total['docs']:,} documents, {total['tokens']:,} tokens"]
-    if "mixture" in report:
-        lines.append(mixed_in_short(report))
-    if total["text_bytes_per_token"] is not None:
-        lines.append(f"text bytes per token    {_with_error(total, 'text_bytes_per_token')}")
-        lines.append(f"stored bytes per token  {_with_error(total, 'stored_bytes_per_token')}")
-    return [*lines, *(against_lines(report["against"]) if "against" in report else ())]
+    total = report.total
+    lines = [f"{total.docs:,} documents, {total.tokens:,} tokens"]
+    if report.mixture is not None:
+        lines.append(mixed_in_short(report.mixture))
+    if total.text_bytes_per_token is not None:
+        text = _with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
+        stored = _with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
+        lines += [f"text bytes per token    {text}", f"stored bytes per token  {stored}"]
+    return [*lines, *(against_lines(report.against) if report.against else ())]
 
 
-def troubles(report: dict[str, Any]) -> list[str]:
+def troubles(report: Report) -> list[str]:
     """A line for each input or shard that failed."""
     lines = failures(report)
-    if report["failed_shards"]:
+    if report.failed_shards:
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"
@@ -225,6 +226,5 @@ def show_disk(planned: dict[str, Any]) -> None:
         show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
 
 
-def _with_error(total: dict[str, Any], name: str) -> str:
-    error = total[f"{name}_se"]
-    return f"{total[name]:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")
+def _with_error(ratio: float | None, error: float | None) -> str:
+    return f"{ratio:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")

@@ -18,7 +18,6 @@ OUT/receipts/…          proof of each piece of work
 """
 
 import contextlib
-import json
 import shutil
 import time
 from collections import Counter
@@ -54,7 +53,7 @@ from tokenmill.pipelines.contamination.found import (
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
 from tokenmill.pipelines.contamination.items.files import files_of, inside
 from tokenmill.pipelines.contamination.items.rows import data_files
-from tokenmill.pipelines.contamination.model import Report
+from tokenmill.pipelines.contamination.model import Documents, Report, Summary
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
     ITEM,
@@ -479,21 +478,23 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
     failed = Counter(stats.failed)
     for lost in plan.failed:  # documents of files that could not even be cut into shards
         failed[lost.cause] += lost.docs or 0
-    summary = json.loads((job.out / SUMMARY).read_text(encoding="utf-8"))
-    for benchmark, files in zip(summary["benchmarks"], job.benchmark_files, strict=True):
-        benchmark["files"] = files
-    return Report.model_validate(
-        {
-            **summary,
-            "identity": job.identity,
-            "inputs": inventory(plan),
-            "documents": {
-                "read": stats.docs_out,
-                "text_bytes": stats.bytes_out,
-                "failed": {cause: n for cause, n in sorted(failed.items()) if n},
-            },
-            **failures(plan, finished, {r.key: r.facts.damage for r in searched}),
-            "files": {"report": PAGE, "items": ITEMS, "overlaps": OVERLAPS},
-            "seconds": time.perf_counter() - started,
-        }
+    summary = Summary.model_validate_json((job.out / SUMMARY).read_text(encoding="utf-8"))
+    benchmarks = zip(summary.benchmarks, job.benchmark_files, strict=True)
+    return Report(
+        **dict(summary)
+        | {
+            "benchmarks": tuple(
+                benchmark.model_copy(update={"files": files}) for benchmark, files in benchmarks
+            )
+        },
+        **dict(failures(plan, finished, {r.key: r.facts.damage for r in searched})),
+        identity=job.identity,
+        inputs=inventory(plan),
+        documents=Documents(
+            read=stats.docs_out,
+            text_bytes=stats.bytes_out,
+            failed={cause: n for cause, n in sorted(failed.items()) if n},
+        ),
+        files={"report": PAGE, "items": ITEMS, "overlaps": OVERLAPS},
+        seconds=time.perf_counter() - started,
     )

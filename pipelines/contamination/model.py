@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.pipelines.core.data import Data
-from tokenmill.pipelines.runs.finished import DamagedShard, FailedShard, Inventory, UnreadInput
+from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.pipelines.storage.atomic import write_json
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -76,12 +76,15 @@ class BenchmarkSummary(BenchmarkCounts):
     """A benchmark, and how many of its items are in the corpus."""
 
     name: str
+    """As the recipe or the command calls it."""
     path: str
+    """Of its items."""
     fields: tuple[str, ...]
     """Of an item, those that were looked for."""
     md5: str
     """Of the texts of all items."""
     items: int
+    """How many it has."""
     dirty_frac: float | None
     """Dirty items, of the clean and dirty ones; None without any."""
     edited: int | None = None
@@ -96,6 +99,7 @@ class ItemText(Data):
     """The text of an item, or the part of it around what the document has."""
 
     text: str
+    """Of the item; a long one in part."""
     spans: tuple[tuple[int, int], ...]
     """What the document has: start and end, in characters of `text`."""
     chars_before: int | None = None
@@ -108,6 +112,7 @@ class Example(Data):
     """An item beside the document that has most of it."""
 
     benchmark: str
+    """Its name."""
     item: str
     """The benchmark's name and the item's number, such as "gsm8k:17"."""
     documents: int
@@ -117,6 +122,7 @@ class Example(Data):
     id: str
     """The document's id in the input."""
     source: str
+    """The document's."""
     start_byte: int
     """Of the match, in UTF-8 bytes of the document's text."""
     end_byte: int
@@ -157,12 +163,20 @@ class EditedExample(Example):
 AnyExample: TypeAlias = NgramExample | EditedExample
 
 
-class WorstDocument(Data):
-    """A document that has many items."""
+class CorpusDocument(Data):
+    """A document of the corpus."""
 
     doc_id: int
+    """Its number in the run."""
     id: str
+    """Its id in the input."""
     source: str
+    """Its source."""
+
+
+class WorstDocument(CorpusDocument):
+    """A document that has many items."""
+
     items: int
     """Of which it has an n-gram that counts."""
     overlap_bytes: int
@@ -171,12 +185,9 @@ class WorstDocument(Data):
     """UTF-8 bytes of its text."""
 
 
-class WorstEdited(Data):
+class WorstEdited(CorpusDocument):
     """A document that has copies of many edited items."""
 
-    doc_id: int
-    id: str
-    source: str
     items: int
     """Edited items that it has a copy of."""
     containment: float
@@ -187,6 +198,7 @@ class SourceSummary(Data):
     """Documents of a source, and what they have."""
 
     source: str
+    """Its name."""
     docs: int
     """Documents that have an item."""
     pairs: int
@@ -217,6 +229,7 @@ class Summary(Data):
     """Version of this summary."""
     settings: Settings
     benchmarks: tuple[BenchmarkSummary, ...]
+    """As they were named."""
     examples: tuple[NgramExample, ...]
     """Of each benchmark the items of which a document has most, the best first."""
     widespread: tuple[NgramExample, ...]
@@ -261,23 +274,16 @@ class Documents(Data):
     """Documents by cause."""
 
 
-class Report(Summary):
+class Report(Failures, Summary):
     """The report of a search: contamination.json."""
 
     identity: str
     """Digest of all that decides what is found."""
     inputs: Inventory
     documents: Documents
-    failed_inputs: tuple[UnreadInput, ...]
-    failed_shards: tuple[FailedShard, ...]
-    damaged_shards: tuple[DamagedShard, ...]
     files: dict[str, str]
     """Names of the files of the run by what they hold."""
     seconds: float
-
-    def failures(self) -> dict[str, Any]:
-        """What failed, as `runs.report` takes it."""
-        return self.model_dump(include={"failed_inputs", "failed_shards", "damaged_shards"})
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def write_report(out: Path, report: Report) -> list[Path]:
     html = page(
         TITLE,
         parts,
-        key_figures=[*_key_figures(report), *failure_figures(report.failures(), "inputs")],
+        key_figures=[*_key_figures(report), *failure_figures(report, "inputs")],
         plots=_plots(report),
         footer="The same figures as data: contamination.json; as text: contamination.md.",
     )
@@ -69,7 +69,7 @@ def headline(report: Report) -> str:
             f" ({percent(worst.dirty_frac)})."
         )
         sentences.insert(1, greatest)
-    failed = failed_in_short(report.failures(), sum(documents.failed.values()))
+    failed = failed_in_short(report, sum(documents.failed.values()))
     return " ".join([*sentences, *warnings(report), failed])
 
 
@@ -87,7 +87,7 @@ def _inputs(report: Report) -> list[str | Table]:
         f" of text, from {count(inputs.files, 'input file')} ({format_bytes(inputs.bytes)},"
         f" {count(inputs.shards, 'shard')}).",
         *(listed for listed in (failed, skipped) if listed.rows),
-        *failure_blocks(report.failures()),
+        *failure_blocks(report),
         *([beside] if files else []),
     ]
 

@@ -1,89 +1,87 @@
 """What a corpus turned out to be: documents, bytes and tokens, by source and in total."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
 
 import numpy as np
+from pydantic import Field
+
+from tokenmill.pipelines.core.data import Data, Number
 
 TOTAL = "total"  # all sources together
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """value: None without anything to divide by.  se: standard error over shards, or None."""
+class Ratio(Data):
+    """A ratio of two totals over shards; its error is None for fewer than two."""
 
-    value: float | None
-    se: float | None
+    value: float | None = Field(description="None without anything to divide by")
+    se: float | None = Field(description="Standard error over shards, linearised")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Illustrations:
+class Illustrations(Data):
     """Counts of the images of documents that reached the tokenizer, and ratios.
 
     A sample is a document. Bytes and pixels are of images of which they are known, bytes as
     encoded; a token that stands for an image is none of text.
-
-    bytes_per_token, bytes_per_doc: of images and text (UTF-8) together.
     """
 
-    images: int
-    image_bytes: int
-    image_tokens: int
-    bytes_per_token: Ratio
-    bytes_per_doc: Ratio
-    image_bytes_per_doc: Ratio
-    images_per_doc: Ratio
-    bytes_per_image: Ratio
-    pixels_per_image: Ratio
-    tokens_per_image: Ratio
-    tokens_per_doc: Ratio
-    text_tokens_per_doc: Ratio
-    text_bytes_per_doc: Ratio
+    images: int = Field(description="How many")
+    image_bytes: int = Field(description="Of all images, as encoded")
+    image_tokens: int = Field(description="Tokens that stand for images")
+    bytes_per_token: Ratio = Field(description="Bytes of images and text, a token of either")
+    bytes_per_doc: Ratio = Field(description="Bytes of images and text (UTF-8) together")
+    image_bytes_per_doc: Ratio = Field(description="Bytes of images")
+    images_per_doc: Ratio = Field(description="Images of a document")
+    bytes_per_image: Ratio = Field(description="Over images whose bytes are known")
+    pixels_per_image: Ratio = Field(description="Over images whose width and height are known")
+    tokens_per_image: Ratio = Field(description="Tokens that stand for an image")
+    tokens_per_doc: Ratio = Field(description="Tokens of text and images")
+    text_tokens_per_doc: Ratio = Field(description="Tokens of text")
+    text_bytes_per_doc: Ratio = Field(description="Bytes of text (UTF-8)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
+class Measurement(Data):
     """Counts over the documents that reached the tokenizer, and the two bytes per token.
 
-    text_bytes: UTF-8 bytes of the text as tokenized, before the tokenizer's own normalization.
-    text_bytes_per_token: of tokens that stand for text.
-    stored_bytes: bytes of the dataset's files, format included; a source's share is by tokens. Of
-        a mixture, of what it would take without copies.
-    *_se: standard error of the ratio over shards (linearised); None for fewer than two shards.
-    shards: how many of them held documents.
-    images: None in a run of text alone, whose JSON does not have it.
+    A source's share of the stored bytes is by tokens. Errors are linearised; None for fewer than
+    two shards.
     """
 
+    docs: int = Field(description="Documents")
+    chars: int = Field(description="Characters of their text")
+    text_bytes: int = Field(description="UTF-8 bytes, before the tokenizer's own normalization")
+    tokens: int = Field(description="Tokens, those that stand for images among them")
+    stored_bytes: Number = Field(description="Bytes of files; of a mixture, without copies")
+    shards: int = Field(description="How many shards held documents")
+    text_bytes_per_token: float | None = Field(description="Of tokens of text")
+    text_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
+    stored_bytes_per_token: float | None = Field(description="Of tokens of any kind")
+    stored_bytes_per_token_se: float | None = Field(description="Its standard error over shards")
+    images: Illustrations | None = Field(None, description="Not in a run of text alone")
+
+
+class ShardCounts(TypedDict):
+    """What is measured of one shard.
+
+    token_file_bytes: it takes as stored, the measure of how stored bytes vary over shards.
+    images: of a run that has some: images, image_bytes, image_tokens, pixels, and of how many
+        images bytes and pixels are known, with_bytes and with_size.
+    """
+
+    source: str
     docs: int
     chars: int
     text_bytes: int
     tokens: int
-    stored_bytes: float
-    shards: int
-    text_bytes_per_token: float | None
-    text_bytes_per_token_se: float | None
-    stored_bytes_per_token: float | None
-    stored_bytes_per_token_se: float | None
-    images: Illustrations | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        made = asdict(self)
-        if self.images is None:
-            del made["images"]
-        return made
+    token_file_bytes: int
+    images: NotRequired[dict[str, int]]
 
 
-def measure(shards: Sequence[Mapping[str, Any]], stored_bytes: float) -> dict[str, Measurement]:
+def measure(shards: Sequence[ShardCounts], stored_bytes: float) -> dict[str, Measurement]:
     """Measurements by source, and of all of them under "total".
 
-    Args:
-        shards: of each shard: source, docs, chars, text_bytes, tokens, and token_file_bytes
-            (what it takes as stored, the measure of how stored bytes vary from shard to shard);
-            of a run with images also `images`: images, image_bytes, image_tokens, pixels, and of
-            how many images bytes and pixels are known, with_bytes and with_size.
-        stored_bytes: of the whole dataset on disk.
+    stored_bytes: of the whole dataset on disk.
     """
     spread = sum(s["token_file_bytes"] for s in shards if s["docs"])
     scale = stored_bytes / spread if spread else 0.0
@@ -118,7 +116,7 @@ def ratio_and_error(
     return ratio, math.sqrt(n / (n - 1) * float(((y - ratio * x) ** 2).sum())) / total
 
 
-def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
+def _measured(shards: Sequence[ShardCounts], scale: float) -> Measurement:
     held = [s for s in shards if s["docs"]]
     tokens = [s["tokens"] for s in held]
     stored = [s["token_file_bytes"] * scale for s in held]
@@ -139,15 +137,21 @@ def _measured(shards: Sequence[Mapping[str, Any]], scale: float) -> Measurement:
     )
 
 
-def _text_tokens(shards: Sequence[Mapping[str, Any]]) -> list[int]:
-    return [s["tokens"] - s.get("images", {}).get("image_tokens", 0) for s in shards]
+def _ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Ratio:
+    value, se = ratio_and_error(numerator, denominator)
+    return Ratio(value=value, se=se)
 
 
-def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
+def _text_tokens(shards: Sequence[ShardCounts]) -> list[int]:
+    return [s["tokens"] - (s["images"]["image_tokens"] if "images" in s else 0) for s in shards]
+
+
+def _illustrations(shards: Sequence[ShardCounts]) -> Illustrations:
     """shards: those that held documents."""
     names = ("images", "image_bytes", "image_tokens", "pixels", "with_bytes", "with_size")
     of = {name: [s["images"][name] for s in shards] for name in names}
-    docs, tokens, text_bytes = ([s[n] for s in shards] for n in ("docs", "tokens", "text_bytes"))
+    docs, tokens = [s["docs"] for s in shards], [s["tokens"] for s in shards]
+    text_bytes = [s["text_bytes"] for s in shards]
     both = [image + text for image, text in zip(of["image_bytes"], text_bytes, strict=True)]
     ratios: dict[str, tuple[list[int], list[int]]] = {
         "bytes_per_token": (both, tokens),
@@ -165,5 +169,5 @@ def _illustrations(shards: Sequence[Mapping[str, Any]]) -> Illustrations:
         images=sum(of["images"]),
         image_bytes=sum(of["image_bytes"]),
         image_tokens=sum(of["image_tokens"]),
-        **{name: Ratio(*ratio_and_error(*parts)) for name, parts in ratios.items()},
+        **{name: _ratio(*parts) for name, parts in ratios.items()},
     )

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.run import recipe_digest
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.pipelines.prepare.steps import corpus_steps
 from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.figure import Figure
@@ -82,19 +83,17 @@ def find_estimate(recipe: Recipe, folders: Iterable[Path]) -> tuple[Path, Estima
     return None
 
 
-def compare(
-    estimate: Estimate, report: dict[str, Any], *, workers: int | None = None
-) -> list[Compared]:
+def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -> list[Compared]:
     """All figures that both an estimate and the report of its run have.
 
     workers: of a run that was made in one go; of no other is the wall time known. It is compared
         where the estimate is for as many cores, and the run took a minute.
     """
     actual = {name: float(value) for name, value in _actual(report) if value is not None}
-    if "mixture" in report:
+    if report.mixture is not None:
         actual = {n: v for n, v in actual.items() if not n.startswith(NOT_MIXED)}
     if workers is not None and workers == estimate.cores:
-        seconds = report.get("seconds") or 0.0
+        seconds = report.seconds or 0.0
         actual |= {"wall hours": seconds / HOUR_S} if seconds >= LEAST_WALL_S else {}
     return [
         Compared(name, figure, actual[name], _held(name, figure, actual[name]))
@@ -147,50 +146,49 @@ def _predicted_images(images: ImageEstimate | None) -> Iterator[tuple[str, Figur
         yield f"{name} pixels", told.pixels
 
 
-def _actual(report: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    total, rows = report["measurement"]["total"], report["ledger"]
-    stages = {row["stage"]: row for row in rows}
-    yield "documents in", rows[0]["docs_in"]
-    yield "text bytes in", rows[0]["bytes_in"]
-    yield "documents", total["docs"]
-    yield "text bytes", total["text_bytes"]
-    yield "tokens", total["tokens"]
-    yield "text bytes per token", total["text_bytes_per_token"]
-    yield "stored bytes per token", total["stored_bytes_per_token"]
-    yield "CPU hours", sum(step["cpu_s"] for step in report["steps"]) / HOUR_S
+def _actual(report: Report) -> Iterator[tuple[str, float | None]]:
+    total, rows = report.total, report.ledger
+    stages = {row.stage: row for row in rows}
+    yield "documents in", rows[0].docs_in
+    yield "text bytes in", rows[0].bytes_in
+    yield "documents", total.docs
+    yield "text bytes", total.text_bytes
+    yield "tokens", total.tokens
+    yield "text bytes per token", total.text_bytes_per_token
+    yield "stored bytes per token", total.stored_bytes_per_token
+    yield "CPU hours", sum(step.cpu_s for step in report.steps) / HOUR_S
     for name, row in stages.items():
-        yield f"kept by {name}", row["docs_out"] / row["docs_in"] if row["docs_in"] else None
+        yield f"kept by {name}", row.docs_out / row.docs_in if row.docs_in else None
     finders = [step.name for step in corpus_steps() if step.has_keys]
     found = [stages[name] for name in finders if name in stages]
     if found:
-        most, least = max(r["docs_in"] for r in found), min(r["docs_out"] for r in found)
+        most, least = max(r.docs_in for r in found), min(r.docs_out for r in found)
         yield "unique fraction", least / most if most else None
-    yield "stored in inputs", report["inputs"]["bytes"]
-    yield "files in inputs", report["inputs"]["files"]
+    yield "stored in inputs", report.inputs.bytes
+    yield "files in inputs", report.inputs.files
     disk = 0
-    for folder, size in report["stored_bytes"].items():
+    for folder, size in report.stored_bytes.items():
         disk += size
         yield f"stored in {folder}", size
         yield f"disk after {folder}", disk
-    files = [name for name in report["dataset"]["files"] if name.endswith(".arrow")]
+    files = [name for name in report.dataset.files if name.endswith(".arrow")]
     yield "files in dataset", len(files)
-    if "images" in report:
-        yield from _actual_images(report["images"], stages)
+    if report.images is not None:
+        yield from _actual_images(report.images, rows)
 
 
-def _actual_images(
-    told: dict[str, Any], stages: dict[str, dict[str, Any]]
-) -> Iterator[tuple[str, float | None]]:
-    first, *_ = stages.values()
-    yield "images in", first["images"]["images_in"]
-    yield "image bytes in", first["images"]["bytes_in"]
-    for name in ("images", "image_bytes", "image_tokens"):
-        yield name.replace("_", " "), told[name]
-    for name, row in stages.items():
-        of_images = row.get("images")
-        if of_images and of_images["images_in"]:
-            yield f"images kept by {name}", of_images["images_out"] / of_images["images_in"]
-    for name, row in told["formats"].items():
-        yield f"{name} images", row["images"]
-        yield f"{name} bytes", row["bytes"]["total"]
-        yield f"{name} pixels", row["pixels"]["total"]
+def _actual_images(images: Images, rows: Sequence[LedgerRow]) -> Iterator[tuple[str, float | None]]:
+    of_stages = {row.stage: row.images for row in rows if row.images}
+    first = next(iter(of_stages.values()))
+    yield "images in", first.images_in
+    yield "image bytes in", first.bytes_in
+    yield "images", images.images
+    yield "image bytes", images.image_bytes
+    yield "image tokens", images.image_tokens
+    for name, row in of_stages.items():
+        if row.images_in:
+            yield f"images kept by {name}", row.images_out / row.images_in
+    for name, of in images.formats.items():
+        yield f"{name} images", of.images
+        yield f"{name} bytes", of.bytes.total
+        yield f"{name} pixels", of.pixels.total

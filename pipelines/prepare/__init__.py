@@ -1,0 +1,8 @@
+r"""A recipe made into a run.
+
+    recipe --> plan (shards) --> phases: shard passes, corpus steps, tokens --> report
+                   \__ against: documents that earlier runs hold __/
+
+Begin with prepare.py, which does the whole; recipe.py says what can be asked for. The room owns
+the recipe, the identity of a run, its phases, the dry run, and what `inspect` finds in a run.
+"""

@@ -20,6 +20,7 @@ from tokenmill.pipelines.prepare.identity import open_job
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import phases
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.prepare.steps import side_folders
@@ -50,6 +51,11 @@ KEPT = (
 def prepare(
     recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
 ) -> dict[str, Any]:
+    """Run `recipe` as `run_recipe` does; return what report.json says."""
+    return run_recipe(recipe, out, execute, plan).to_json()
+
+
+def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None) -> Report:
     """Run `recipe` into `out`, or continue the run that is there; return its report.
 
     plan: of `plan_run`, where the caller has made it already.
@@ -68,9 +74,11 @@ def prepare(
         _sweep_strays(job, finished)
         sweep_partials(job.out / "receipts")  # of workers that died while the run went on
         report = summarize(job, plan, finished)
-        report["seconds"] = time.perf_counter() - started
+        report = report.model_copy(update={"seconds": time.perf_counter() - started})
         _publish_report(job, report)
-        write_manifest(job.out, manifest(job, report, finished) | index_in_manifest(finished))
+        write_manifest(
+            job.out, manifest(job, report.to_json(), finished) | index_in_manifest(finished)
+        )
         if not finished.failures:
             clean(job)
     return report
@@ -138,7 +146,7 @@ def clean(job: PrepareJob) -> None:
     mirror.remove_folders(job.out, SCRATCH)
 
 
-def finished_report(job: PrepareJob) -> dict[str, Any] | None:
+def finished_report(job: PrepareJob) -> Report | None:
     """The report of the run if it has finished, and all that it made to stay is still there.
 
     What its end lacks (intermediates to delete, the report's files) is made up for.
@@ -147,9 +155,10 @@ def finished_report(job: PrepareJob) -> dict[str, Any] | None:
         ConfigError: it should have an index, which cannot be made any more.
     """
     stay = {*KEPT, *side_folders()} - {INDEX.name}
-    report = read_report(job.out, lambda top: top in stay)
-    if report is None or index_wanting(job):
+    found = read_report(job.out, lambda top: top in stay)
+    if found is None or index_wanting(job):
         return None
+    report = Report.read(found, str(job.out))
     if not all(mirror.size(job.out / name) is not None for name in REPORTS):
         _publish_report(job, report)
     clean(job)
@@ -164,7 +173,7 @@ def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     mirror.remove(p for p in found if p.relative_to(job.out).as_posix() not in known)
 
 
-def _publish_report(job: PrepareJob, report: dict[str, Any]) -> None:
+def _publish_report(job: PrepareJob, report: Report) -> None:
     write_report(job.out, report)
     for name in REPORTS:
         mirror.publish(job.out / name)

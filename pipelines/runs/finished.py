@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import xxhash
+from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
@@ -27,66 +28,73 @@ from tokenmill.pipelines.storage import mirror
 
 
 class Inventory(Data):
-    """What was to be read.  skipped: paths of files whose names say no format."""
+    """What was to be read."""
 
-    files: int
-    bytes: int
-    shards: int
-    skipped: tuple[str, ...]
+    files: int = Field(description="Input files")
+    bytes: int = Field(description="Of all of them")
+    shards: int = Field(description="Into how many shards they were cut")
+    skipped: list[str] = Field(description="Paths not read: their names tell no format")
 
 
 class UnreadInput(Data):
-    """An input file that could not be cut into shards."""
+    """An input file that cannot be cut into shards."""
 
-    path: str
-    cause: str
-    message: str
-    bytes: int
+    path: str = Field(description="Where it lies")
+    cause: str = Field(description="As in the ledger")
+    message: str = Field(description="What is wrong with it, and where")
+    bytes: int = Field(description="Of the file")
 
 
 class FailedShard(Data):
-    """A piece of work that failed."""
+    """A shard whose work failed; the same command tries it again."""
 
-    step: str
-    key: str
-    error: str
+    step: str = Field(description='Of the works, such as "pass-0"')
+    key: str = Field(description="Names the shard")
+    error: str = Field(description="Kind and message")
 
 
 class DamagedShard(Data):
-    """A shard whose file turned out damaged while it was read: documents behind it are missing."""
+    """A shard whose file turned out damaged while it was read: what lies behind is missing."""
 
-    key: str
-    message: str
-
-
-def inventory(plan: Plan) -> dict[str, Any]:
-    """What was to be read."""
-    return {
-        "files": len(plan.files),
-        "bytes": sum(f.bytes for f in plan.files),
-        "shards": len(plan.shards),
-        "skipped": list(plan.skipped),
-    }
+    key: str = Field(description="Names the shard")
+    message: str = Field(description="The damage, and where it begins")
 
 
-def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What could not be read or worked on.
+class Failures(Data):
+    """What could not be read or worked on."""
 
-    damage: by shard, what was wrong with a file that could not be read to its end.
-    """
-    return {
-        "failed_inputs": [
-            {"path": f.path, "cause": f.cause, "message": f.message, "bytes": f.bytes}
+    failed_inputs: list[UnreadInput] = Field(description="Input files that cannot be read")
+    failed_shards: list[FailedShard] = Field(description="Shards that failed: run again to retry")
+    damaged_shards: list[DamagedShard] = Field(description="Shards in part missing")
+
+    @property
+    def none(self) -> bool:
+        return not (self.failed_inputs or self.failed_shards or self.damaged_shards)
+
+
+def inventory(plan: Plan) -> Inventory:
+    return Inventory(
+        files=len(plan.files),
+        bytes=sum(f.bytes for f in plan.files),
+        shards=len(plan.shards),
+        skipped=list(plan.skipped),
+    )
+
+
+def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]) -> Failures:
+    """damage: by shard, what was wrong with a file that could not be read to its end."""
+    return Failures(
+        failed_inputs=[
+            UnreadInput(path=f.path, cause=f.cause, message=f.message, bytes=f.bytes)
             for f in plan.failed
         ],
-        "failed_shards": [vars(f) for f in finished.failures],
-        # their file turned out damaged while it was read: documents behind it are missing
-        "damaged_shards": [
-            {"key": key, "message": message}
+        failed_shards=[FailedShard(**vars(f)) for f in finished.failures],
+        damaged_shards=[
+            DamagedShard(key=key, message=message)
             for key, messages in damage.items()
             for message in messages
         ],
-    }
+    )
 
 
 def manifest(job: Job, report: dict[str, Any], finished: Finished) -> dict[str, Any]:

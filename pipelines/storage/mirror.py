@@ -207,10 +207,10 @@ def sizes(folder: Path) -> Iterator[tuple[Path, int]]:
     """
     mirror = of(folder)
     if mirror is None:
-        if folder.is_file():
-            yield folder, folder.stat().st_size
-        for above, _, names in os.walk(folder):
-            yield from ((Path(above, n), os.stat(os.path.join(above, n)).st_size) for n in names)
+        below_it = (Path(above, name) for above, _, names in os.walk(folder) for name in names)
+        for path in [folder] if folder.is_file() else below_it:
+            if (n := size(path)) is not None:  # a link to nothing is no file
+                yield path, n
         return
     name = mirror.name(folder)
     below = f"{name}/"

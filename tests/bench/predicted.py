@@ -23,7 +23,7 @@ from tokenmill.pipelines.measure.copies import count_copies
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import estimate_of, opened, phases, predict_from
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, draw_sample
-from tokenmill.pipelines.prepare.prepare import plan_run, prepare
+from tokenmill.pipelines.prepare.prepare import plan_run, prepare, run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.runs.work import drive, one_by_one
 
@@ -52,7 +52,7 @@ def recipe_of(steps: list[Any]) -> Recipe:
 def compared(recipe: Recipe, probes: int, seeds: int, folder: Path) -> Iterator[list[Compared]]:
     """For each seed, what it predicts beside what the run made."""
     prepare(recipe, folder / "first", one_by_one)  # which compiles and loads for both
-    report = prepare(recipe, folder / "run", one_by_one)
+    report = run_recipe(recipe, folder / "run", one_by_one)
     plan, everything = plan_run(recipe), Measuring(recipe=recipe, sample=1.0, probes=probes)
     sample = draw_sample(recipe, plan, sample=1.0, seed=0)
     with opened(everything, folder / "estimate.json", sample.plan) as job:

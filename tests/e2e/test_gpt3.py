@@ -12,6 +12,7 @@ from tests.pipelines.conftest import train
 from tokenmill.pipelines.filters.models.quality_model import save_model
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.train.quality.train import train as train_quality
@@ -90,7 +91,7 @@ def run(crawl, tmp_path_factory):
     }
     recipe = load_recipe(find_recipe("gpt3"), settings)
     report = prepare(recipe, folder / "out", one_by_one)
-    write_report(folder / "out", report)
+    write_report(folder / "out", Report.model_validate(report))
     return model, folder / "out", report
 
 

@@ -1,12 +1,11 @@
 """What the commands say of runs that stand against earlier ones."""
 
-import json
-
 import pytest
 
 from tests.pipelines.chains import Runs, index, words
 from tokenmill.flows.cli import main
 from tokenmill.flows.commands.prepare import show_report
+from tokenmill.pipelines.prepare.report.model import Report
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +45,6 @@ def test_a_setting_names_an_earlier_run(runs, capsys):
 
 def test_what_earlier_runs_hold_stands_in_the_headline(runs, capsys):
     out = runs.make("d", [words("b"), words("c")], against=["a"])
-    show_report(json.loads((out / "report.json").read_text()), out)
+    show_report(Report.model_validate_json((out / "report.json").read_text()), out)
     told = "Duplicates of documents that earlier runs hold: 1 (exact 1)."
     assert told in capsys.readouterr().out

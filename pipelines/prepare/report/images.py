@@ -1,17 +1,26 @@
-"""What a report says of images: where they went, and what those that are left are like.
-
-What a report says of the images that reached the dataset, by format; and of those repeated.
-"""
+"""What a report says of images: where they went, and what those that are left are like."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
+from tokenmill.pipelines.prepare.report.model import (
+    Decoding,
+    ImageFormat,
+    ImageRow,
+    Images,
+    Repeated,
+    Report,
+    Sizes,
+)
+from tokenmill.pipelines.read.images.facts import decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
 from tokenmill.sizing.document import charts
@@ -24,15 +33,21 @@ from tokenmill.sizing.units import format_bytes
 
 PERCENTILES = (5, 50, 95)
 DECODED_BYTES_PER_PIXEL = 3  # RGB, 8 bits, as trainers decode to
-TOTAL = "total"
 MOST_REPEATED = 10
 
 
-def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> dict[str, Any]:
+def image_summary(
+    last_pass: Iterable[Receipt],
+    receipts: Iterable[Receipt],
+    *,
+    store: str,
+    files: Sequence[Path],
+    repeated: dict[str, dict[str, int | Repeated]],
+) -> Images:
     """Images by format and in total, tokens, what the corpus repeats, and what else was met.
 
-    Of each format: how many; bytes and pixels, their means with 95 % intervals over images, and
-    percentiles, which are told within 4.5 %.
+    store: as in the recipe.  files: of the dataset, in order; some of their images are decoded.
+    repeated: what steps that count tell, by step.
     """
     shards = [r.facts["measured"] for r in last_pass]
     counts = [m["images"] for m in shards]
@@ -41,23 +56,28 @@ def image_summary(last_pass: Iterable[Receipt], receipts: Iterable[Receipt]) -> 
         name: _of_format([c["formats"][name] for c in counts if name in c["formats"]])
         for name in names
     }
+    decoding = decode_cost(files, {name: of.images for name, of in formats.items()})
     everything = [f for c in counts for f in c["formats"].values()]
-    total = _of_format(everything) if everything else None
+    if everything:
+        formats[TOTAL] = _of_format(everything)
     image_tokens = sum(n for c in counts for n in c["image_tokens"].values())
     tokens = sum(n for m in shards for n in m["tokens"].values())
     made = list(receipts)
-    return {
-        "formats": {**formats, **({TOTAL: total} if total else {})},
-        "images": sum(n for c in counts for n in c["images"].values()),
-        "image_bytes": sum(n for c in counts for n in c["image_bytes"].values()),
-        "image_tokens": image_tokens,
-        "text_tokens": tokens - image_tokens,
-        "bytes_bins": _doublings([f["bytes_bins"] for f in everything]),
-        "pixels_bins": _doublings([f["pixels_bins"] for f in everything]),
-        "ratio_bins": _summed([c["ratio_bins"] for c in counts]),
-        "notes": notes_of(made),
-        "sources_without": _sources_without(made),
-    }
+    return Images(
+        formats=formats,
+        images=sum(n for c in counts for n in c["images"].values()),
+        image_bytes=sum(n for c in counts for n in c["image_bytes"].values()),
+        image_tokens=image_tokens,
+        text_tokens=tokens - image_tokens,
+        bytes_bins=_doublings([f["bytes_bins"] for f in everything]),
+        pixels_bins=_doublings([f["pixels_bins"] for f in everything]),
+        ratio_bins=_summed([c["ratio_bins"] for c in counts]),
+        notes=notes_of(made),
+        sources_without=_sources_without(made),
+        repeated=repeated,
+        store=store,
+        decoding=Decoding.model_validate(decoding),
+    )
 
 
 def image_facts(measured: Mapping[str, Any]) -> dict[str, int]:
@@ -85,23 +105,29 @@ def percentile(bins: Sequence[int], share: float) -> float:
     return float(2.0 ** ((k - 0.5) / PER_DOUBLING)) if k else 0.0
 
 
-def _of_format(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {"images": sum(f["count"] for f in found)}
-    for what, n_of in (("bytes", "with_bytes"), ("pixels", "with_size")):
-        n = sum(f[n_of] for f in found)
-        whole = sum(f[what] for f in found)
-        squared = sum(f[f"{what}_squared"] for f in found)
-        bins = _summed([f[f"{what}_bins"] for f in found])
-        mean = whole / n if n else None
-        made[what] = {
-            "known": n,
-            "total": whole,
-            "mean": mean,
-            "mean_half_width": _half_width(n, whole, squared),
-            **{f"p{p}": percentile(bins, p / 100) if n else None for p in PERCENTILES},
-        }
-    made["decoded_bytes"] = made["pixels"]["total"] * DECODED_BYTES_PER_PIXEL
-    return made
+def _of_format(counts: Sequence[Mapping[str, Any]]) -> ImageFormat:
+    pixels = _sizes(counts, "pixels", "with_size")
+    return ImageFormat(
+        images=sum(c["count"] for c in counts),
+        bytes=_sizes(counts, "bytes", "with_bytes"),
+        pixels=pixels,
+        decoded_bytes=pixels.total * DECODED_BYTES_PER_PIXEL,
+    )
+
+
+def _sizes(counts: Sequence[Mapping[str, Any]], what: str, known: str) -> Sizes:
+    n, total, squared = (sum(c[k] for c in counts) for k in (known, what, f"{what}_squared"))
+    bins = _summed([c[f"{what}_bins"] for c in counts])
+    p5, p50, p95 = (percentile(bins, p / 100) if n else None for p in PERCENTILES)
+    return Sizes(
+        known=n,
+        total=total,
+        mean=total / n if n else None,
+        mean_half_width=_half_width(n, total, squared),
+        p5=p5,
+        p50=p50,
+        p95=p95,
+    )
 
 
 def _half_width(n: int, total: float, squared: float) -> float | None:
@@ -139,8 +165,6 @@ def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
 
 
-Report: TypeAlias = Mapping[str, Any]
-
 LARGE = 1000  # from here on a ratio is told in whole numbers
 WAY_TO_IMAGES = "for images name {path: …, images: COLUMN}, or {path: …, format: markdown}"
 IMAGES = Axis("images", lambda n: f"{n:,.0f}")
@@ -148,139 +172,138 @@ IMAGES = Axis("images", lambda n: f"{n:,.0f}")
 
 def image_blocks(report: Report) -> list[str | Table]:
     """The account of images by stage and by reason; nothing for a run of text alone."""
-    rows = list(_rows(report))
+    rows = [(row.stage, row.images) for row in report.ledger if row.images is not None]
     if not rows:
         return []
-    whole = {name: sum(r[name] for _, r in rows) for name in ("removed", "failed", "with")}
-    first, last = rows[0][1]["in"], rows[-1][1]["out"]
-    gone = sum(whole.values())
-    sign = "=" if first == last + gone else "≠"
-    counts = [
-        (stage, *(f"{r[n]:,}" for n in ("in", "removed", "failed", "with", "out", "bytes")))
-        for stage, r in rows
-    ]
+    counts = [_counts(images) for _, images in rows]
+    removed, failed, gone = (sum(c[k] for c in counts) for k in (1, 2, 3))
+    first, last = rows[0][1].images_in, rows[-1][1].images_out
+    sign = "=" if first == last + removed + failed + gone else "≠"
+    cells = [(row[0], *(f"{n:,}" for n in c)) for row, c in zip(rows, counts, strict=True)]
     columns = (
-        "stage",
-        ">in",
-        ">removed",
-        ">failed",
-        ">gone with their document",
-        ">out",
+        *("stage", ">in", ">removed", ">failed", ">gone with their document", ">out"),
         ">bytes out",
     )
-    reasons = [
-        (stage, reason, outcome, f"{n:,}")
-        for stage, outcome, reason, n in removed_images_by_reason(report)
-    ]
-    return [
-        f"Images: {first:,} in {sign} {whole['removed']:,} removed + {whole['failed']:,} failed +"
-        f" {whole['with']:,} gone with their document + {last:,} out."
+    reasons = [(stage, why, how, f"{n:,}") for stage, how, why, n in report.images_that_left()]
+    blocks: list[str | Table] = [
+        f"Images: {first:,} in {sign} {removed:,} removed + {failed:,} failed +"
+        f" {gone:,} gone with their document + {last:,} out."
         " Every one that left has a row in removed-images/*.parquet, or its document has one in"
         " removed/*.parquet.",
-        *_without(report.get("images")),
-        table("Images by stage", columns, counts),
+        *(f"No image was read from {s}: {WAY_TO_IMAGES}." for s in sources_without(report)),
+        table("Images by stage", columns, cells),
         table("Images that left, by reason", ("stage", "reason", "outcome", ">images"), reasons),
-        *notes_table(report.get("images")),
-        *_measured(report),
-        *_repeated_rows(report.get("images")),
+    ]
+    if report.images is None:
+        return blocks
+    measured = _measured(report.images, report.total.images)
+    return [
+        *blocks,
+        *notes_table(report.images.notes),
+        *measured,
+        *_repeated_rows(report.images),
     ]
 
 
-def _without(found: Mapping[str, Any] | None) -> Iterator[str]:
-    for source in (found or {}).get("sources_without", ()):
-        yield f"No image was read from {source}: {WAY_TO_IMAGES}."
+def _counts(row: ImageRow) -> tuple[int, ...]:
+    """In, removed, failed, gone with their document, out, bytes out."""
+    gone = (sum(row.removed.values()), sum(row.failed.values()), row.with_document)
+    return (row.images_in, *gone, row.images_out, row.bytes_out)
 
 
-def _measured(report: Report) -> Iterator[str | Table]:
+def sources_without(report: Report) -> list[str]:
+    """Sources of a run with images that have none."""
+    return report.images.sources_without if report.images else []
+
+
+def _measured(images: Images, ratios: Illustrations | None) -> Iterator[str | Table]:
     """What an image adds to a document; bytes and pixels by format; what decoding them takes."""
-    found = report.get("images")
-    if not found or not found["images"]:
+    if not images.images or ratios is None:
         return
-    yield _in_short(found, report["measurement"][TOTAL]["images"])
+    yield _in_short(images, ratios)
     columns = ("format", ">images", ">bytes", ">mean", ">± 95 %", ">5 %", ">median", ">95 %")
-    rows: dict[str, list[tuple[str, ...]]] = {"bytes": [], "pixels": []}
-    for name, of in found["formats"].items():
-        for what, shown in (("bytes", format_bytes), ("pixels", _pixels)):
-            values = [of[what][k] for k in ("mean", "mean_half_width", "p5", "p50", "p95")]
-            told = [NONE if v is None else shown(v) for v in values]
-            total = shown(of[what]["total"]) if of[what]["known"] else NONE
-            rows[what].append((name, f"{of[what]['known']:,}", total, *told))
-    yield table("Bytes of an image, by format", columns, rows["bytes"], sums=True)
+    rows = [_size_row(name, of.bytes, format_bytes) for name, of in images.formats.items()]
+    yield table("Bytes of an image, by format", columns, rows, sums=True)
     columns = ("format", ">images", ">pixels", *columns[3:])
-    yield table("Pixels of an image, by format", columns, rows["pixels"], sums=True)
+    rows = [_size_row(name, of.pixels, _pixels) for name, of in images.formats.items()]
+    yield table("Pixels of an image, by format", columns, rows, sums=True)
     yield (
         "Percentiles are told within 4.5 %. Means have intervals over images drawn"
-        f" alike. Decoded to RGB all take {format_bytes(found['formats'][TOTAL]['decoded_bytes'])}."
+        f" alike. Decoded to RGB all take {format_bytes(images.formats[TOTAL].decoded_bytes)}."
     )
-    yield from _decoding(found["decoding"])
+    yield from _decoding(images.decoding)
 
 
-def _in_short(found: Mapping[str, Any], of: Mapping[str, Any]) -> str:
-    """of: images as measured (`pipelines.core.measured.Illustrations`)."""
+def _size_row(name: str, sizes: Sizes, shown: Callable[[float], str]) -> tuple[str, ...]:
+    values = (sizes.mean, sizes.mean_half_width, sizes.p5, sizes.p50, sizes.p95)
+    total = shown(sizes.total) if sizes.known else NONE
+    return (name, f"{sizes.known:,}", total, *(NONE if v is None else shown(v) for v in values))
+
+
+def _in_short(images: Images, of: Illustrations) -> str:
     return (
-        f"A document that came out has {_ratio(of, 'images_per_doc')} images of"
-        f" {_ratio(of, 'image_bytes_per_doc')} bytes in all, and with its text it takes"
-        f" {_ratio(of, 'bytes_per_doc')} bytes. Of its {_ratio(of, 'tokens_per_doc')} tokens"
-        f" {_ratio(of, 'text_tokens_per_doc')} are text; of all tokens"
-        f" {found['image_tokens']:,} stand for images and {found['text_tokens']:,} for text:"
-        f" {_ratio(of, 'bytes_per_token')} bytes of images and text a token"
+        f"A document that came out has {_ratio(of.images_per_doc)} images of"
+        f" {_ratio(of.image_bytes_per_doc)} bytes in all, and with its text it takes"
+        f" {_ratio(of.bytes_per_doc)} bytes. Of its {_ratio(of.tokens_per_doc)} tokens"
+        f" {_ratio(of.text_tokens_per_doc)} are text; of all tokens"
+        f" {images.image_tokens:,} stand for images and {images.text_tokens:,} for text:"
+        f" {_ratio(of.bytes_per_token)} bytes of images and text a token"
         " (± one standard error over shards; one shard has none)."
     )
 
 
-def _ratio(of: Mapping[str, Any], name: str) -> str:
-    if not of[name]["se"] and of[name]["value"] >= LARGE:
-        return f"{of[name]['value']:,.0f}"
-    return with_error({"r": of[name]["value"], "r_se": of[name]["se"]}, "r")
+def _ratio(of: Ratio) -> str:
+    if of.value is not None and not of.se and of.value >= LARGE:
+        return f"{of.value:,.0f}"
+    return with_error(of.value, of.se)
 
 
-def _decoding(found: Mapping[str, Any]) -> Iterator[str | Table]:
+def _decoding(decoding: Decoding) -> Iterator[str | Table]:
     """What it takes to decode the images that were tried."""
-    whole, on = found["images_per_core_s"], found["machine"]
+    whole, on = decoding.images_per_core_s, decoding.machine
     if whole is None:
         yield "What decoding takes was not measured: no image of the dataset is at hand."
         return
     rows = [
         (
             name,
-            f"{of['images']:,}",
-            f"{1e3 * of['cpu_s'] / of['images']:,.2f}",
-            f"{of['images'] / of['cpu_s']:,.0f}",
-            f"{of['pixels'] / of['cpu_s'] / 1e6:,.1f}",
-            f"{of['bytes'] / of['cpu_s'] / 1e6:,.1f}",
+            f"{of.images:,}",
+            f"{1e3 * of.cpu_s / of.images:,.2f}",
+            f"{of.images / of.cpu_s:,.0f}",
+            f"{of.pixels / of.cpu_s / 1e6:,.1f}",
+            f"{of.bytes / of.cpu_s / 1e6:,.1f}",
         )
-        for name, of in found["formats"].items()
+        for name, of in decoding.formats.items()
     ]
-    per_s = with_error({"r": whole["value"], "r_se": whole["se"]}, "r")
     skipped = (
-        f" {count(found['skipped'], 'image')} had no bytes here, or would not decode."
-        if found["skipped"]
+        f" {count(decoding.skipped, 'image')} had no bytes here, or would not decode."
+        if decoding.skipped
         else ""
     )
     yield (
-        f"A core decodes {per_s} images a second, formats weighted as in the dataset (± one"
-        f" standard error over images). Decoded wholly, without resizing, by Pillow"
-        f" {on['pillow']} on {on['processor']}.{skipped}"
+        f"A core decodes {with_error(whole.value, whole.se)} images a second, formats weighted"
+        " as in the dataset (± one standard error over images). Decoded wholly, without resizing,"
+        f" by Pillow {on.pillow} on {on.processor}.{skipped}"
     )
     columns = (">images", ">CPU, ms", ">images/s", ">Mpixel/s", ">MB/s")
     yield table("Decoding, one core, by format", ("format", *columns), rows)
 
 
-def notes_table(found: Mapping[str, Any] | None) -> Iterator[Table]:
+def notes_table(notes: Mapping[str, int] | None) -> Iterator[Table]:
     """What readers and steps met beside what they removed."""
-    rows = [(name, f"{n:,}") for name, n in (found or {}).get("notes", {}).items()]
-    if rows:
+    if notes:
+        rows = [(name, f"{n:,}") for name, n in notes.items()]
         yield table("Also met, by readers and steps", ("what", ">times"), rows)
 
 
-def _repeated_rows(found: Mapping[str, Any] | None) -> Iterator[Table]:
+def _repeated_rows(images: Images) -> Iterator[Table]:
     """What stands in the corpus most often, by step and key."""
     rows = [
-        (step, key, f"{count:,}", _unit(doc_id, number))
-        for step, facts in (found or {}).get("repeated", {}).items()
+        (step, key, f"{n:,}", _unit(doc_id, number))
+        for step, facts in images.repeated.items()
         for key, of in facts.items()
-        if isinstance(of, Mapping)
-        for doc_id, number, count in of.get("most", [])[:MOST_REPEATED]
+        if isinstance(of, Repeated)
+        for doc_id, number, n in (of.most or [])[:MOST_REPEATED]
     ]
     if rows:
         columns = ("step", "by", ">times", "`first of them")
@@ -301,28 +324,27 @@ def image_plots(report: Report) -> list[str]:
     """Images that left, by reason; how large those are that are left, and of what shape."""
     bars = [
         Bar(f"{reason} · {stage}", n, "failed" if outcome == "failed" else "main")
-        for stage, outcome, reason, n in removed_images_by_reason(report)
+        for stage, outcome, reason, n in report.images_that_left()
     ]
     made = []
     if bars:
         drawn = charts.bars("image-reasons", "Images that left, by reason", IMAGES, bars)
         note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
         made.append(figure("Why images left", note, drawn))
-    return [*made, *_histograms(report.get("images") or {})]
+    return [*made, *(_histograms(report.images) if report.images else ())]
 
 
-def _histograms(found: Mapping[str, Any]) -> Iterator[str]:
+def _histograms(images: Images) -> Iterator[str]:
     """Sizes and aspect ratios of images that came out."""
-    drawn = {
-        "Pixels of an image": ("pixels", "pixels, log scale", _pixels_edge, "empty"),
-        "Bytes of an image": ("bytes", "bytes, log scale", charts.memory_edge, "empty"),
-        "Aspect ratios": ("ratio", "width : height, log scale", _ratio_edge, f"under {NARROWEST}"),
-    }
-    for title, (name, axis, edge, first) in drawn.items():
-        bins = found.get(f"{name}_bins", [])
+    narrowest = f"under {NARROWEST}"
+    for key, title, bins, axis, edge, first in (
+        ("pixels", "Pixels of an image", images.pixels_bins, "pixels", _pixels_edge, "empty"),
+        ("bytes", "Bytes of an image", images.bytes_bins, "bytes", charts.memory_edge, "empty"),
+        ("ratio", "Aspect ratios", images.ratio_bins, "width : height", _ratio_edge, narrowest),
+    ):
         if any(bins):
-            key = f"image-{name}"
-            chart = charts.histogram(key, title, IMAGES, bins, axis, edge=edge, first=first)
+            name, scale = f"image-{key}", f"{axis}, log scale"
+            chart = charts.histogram(name, title, IMAGES, bins, scale, edge=edge, first=first)
             yield figure(title, "of those that came out", chart)
 
 
@@ -343,32 +365,3 @@ def _ratio_edge(k: int) -> str:
 
 
 NARROWEST = _ratio_edge(1)
-
-
-def _rows(report: Report) -> Iterator[tuple[str, dict[str, int]]]:
-    for row in report["ledger"]:
-        images = row.get("images")
-        if images:
-            yield (
-                row["stage"],
-                {
-                    "in": images["images_in"],
-                    "removed": sum(images["removed"].values()),
-                    "failed": sum(images["failed"].values()),
-                    "with": images["with_document"],
-                    "out": images["images_out"],
-                    "bytes": images["bytes_out"],
-                },
-            )
-
-
-def removed_images_by_reason(report: Report) -> list[tuple[str, str, str, int]]:
-    """(stage, outcome, reason, images), those of a stage by how many they are."""
-    return [
-        (row["stage"], outcome, reason, n)
-        for row in report["ledger"]
-        for outcome in ("removed", "failed")
-        for reason, n in sorted(
-            (row.get("images") or {}).get(outcome, {}).items(), key=lambda item: -item[1]
-        )
-    ]

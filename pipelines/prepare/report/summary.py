@@ -1,25 +1,37 @@
-"""What a finished run has to say: its ledger, its measurement and what storage it asks for.
-
-The report is plain JSON data, `report.json`; everything shown elsewhere is drawn from it.
-"""
+"""What a finished run has to say: its ledger, its measurement and what storage it asks for."""
 
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.core.measured import TOTAL, measure
+from tokenmill.pipelines.core.measured import ShardCounts, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
-from tokenmill.pipelines.read.images.facts import decode_cost
+from tokenmill.pipelines.prepare.report.model import (
+    Against,
+    Dataset,
+    EarlierRun,
+    Given,
+    Images,
+    ImageToken,
+    LedgerRow,
+    Machine,
+    Mismatch,
+    Report,
+    Requirement,
+    Split,
+    StepTime,
+    Tokenizer,
+)
 from tokenmill.pipelines.runs.finished import failures, inventory
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
@@ -44,102 +56,98 @@ LIBRARIES = (
 )
 
 
-def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str, Any]:
-    """The report of a run.
+def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
+    """The report of a run, which everything shown elsewhere is drawn from.
 
     Raises:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
-    engine = job.recipe.engine()
+    engine, images = job.recipe.engine(), job.recipe.images
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
     dataset_files = {n: b for n, b in files.items() if n.startswith("dataset/")}
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
-    mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
-    # what is measured are documents once: of what copies take as well, their part
-    measured = measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts)))
-    told, first = _told(job, finished), finished.of("pass-0")
+    last_pass, first = _last_pass(job, finished), finished.of("pass-0")
+    mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
+    told = _told(job, finished)
     repeated = told.pop("repeated")
-    report = {
-        "report": REPORT_VERSION,
-        "name": job.recipe.name,
-        "identity": job.identity,
-        "inputs": inventory(plan),
-        "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
-        **failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first}),
-        "measurement": {name: m.to_json() for name, m in measured.items()},
-        **mixed,
-        "length_bins": _length_bins(_last_pass(job, finished)),
-        "duplicates": told.pop("duplicates"),
-        "contamination": told.pop("contamination"),
-        "dataset": {
-            "path": mirror.address(job.dataset),
-            "files": dataset_files,
-            "bytes": stored,
-            "dtype": engine.dtype.name,
-            "seq_len": job.recipe.output.seq_len,
-            "splits": {
-                p.split: {
-                    "folder": mirror.address(split_folder(job, p.split)),
-                    "docs": sum(s.docs for s in p.shards),
-                    "tokens": p.tokens,
-                    "files": p.files,
-                    **_sequences(job, p),
-                }
-                for p in finished.layouts
-            },
-        },
-        "tokenizer": {
-            "path": job.recipe.tokenizer.path,
-            "engine": engine.name,
-            "why": engine.why,
-            **_encoded(_last_pass(job, finished)),
-            "digest": engine.digest,
-            "largest_id": engine.largest_id,
-            **_image_token(job),
-        },
-        "stored_bytes": _stored(files),
-        "steps": _timing(finished),
-        "machine": {
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "libraries": {name: version(name) for name in LIBRARIES},
-        },
-    }
-    if job.recipe.images is None:
-        report["notes"] = notes_of(_of_passes(job, finished))
-    else:
-        report["images"] = _images(job, finished, job.recipe.images.store, repeated)
-    if told:  # of steps that are not our own
-        report["sections"] = told
-    if job.against:
-        report["against"] = _against(job, finished)
-    return {**report, **_requirements(report)}
+    report = Report(
+        report=REPORT_VERSION,
+        name=job.recipe.name,
+        identity=job.identity,
+        inputs=inventory(plan),
+        ledger=[LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
+        **dict(failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first})),
+        # what is measured are documents once: of what copies take as well, their part
+        measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
+        mixture=mixed,
+        length_bins=_length_bins(last_pass),
+        duplicates=told.pop("duplicates"),
+        contamination=told.pop("contamination"),
+        dataset=Dataset(
+            path=mirror.address(job.dataset),
+            files=dataset_files,
+            bytes=stored,
+            dtype=engine.dtype.name,
+            seq_len=job.recipe.output.seq_len,
+            splits={layout.split: _split(job, layout) for layout in finished.layouts},
+        ),
+        tokenizer=Tokenizer(
+            path=job.recipe.tokenizer.path,
+            engine=engine.name,
+            why=engine.why,
+            docs_by_engine=_docs_by_engine(last_pass),
+            mismatches=[
+                Mismatch(key=r.key, message=r.facts["mismatch"])
+                for r in last_pass
+                if "mismatch" in r.facts
+            ],
+            digest=engine.digest,
+            largest_id=engine.largest_id,
+            image_token=images
+            and ImageToken(token=images.token, id=engine.image_id, tokens=images.tokens),
+        ),
+        stored_bytes=_stored(files),
+        steps=_timing(finished),
+        machine=Machine(
+            system=platform.platform(),
+            python=platform.python_version(),
+            libraries={name: version(name) for name in LIBRARIES},
+        ),
+        notes=None if images else notes_of(_of_passes(job, finished)),
+        images=images and _images(job, finished, images.store, repeated),
+        against=_against(job, finished) if job.against else None,
+        sections=told or None,  # of steps that are not our own
+        requirements=[],
+        sizing_assumptions=[],
+    )
+    return report.model_copy(update=_requirements(report))
 
 
-def _images(
-    job: PrepareJob, finished: Prepared, store: str, repeated: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What is told of images; store: as in the recipe.  decoding: as of `decode_cost`."""
-    found = image_summary(_last_pass(job, finished), _of_passes(job, finished))
-    paths = [
+def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> Images:
+    paths = (
         split_folder(job, p.split) / file_name(number, p.files)
         for p in finished.layouts
         for number in range(p.files)
-    ]
-    counts = {name: of["images"] for name, of in found["formats"].items() if name != TOTAL}
+    )
     there = [path for path in paths if mirror.exists(path)]
-    return {**found, "repeated": repeated, "store": store, "decoding": decode_cost(there, counts)}
+    last_pass, made = _last_pass(job, finished), _of_passes(job, finished)
+    return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
 
 
-def _sequences(job: PrepareJob, layout: Layout) -> dict[str, int]:
-    """Of a packed split: its sequences, and the tokens at its end that fill none."""
-    seq_len = job.recipe.output.seq_len
-    if seq_len is None:
-        return {}
-    sequences, left = divmod(layout.tokens, seq_len)
-    return {"sequences": sequences, "tokens": sequences * seq_len, "tail_tokens": left}
+def _split(job: PrepareJob, layout: Layout) -> Split:
+    """Of a packed split whole sequences are counted; what is left fills none."""
+    seq_len, packed = job.recipe.output.seq_len, {}
+    if seq_len is not None:
+        packed["sequences"], packed["tail_tokens"] = divmod(layout.tokens, seq_len)
+    return Split(
+        folder=mirror.address(split_folder(job, layout.split)),
+        docs=sum(shard.docs for shard in layout.shards),
+        tokens=layout.tokens - packed.get("tail_tokens", 0),
+        files=layout.files,
+        **packed,
+    )
 
 
 def ledger(job: PrepareJob, plan: SourcePlan, finished: Finished) -> list[tuple[str, StageStats]]:
@@ -188,22 +196,24 @@ def _of_passes(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return [r for part in passes(job.recipe.steps) for r in finished.of(f"pass-{part.index}")]
 
 
-def _requirements(report: dict[str, Any]) -> dict[str, Any]:
+def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
-    total, splits = report["measurement"]["total"], report["dataset"]["splits"].values()
-    has_content = total["text_bytes"] or "images" in total  # not end-of-text tokens alone
-    if not has_content or not sum(split["tokens"] for split in splits):
-        return {"requirements": [], "sizing_assumptions": []}
-    corpus = read_corpus(report, where="report")
-    return summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
+    has_content = report.total.text_bytes or report.total.images  # not end-of-text tokens alone
+    if not has_content or not sum(split.tokens for split in report.dataset.splits.values()):
+        return {}
+    corpus = read_corpus(report.to_json(), where="report")
+    told = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
+    return {
+        "requirements": [Requirement(**row) for row in told["requirements"]],
+        "sizing_assumptions": [Given(**given) for given in told["sizing_assumptions"]],
+    }
 
 
-def _shard_facts(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
-    """Of each shard what `measure` wants."""
+def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
     made = []
-    for receipt in _last_pass(job, finished):
+    for receipt in last_pass:
         counts = receipt.facts["measured"]
-        facts: dict[str, Any] = {
+        facts: ShardCounts = {
             "source": receipt.facts["source"],
             "docs": sum(counts["docs"].values()),
             "chars": counts["chars"],
@@ -223,29 +233,16 @@ def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
     return np.sum(bins, axis=0).tolist() if bins else []
 
 
-def _encoded(last_pass: Sequence[Receipt]) -> dict[str, Any]:
-    """Which engine encoded how many documents, and where the fast one was found to differ."""
+def _docs_by_engine(last_pass: Sequence[Receipt]) -> dict[str, int]:
     by: Counter[str] = Counter()
     for receipt in last_pass:
         by.update(receipt.facts["measured"].get("docs_by_engine", {}))
-    mismatches = [
-        {"key": r.key, "message": r.facts["mismatch"]} for r in last_pass if "mismatch" in r.facts
-    ]
-    return {"docs_by_engine": dict(by), "mismatches": mismatches}
+    return dict(by)
 
 
-def _image_token(job: PrepareJob) -> dict[str, Any]:
-    """What stands for an image in the ids, and how often; nothing in a run of text."""
-    images = job.recipe.images
-    if images is None:
-        return {}
-    rule = images.model_dump(mode="json", include={"tokens"})
-    return {"image_token": {"token": images.token, "id": job.recipe.engine().image_id, **rule}}
-
-
-def _told(job: PrepareJob, finished: Finished) -> dict[str, dict[str, Any]]:
+def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
     """What corpus-wide steps say of themselves, by section."""
-    sections: dict[str, dict[str, Any]] = {"duplicates": {}, "contamination": {}, "repeated": {}}
+    sections: dict[str, Any] = {"duplicates": {}, "contamination": {}, "repeated": {}}
     for part in passes(job.recipe.steps):
         for step in part.after:
             for section, facts in step.told(job, part.index, finished.receipts).items():
@@ -253,17 +250,17 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def _against(job: PrepareJob, finished: Finished) -> dict[str, Any]:
-    """The earlier runs, how many documents repeat one of theirs by step, and what to know of it."""
+def _against(job: PrepareJob, finished: Finished) -> Against:
     repeated: Counter[str] = Counter()
     for receipt in _of_passes(job, finished):
         repeated.update(receipt.facts.get("of_earlier", {}))
-    runs = [{"path": str(run.out), "docs": run.docs, "shards": run.shards} for run in job.against]
-    return {
-        "runs": runs,
-        "duplicates": dict(repeated),
-        "remarks": remarks(job.recipe, job.against),
-    }
+    return Against(
+        runs=[
+            EarlierRun(path=str(run.out), docs=run.docs, shards=run.shards) for run in job.against
+        ],
+        duplicates=dict(repeated),
+        remarks=remarks(job.recipe, job.against),
+    )
 
 
 def _stored(files: dict[str, int]) -> dict[str, int]:
@@ -275,23 +272,12 @@ def _stored(files: dict[str, int]) -> dict[str, int]:
     return dict(sorted(made.items()))
 
 
-def _timing(finished: Finished) -> list[dict[str, Any]]:
+def _timing(finished: Finished) -> list[StepTime]:
     """Per step: works done, seconds of wall and CPU time added up over them."""
-    made: dict[str, dict[str, Any]] = {}
+    seconds: dict[str, list[tuple[float, float]]] = {}
     for receipt in finished.receipts:
-        step = made.setdefault(
-            receipt.step, {"step": receipt.step, "works": 0, "wall_s": 0.0, "cpu_s": 0.0}
-        )
-        step["works"] += 1
-        step["wall_s"] += receipt.seconds[0]
-        step["cpu_s"] += receipt.seconds[1]
-    return list(made.values())
-
-
-def removed_by_reason(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
-    """(stage, outcome, reason, documents) of a report's ledger rows, in order of the stages."""
-    made = []
-    for row in rows:
-        for outcome in ("removed", "failed"):
-            made += [(row["stage"], outcome, reason, n) for reason, n in row[outcome].items()]
-    return made
+        seconds.setdefault(receipt.step, []).append(receipt.seconds)
+    return [
+        StepTime(step=step, works=len(s), wall_s=sum(w for w, _ in s), cpu_s=sum(c for _, c in s))
+        for step, s in seconds.items()
+    ]

@@ -2,17 +2,15 @@
 
 Of each shard the first images of each reason are looked at, so what is shown depends on the
 input alone. An image is decoded here only if it is small enough; one that will not decode is
-shown by its name.
-
-A contact sheet: some of the images kept, and some of those removed, by reason.
+shown by its name. A contact sheet shows some of the images kept, and some of each reason.
 """
 
 import contextlib
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image, ImageOps
 
+from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
 from tokenmill.pipelines.read.images.nodes import owners_of
@@ -45,6 +44,29 @@ THUMBNAIL = pa.schema(
         pa.field("jpeg", pa.binary()),  # null where it has no bytes, or they do not decode
     ]
 )
+
+Jpeg: TypeAlias = bytes
+Fate: TypeAlias = tuple[str, str]  # stage and reason, both "" of an image that was kept
+
+
+class Thumbnail(NamedTuple):
+    """A row of THUMBNAIL."""
+
+    stage: str
+    reason: str
+    doc_id: int
+    number: int
+    id: str
+    path: str
+    url: str | None
+    format: str | None
+    width: int | None
+    height: int | None
+    bytes: int | None
+    detail: str | None
+    jpeg: Jpeg | None
+
+
 SIDE = 112  # pixels
 QUALITY = 70
 MOST = 6  # of a reason, of one shard and pass
@@ -58,9 +80,9 @@ class Thumbnails:
     """Takes the images of one shard's pass as they come. Make it with `thumbnail_file`."""
 
     def __init__(self) -> None:
-        self._seen: Counter[tuple[str, str]] = Counter()
+        self._seen: Counter[Fate] = Counter()
         self._left = MOST_DECODED
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Thumbnail] = []
 
     def removed(
         self, before: pa.RecordBatch, receipts: pa.RecordBatch | None, blobs: Blobs | None
@@ -90,7 +112,7 @@ class Thumbnails:
             self._seen["", ""] += 1
             self._add(documents, place, ("", ""), None, blobs)
 
-    def _room(self, fate: tuple[str, str], most: int) -> bool:
+    def _room(self, fate: Fate, most: int) -> bool:
         self._seen[fate] += 1
         return self._seen[fate] <= most
 
@@ -98,7 +120,7 @@ class Thumbnails:
         self,
         documents: pa.RecordBatch,
         place: int,
-        fate: tuple[str, str],
+        fate: Fate,
         detail: str | None,
         blobs: Blobs | None,
     ) -> None:
@@ -111,20 +133,11 @@ class Thumbnails:
             if 0 < pixels <= MOST_PIXELS and work <= self._left:
                 self._left -= work
                 shown = thumbnail(blobs.take(image["offset"], image["bytes"]))
-        self.rows.append(
-            {
-                "stage": fate[0],
-                "reason": fate[1],
-                "doc_id": documents["doc_id"][owner].as_py(),
-                "id": documents["id"][owner].as_py(),
-                "detail": detail,
-                "jpeg": shown,
-                **{
-                    n: image[n]
-                    for n in ("number", "path", "url", "format", "width", "height", "bytes")
-                },
-            }
-        )
+        own = ("number", "path", "url", "format", "width", "height", "bytes")
+        doc_id, id = (documents[name][owner].as_py() for name in ("doc_id", "id"))
+        of_image = {name: image[name] for name in own}
+        made = Thumbnail(*fate, doc_id=doc_id, id=id, detail=detail, jpeg=shown, **of_image)
+        self.rows.append(made)
 
 
 @contextlib.contextmanager
@@ -133,7 +146,9 @@ def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
     made = Thumbnails()
     yield made
     with parquet_file(path, THUMBNAIL) as writer:
-        writer.write_table(pa.Table.from_pylist(made.rows, schema=THUMBNAIL))
+        writer.write_table(
+            pa.Table.from_pylist([row._asdict() for row in made.rows], schema=THUMBNAIL)
+        )
 
 
 def thumbnail(data: memoryview) -> bytes | None:
@@ -173,21 +188,22 @@ SHOWN_KEPT, SHOWN_REMOVED = 36, 12
 LONGEST_NAME = 24
 
 
-def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
+def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
     """A sheet for the images kept and one for each reason, as HTML.
 
-    folder: of the files that `thumbnail_file` wrote.  ledger: of the report.
+    folder: of the files that `thumbnail_file` wrote.
     """
-    by_fate: dict[tuple[str, str], list[list[dict[str, Any]]]] = defaultdict(list)
+    by_fate: dict[Fate, list[list[Thumbnail]]] = defaultdict(list)
     for path in find(folder, "*.parquet"):
-        of_shard: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        of_shard: dict[Fate, list[Thumbnail]] = defaultdict(list)
         for row in pq.read_table(present(path)).to_pylist():
-            of_shard[row["stage"], row["reason"]].append(row)
+            of_shard[row["stage"], row["reason"]].append(Thumbnail(**row))
         for fate, rows in of_shard.items():
             by_fate[fate].append(rows)
     made = []
     if ("", "") in by_fate:
-        made.append(_sheet("Kept", _kept(ledger), by_fate["", ""], SHOWN_KEPT))
+        kept = next((row.images.images_out for row in ledger[::-1] if row.images), 0)
+        made.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
     for stage, reason, n in _left(ledger):
         if (stage, reason) in by_fate:
             title = f"{reason} · {stage}"
@@ -195,39 +211,34 @@ def contact_sheet(folder: Path, ledger: Sequence[Mapping[str, Any]]) -> list[str
     return made
 
 
-def _sheet(title: str, n: int, by_shard: list[list[dict[str, Any]]], most: int) -> str:
+def _sheet(title: str, n: int, by_shard: list[list[Thumbnail]], most: int) -> str:
     rows = _in_turn(by_shard)[:most]
     note = f"{count(n, 'image')}, {len(rows)} shown" if n > len(rows) else count(n, "image")
     return sheet(title, note, [_picture(row) for row in rows])
 
 
-def _in_turn(by_shard: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _in_turn(by_shard: list[list[Thumbnail]]) -> list[Thumbnail]:
     """The first of each shard, then the second of each."""
     most = max(map(len, by_shard))
     return [rows[i] for i in range(most) for rows in by_shard if i < len(rows)]
 
 
-def _picture(row: Mapping[str, Any]) -> Picture:
-    sides = f"{row['width']} x {row['height']}" if row["width"] else ""
-    place = row["path"] if row["bytes"] is not None else row["url"] or row["path"]
+def _picture(row: Thumbnail) -> Picture:
+    sides = f"{row.width} x {row.height}" if row.width else ""
+    place = row.path if row.bytes is not None else row.url or row.path
     name = place.rpartition("/")[2]
     short = name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
-    facts = [place, row["format"], sides, row["detail"]]
+    facts = [place, row.format, sides, row.detail]
     return Picture(
-        row["jpeg"],
+        row.jpeg,
         " ".join(filter(None, [sides, short])),
         " · ".join(filter(None, facts)),
     )
 
 
-def _kept(ledger: Sequence[Mapping[str, Any]]) -> int:
-    return int(next((r["images"]["images_out"] for r in ledger[::-1] if "images" in r), 0))
-
-
-def _left(ledger: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:
+def _left(ledger: Sequence[LedgerRow]) -> Iterator[tuple[str, str, int]]:
     """Stage, reason and how many images, in the order of the ledger."""
     for row in ledger:
-        images = row.get("images")
-        if images:
-            for reason, n in {**images["removed"], **images["failed"]}.items():
-                yield row["stage"], reason, n
+        if row.images is not None:
+            for reason, n in {**row.images.removed, **row.images.failed}.items():
+                yield row.stage, reason, n

@@ -1,9 +1,4 @@
-"""What an export is asked for, and what it has written.
-
-    dataset of a run ── rows ──► parts (a file, or a pair) ── journal ──► index ──► manifest.json
-
-A part is one piece of the work: when it is in the journal, it is done.
-"""
+"""The settings of an export, and the journal of the parts that are written."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +20,7 @@ MOST_BYTES = {"parquet": 1 << 40, "mds": 2**32 - 1}  # MDS counts bytes of a sha
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """What is asked for.
+    """The settings of an export.
 
     shard_bytes: of a file, as it is written; 0 where the format has one file for all.
     by_source: a pair of files for each source, for loaders that weigh files.
@@ -81,9 +76,9 @@ class File(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """Files that are finished: one, or the pairs of a split.
+    """Files that are finished together: one, or the pairs of a split.
 
-    rows, tokens: that are in them.
+    rows, tokens: in all of them.
     """
 
     split: str
@@ -101,7 +96,7 @@ class Part:
         return Part(data["split"], files, data["rows"], data["tokens"])
 
     def is_there(self, out: Path) -> bool:
-        """Whether its files are there in their sizes."""
+        """Whether all its files are there and have their sizes."""
         paths = [(out / f.name, f.bytes) for f in self.files]
         return all(path.is_file() and path.stat().st_size == size for path, size in paths)
 
@@ -111,10 +106,10 @@ class Journal:
 
     NAME = "parts.jsonl"
 
-    def __init__(self, out: Path, found: Sequence[Part] | None = None) -> None:
-        """found: the parts there are; None to read what an earlier attempt has written."""
+    def __init__(self, out: Path, known: Sequence[Part] | None = None) -> None:
+        """known: the finished parts; None to read those that an earlier attempt noted."""
         self._path = out / self.NAME
-        known = list(self._read()) if found is None else found
+        known = list(self._read()) if known is None else known
         missing = (i for i, part in enumerate(known) if not part.is_there(out))
         self.parts = list(known[: next(missing, len(known))])
         lines = "".join(json.dumps(part.to_json()) + "\n" for part in self.parts)

@@ -10,11 +10,11 @@ shard.00000.mds, little endian:
     tokens     ndarray:uint16, ndarray:uint32 or, packed, ndarray:uint16:2048: one byte for the
                number of dimensions and the type of the shape, the shape, the ids; packed the ids
     doc_id     uint64;  doc_offset  int
-    others     str; of what is not known the empty one; dates as 2026-11-21T10:00:00.000Z
+    others     str; empty where it is not known; dates as 2026-11-21T10:00:00.000Z
 
-The files are those that MDSWriter would write of the same samples, byte for byte, but that it
-refuses a document without tokens (its reader does not), and puts an empty shard before a sample
-which is larger than a shard.
+The files are those that MDSWriter would write of the same samples, byte for byte, with two
+exceptions: it refuses a document without tokens, though its reader does not, and it puts an empty
+shard before a sample which is larger than a shard.
 
 Source: MDSWriter, JointWriter and NDArray of mosaicml-streaming 0.13.0, streaming/base/format/.
 """
@@ -42,7 +42,7 @@ BINARY = pa.large_binary()
 
 
 class Shape:
-    """What the header of every shard tells of its samples."""
+    """The header of every shard: the columns of its samples."""
 
     def __init__(self, tokens: Tokens, shard_bytes: int) -> None:
         encodings = {_name(f): _encoding(f, tokens) for f in tokens.schema}

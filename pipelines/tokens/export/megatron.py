@@ -11,8 +11,8 @@ PREFIX.idx, little endian:
     int64     byte of PREFIX.bin where each sequence begins
     int64     sequence at which each document begins, and the number of sequences
 
-Here a document is one sequence. Ids are those of the run, none are added: whether documents end
-with eos its recipe says.
+Here a document is one sequence. Ids are those of the run, none are added: the recipe says whether
+documents end with eos.
 
 Source: IndexedDataset of megatron-core 0.16.1, megatron/core/datasets/indexed_dataset.py.
 """
@@ -48,7 +48,7 @@ class Pair:
     """Writes one .bin and its .idx, whose lengths go straight to the disk."""
 
     def __init__(self, prefix: Path, dtype: np.dtype, files: contextlib.ExitStack) -> None:
-        """files: the files get their names when it ends, .bin before .idx."""
+        """files: when it ends, the files get their names, .bin before .idx."""
         self.prefix = prefix
         self.docs = self.tokens = 0
         self._dtype = np.dtype(np.uint16 if dtype == np.uint16 else np.int32)
@@ -82,7 +82,7 @@ class Pair:
         self._idx.write(lengths.astype(np.int32).tobytes())
 
     def close(self) -> File:
-        """Finish both files but for their names; the .bin, as it is then."""
+        """Write the rest of both files, which have no names yet; returns the .bin."""
         at = 0
         for first in range(0, self.docs, BLOCK):
             lengths = self._lengths(first)
@@ -135,7 +135,7 @@ def write_megatron(
 
 
 def slug(source: str) -> str:
-    """A source as part of a file name; one that cannot be has eight digits of its digest too.
+    """A source as part of a file name; a changed one ends with eight digits of its digest.
 
     >>> slug("crawl"), slug("s3://web/2026")
     ('crawl', 's3_web_2026-9a6bdb7e')

@@ -1,8 +1,8 @@
 """Parquet: the columns of the dataset as they are, compressed by zstd.
 
 Ids are written plainly and compressed: a dictionary of them, Parquet's default, takes a quarter
-more (0.64 of the bytes of uint16 ids against 0.52 on English text), and splitting their bytes
-apart nothing less, which older readers do not know for integers.
+more (0.64 of the bytes of uint16 ids against 0.52 on English text). Splitting their bytes apart
+saves nothing, and older readers do not know it for integers.
 """
 
 import json
@@ -78,6 +78,6 @@ def _groups(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
 
 
 def _schema(tokens: Tokens) -> pa.Schema:
-    """Of the dataset, with what `datasets` wants to know of images and fixed lengths."""
+    """That of the dataset, with what `datasets` needs to know of images and fixed lengths."""
     features = {"info": {"features": tokens.features}}
     return tokens.schema.with_metadata({"huggingface": json.dumps(features, sort_keys=True)})

@@ -23,7 +23,7 @@ class Tokens(NamedTuple):
     splits: the files of each split, in order.  fingerprints: of each split, as `datasets` has it.
     features: columns as `datasets` describes them.
     seq_len: of packed sequences; None where a row is a document.
-    failed: shards that failed, and whose documents are not there.
+    failed: shards that failed, so that their documents are missing.
     """
 
     splits: Mapping[str, tuple[Path, ...]]
@@ -36,13 +36,12 @@ class Tokens(NamedTuple):
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of a token id: uint16 or uint32."""
-        found: np.dtype[Any] = np.dtype(
-            self.schema.field("input_ids").type.value_type.to_pandas_dtype()
-        )
-        return found
+        ids = self.schema.field("input_ids").type
+        dtype: np.dtype[Any] = np.dtype(ids.value_type.to_pandas_dtype())
+        return dtype
 
     def ids_alone(self) -> "Tokens":
-        """The same without what stands beside the ids."""
+        """The same dataset with the column of the ids alone."""
         schema = pa.schema([self.schema.field("input_ids")])
         return self._replace(schema=schema, features={n: self.features[n] for n in schema.names})
 
@@ -59,7 +58,7 @@ class Ids(NamedTuple):
 
 
 def open_tokens(out: Path) -> Tokens:
-    """Look at the dataset of a run, of which nothing is read yet.
+    """Describe the dataset of a run; no rows are read.
 
     out: a run directory, or the folder that mirrors one.
 
@@ -91,7 +90,7 @@ def open_tokens(out: Path) -> Tokens:
 def batches(
     files: Sequence[Path], columns: Sequence[str], skip: int, advance: Callable[[], None]
 ) -> Iterator[pa.RecordBatch]:
-    """Some columns of the rows of a split, from row `skip` on, by batch, as they are stored.
+    """Read some columns of a split from row `skip` on, in the batches that are stored.
 
     advance: called when a file is done.
 
@@ -121,7 +120,7 @@ def ids_of(batch: pa.RecordBatch) -> Ids:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pa.ipc.RecordBatchStreamReader]:
-    """Map a file of the dataset; batches stay what they are when it is closed."""
+    """Map a file of the dataset; batches stay valid when it is closed."""
     with pa.memory_map(str(mirror.present(path))) as mapped, pa.ipc.open_stream(mapped) as reader:
         yield reader
 

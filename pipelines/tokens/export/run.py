@@ -1,8 +1,8 @@
-"""Export the dataset of a finished run to a folder: once, or on to its end if it was begun."""
+"""Export the dataset of a finished run to a folder, or finish an export that was begun there."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from tokenmill.pipelines.runs.manifest import (
 )
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.mirror import viewed
-from tokenmill.pipelines.tokens.export.exported import Export, Journal, Part
+from tokenmill.pipelines.tokens.export.exported import Export, Format, Journal, Part
 from tokenmill.pipelines.tokens.export.mds import Shape, write_index, write_mds
 from tokenmill.pipelines.tokens.export.megatron import write_megatron
 from tokenmill.pipelines.tokens.export.parquet import write_parquet
@@ -30,16 +30,33 @@ WORDS = {
     "export.by_source": "--by-source",
     "export.tokens_only": "--tokens-only",
 }
-Progress: TypeAlias = Callable[[int, int], None]  # files of the dataset done, and there are
+Progress: TypeAlias = Callable[[int, int], None]  # files of the dataset: done, and all
 
 
-def export(run: Place, out: Path, what: Export, progress: Progress) -> dict[str, Any]:
+class SplitReport(TypedDict):
+    """bytes_per_id_byte: bytes of the files for each byte of token ids; None without tokens."""
+
+    rows: int
+    tokens: int
+    files: int
+    bytes: int
+    bytes_per_id_byte: float | None
+
+
+class ExportReport(TypedDict):
+    """failed_shards: of the run, whose documents are missing.  without_tokens: splits."""
+
+    format: Format
+    path: str
+    splits: dict[str, SplitReport]
+    failed_shards: int
+    without_tokens: list[str]
+
+
+def export(run: Place, out: Path, what: Export, progress: Progress) -> ExportReport:
     """Write the dataset of a run in another format; the same dataset gives the same bytes.
 
-    What was killed goes on: files that are finished stay, of Megatron's the pairs of whole splits.
-
-    Returns:
-        The report: format, path, rows, tokens and bytes by split, and what there is to remark.
+    An export that was killed goes on: finished files stay, for Megatron the pairs of whole splits.
 
     Raises:
         ConfigError: the run has not finished, the format cannot hold it, or `out` holds something
@@ -82,14 +99,14 @@ def _check(tokens: Tokens, what: Export, dataset: str) -> None:
 
 
 def _finished(target: Path) -> list[Part] | None:
-    """The parts of an export that is whole; None where there is something to do."""
-    found = read_manifest(target) or {}
-    if found.get("status") != COMPLETE:
+    """The parts of a complete export; None where there is something to do."""
+    manifest = read_manifest(target) or {}
+    if manifest.get("status") != COMPLETE:
         return None
-    parts = [Part.from_json(part) for part in found["parts"]]
+    parts = [Part.from_json(part) for part in manifest["parts"]]
     if all(part.is_there(target) for part in parts):
         return parts
-    write_manifest(target, {"status": RUNNING, "identity": found["identity"]})
+    write_manifest(target, {"status": RUNNING, "identity": manifest["identity"]})
     Journal(target, parts)
     return None
 
@@ -134,14 +151,14 @@ def _parts(
 
 
 def _close(target: Path, identity: dict[str, Any], parts: list[Part]) -> None:
-    """Say that the export is whole, and which files it has."""
+    """Write that the export is complete, and which files it has."""
     listed = [part.to_json() for part in parts]
     write_manifest(target, {"status": COMPLETE, "identity": identity, "parts": listed})
     (target / Journal.NAME).unlink(missing_ok=True)
 
 
-def _report(tokens: Tokens, what: Export, out: Path, parts: list[Part]) -> dict[str, Any]:
-    splits = {}
+def _report(tokens: Tokens, what: Export, out: Path, parts: list[Part]) -> ExportReport:
+    splits: dict[str, SplitReport] = {}
     for split in tokens.splits:
         own = [part for part in parts if part.split == split]
         n_tokens = sum(part.tokens for part in own)

@@ -102,7 +102,7 @@ def test_reports_are_as_the_schema_that_ships_says(check, run, tmp_path):
         assert json_text(Report.model_validate_json(text).to_json()) == text
         summary = (out / "summary.json").read_text()
         assert json_text(Summary.model_validate_json(summary).to_json()) == summary
-    with pytest.raises(jsonschema.ValidationError, match="'identity' is a required property"):
+    with pytest.raises(jsonschema.ValidationError, match="'failed_inputs' is a required property"):
         jsonschema.validate(json.loads(summary), schema)
 
 

@@ -10,7 +10,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.figure import Figure
@@ -22,14 +22,14 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     recipe, out = load_recipe(write_corpus(folder)), folder / "estimate.json"
     measure_corpus(Measuring(recipe=recipe, sample=0.5), out, one_by_one)
-    return recipe, out, prepare(recipe, folder / "run", one_by_one)
+    return recipe, out, run_recipe(recipe, folder / "run", one_by_one)
 
 
 def test_each_figure_stands_beside_what_the_run_made(run):
     recipe, path, report = run
     estimate = load_estimate(path, recipe)
     rows = {row.name: row for row in compare(estimate, report)}
-    total = report["measurement"]["total"]
+    total = report.total.to_json()
     assert rows["tokens"].actual == total["tokens"]
     assert rows["documents"].held
     assert rows["unique fraction"].held
@@ -42,7 +42,7 @@ def test_each_figure_stands_beside_what_the_run_made(run):
 def test_what_falls_outside_its_interval_is_flagged(run):
     recipe, path, report = run
     estimate = load_estimate(path, recipe)
-    actual = report["measurement"]["total"]["tokens"]
+    actual = report.total.tokens
     for figure, held in (
         (Figure(value=actual), True),
         (Figure(value=actual + 1), False),
@@ -58,7 +58,7 @@ def test_what_falls_outside_its_interval_is_flagged(run):
 def test_bytes_of_files_are_told_to_half_a_percent(run):
     recipe, path, report = run
     estimate = load_estimate(path, recipe)
-    actual = report["measurement"]["total"]["stored_bytes_per_token"]
+    actual = report.total.stored_bytes_per_token
     for factor, held in ((1.004, True), (0.996, True), (1.006, False), (0.994, False)):
         corpus = estimate.corpus.model_copy(
             update={"stored_bytes_per_token": Figure(value=actual * factor)}
@@ -77,7 +77,7 @@ def test_what_was_counted_is_held_however_files_are_cut(run, tmp_path, output):
     )
     recipe = load_recipe(tmp_path / "recipe.yaml")
     measured = measure_corpus(Measuring(recipe=recipe, sample=1.0), tmp_path / "e", one_by_one)
-    rows = compare(measured.estimate, prepare(recipe, tmp_path / "run", one_by_one))
+    rows = compare(measured.estimate, run_recipe(recipe, tmp_path / "run", one_by_one))
     assert [row.name for row in rows if not row.held and row.name != "CPU hours"] == []
 
 
@@ -92,7 +92,8 @@ def test_wall_time_is_compared_where_the_run_had_as_many_cores_and_took_a_minute
         (120.0, None, []),
         (None, 1, []),
     ):
-        rows = compare(estimate, {**report, "seconds": seconds}, workers=workers)
+        timed = report.model_copy(update={"seconds": seconds})
+        rows = compare(estimate, timed, workers=workers)
         assert [row.actual for row in rows if row.name == "wall hours"] == wanted
 
 

@@ -12,7 +12,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus, to_json
-from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.corpus import Estimate, load_corpus
@@ -81,7 +81,7 @@ def compared(recipe, folder, **how):
     """The rows of `compare`, and the outcome of the prediction."""
     path = folder / "estimate.json"
     outcome = measure_corpus(Measuring(recipe=recipe, **how), path, one_by_one)
-    report = prepare(recipe, folder / "run", one_by_one)
+    report = run_recipe(recipe, folder / "run", one_by_one)
     rows = compare(load_estimate(path, recipe), report)
     return {row.name: row for row in rows if not row.name.startswith(ROUGH)}, outcome
 

@@ -230,6 +230,7 @@ def test_a_finished_run_reads_no_receipt(out):
 
 def test_a_file_beside_those_of_a_finished_run_changes_nothing(out):
     (out / "first" / "note.txt").write_text("a file of the user's")
+    (out / "first" / "link").symlink_to("nowhere")
     assert works_done(out) == []
     assert (out / "first" / "note.txt").exists()
 

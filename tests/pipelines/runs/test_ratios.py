@@ -11,10 +11,10 @@ def test_the_examples_hold():
 
 
 def test_figures_in_words():
-    assert with_error({"r": 12.3456, "r_se": 1.5}, "r") == "12.3 ± 1.5"
-    assert with_error({"r": 12.3456, "r_se": 25.0}, "r") == "12 ± 25"
-    assert with_error({"r": 12.3456, "r_se": None}, "r") == "12.346"
-    assert with_error({"r": 2.0, "r_se": 0.0}, "r") == "2.000"
-    assert with_error({"r": None, "r_se": None}, "r") == "—"
+    assert with_error(12.3456, 1.5) == "12.3 ± 1.5"
+    assert with_error(12.3456, 25.0) == "12 ± 25"
+    assert with_error(12.3456, None) == "12.346"
+    assert with_error(2.0, 0.0) == "2.000"
+    assert with_error(None, None) == "—"
     assert fixed(12.34567) == "12.3457"
     assert fixed(None) == "—"

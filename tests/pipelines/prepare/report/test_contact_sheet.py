@@ -3,13 +3,20 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.prepare.report.thumbnails import SHOWN_REMOVED, THUMBNAIL, contact_sheet
 
 LEDGER = [
-    {"stage": "read", "images": {"images_out": 60, "removed": {}, "failed": {"bomb": 1}}},
-    {"stage": "images", "images": {"images_out": 20, "removed": {"ratio": 40}, "failed": {}}},
-    {"stage": "near"},
-    {"stage": "tokenize", "images": {"images_out": 20, "removed": {}, "failed": {}}},
+    LedgerRow(
+        stage="read", **StageStats(images=ImageStats(images_out=60, failed={"bomb": 1})).to_json()
+    ),
+    LedgerRow(
+        stage="images",
+        **StageStats(images=ImageStats(images_out=20, removed={"ratio": 40})).to_json(),
+    ),
+    LedgerRow(stage="near", **StageStats().to_json()),
+    LedgerRow(stage="tokenize", **StageStats(images=ImageStats(images_out=20)).to_json()),
 ]
 
 

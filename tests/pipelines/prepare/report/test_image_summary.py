@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.images.batches import illustrated, image
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.filters.images.image_measure import ImageMeasure, bins_of
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, percentile
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -29,6 +30,10 @@ def receipt(documents, *, tokens, text_bytes):
     return Receipt(step="pass-1", key="a", inputs="", facts=facts)
 
 
+def images_of(last_pass, receipts=()):
+    return image_summary(last_pass, receipts, store="bytes", files=[], repeated={}).to_json()
+
+
 SHARDS = [
     receipt(
         [("a", [image(0, bytes=100, width=10, height=20), image(1, bytes=300, width=2, height=2)])],
@@ -47,7 +52,7 @@ SHARDS = [
 
 
 def test_formats_and_totals_add_up():
-    found = image_summary(SHARDS, [])
+    found = images_of(SHARDS, [])
     assert (found["images"], found["image_bytes"], found["image_tokens"]) == (4, 450, 12)
     assert found["text_tokens"] == 30 - 12
     jpeg, total = found["formats"]["jpeg"], found["formats"]["total"]
@@ -63,10 +68,10 @@ def test_formats_and_totals_add_up():
 
 
 def test_a_run_whose_images_all_left_has_none_of_any_size():
-    found = image_summary([receipt([], tokens=0, text_bytes=0)], [])
+    found = images_of([receipt([], tokens=0, text_bytes=0)], [])
     assert (found["images"], found["formats"]) == (0, {})
     assert found["pixels_bins"] == found["bytes_bins"] == []
-    assert image_summary([], [])["ratio_bins"] == []
+    assert images_of([], [])["ratio_bins"] == []
 
 
 def test_what_measuring_wants_of_a_shard():
@@ -91,16 +96,19 @@ def test_notes_of_all_shards_and_passes_add_up():
             ("state", "all", None),
         )
     ]
-    notes = image_summary(SHARDS, made)["notes"]
+    notes = images_of(SHARDS, made)["notes"]
     assert list(notes.items()) == [("joined_tars", 5), ("node_too_few_words", 2), ("a_link", 1)]
-    assert image_summary(SHARDS, [])["notes"] == {}
+    assert images_of(SHARDS, [])["notes"] == {}
 
 
 def test_what_is_repeated_is_told_by_step():
     facts = {"images": 9, "md5": {"most": [[1, 0, 8]]}}
     repeats = Receipt(step="repeated_images-0", key="all", inputs="", facts=facts)
     other = Receipt(step="exact-0", key="all", inputs="", facts={"docs": 3})
-    assert image_summary(SHARDS, [repeats, other])["repeated"] == {"repeated_images": facts}
+    told = RepeatedImages().told(None, 0, [repeats, other])
+    made = image_summary(SHARDS, [], store="bytes", files=[], **told)
+    assert made.to_json()["repeated"] == {"repeated_images": facts}
+    assert RepeatedImages().told(None, 0, [other]) == {}
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1), st.floats(0.01, 1))
@@ -121,4 +129,4 @@ def test_sources_of_which_no_image_was_read_are_named():
         return Receipt(step="pass-0", key=source, inputs="", facts=facts, stats=(("read", stats),))
 
     receipts = [read("tars", 0), read("tars", 3), read("saved", 0), read("saved", 0)]
-    assert image_summary([], receipts)["sources_without"] == ["saved"]
+    assert images_of([], receipts)["sources_without"] == ["saved"]

@@ -1,40 +1,42 @@
 """What a report says of images."""
 
 from tests.pipelines.core.test_measure import shard
-from tests.pipelines.prepare.report.test_image_summary import SHARDS
+from tests.pipelines.prepare.report.test_image_summary import SHARDS, images_of
+from tests.pipelines.prepare.report.test_report import run_report
+from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.measured import measure
-from tokenmill.pipelines.prepare.report.images import (
-    image_blocks,
-    image_facts,
-    image_plots,
-    image_summary,
-)
+from tokenmill.pipelines.prepare.report.images import image_blocks, image_facts, image_plots
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.sizing.document.section import Table
 
 
 def row(stage, *, came, out, removed=None, failed=None, gone=0):
-    images = {
-        "images_in": came,
-        "images_out": out,
-        "removed": removed or {},
-        "failed": failed or {},
-        "with_document": gone,
-        "bytes_in": 10 * came,
-        "bytes_out": 10 * out,
-    }
-    return {"stage": stage, "images": images}
+    images = ImageStats(
+        images_in=came,
+        images_out=out,
+        removed=removed or {},
+        failed=failed or {},
+        with_document=gone,
+        bytes_in=10 * came,
+        bytes_out=10 * out,
+    )
+    return {"stage": stage, **StageStats(images=images).to_json()}
+
+
+def report_with(ledger, **more):
+    return Report.model_validate({**run_report(), "ledger": ledger, **more})
 
 
 LEDGER = [
     row("read", came=1_010, out=1_000, failed={"bomb": 1, "truncated_header": 9}),
     row("images", came=1_000, out=600, removed={"ratio": 150, "too_small": 200}, gone=50),
-    {"stage": "exact"},
+    {"stage": "exact", **StageStats().to_json()},
     row("tokenize", came=600, out=600),
 ]
 
 
 def test_the_account_is_told_by_stage_and_by_reason():
-    words, stages, reasons = image_blocks({"ledger": LEDGER})
+    words, stages, reasons = image_blocks(report_with(LEDGER))
     assert words.startswith(
         "Images: 1,010 in = 350 removed + 10 failed + 50 gone with their document + 600 out."
     )
@@ -45,17 +47,17 @@ def test_the_account_is_told_by_stage_and_by_reason():
 
 
 def test_an_account_that_does_not_close_is_seen():
-    words = image_blocks({"ledger": [row("read", came=5, out=3)]})[0]
+    words = image_blocks(report_with([row("read", came=5, out=3)]))[0]
     assert "5 in ≠ 0 removed" in words
 
 
 def test_a_run_of_text_says_nothing_of_images():
-    assert image_blocks({"ledger": [{"stage": "read"}]}) == []
-    assert image_plots({"ledger": [{"stage": "read"}]}) == []
+    assert image_blocks(Report.model_validate(run_report())) == []
+    assert image_plots(Report.model_validate(run_report())) == []
 
 
 def test_the_plot_tells_two_stages_apart():
-    (plot,) = image_plots({"ledger": LEDGER})
+    (plot,) = image_plots(report_with(LEDGER))
     assert "bomb · read" in plot
     assert "too_small · images" in plot
 
@@ -75,13 +77,12 @@ def of_images(**decoding):
         "docs_per_batch": 2.0,
         "machine": machine,
     }
-    summary = image_summary(SHARDS, [])
     notes = {"animated": 1_234, "skipped_link": 2}
-    return {
-        "ledger": LEDGER,
-        "measurement": {name: m.to_json() for name, m in measure(shards, 100).items()},
-        "images": {**summary, "notes": notes, "store": "bytes", "decoding": decoded | decoding},
-    }
+    return report_with(
+        LEDGER,
+        measurement={name: m.to_json() for name, m in measure(shards, 100).items()},
+        images={**images_of(SHARDS), "notes": notes, "decoding": decoded | decoding},
+    )
 
 
 def test_what_a_document_and_its_images_take_is_told_with_errors():
@@ -122,5 +123,5 @@ def test_sizes_and_shapes_are_drawn():
 
 
 def test_a_source_without_images_is_told_with_the_way_out():
-    words = image_blocks({"ledger": LEDGER, "images": {"images": 0, "sources_without": ["saved"]}})
+    words = image_blocks(report_with(LEDGER, images=images_of([]) | {"sources_without": ["saved"]}))
     assert "No image was read from saved: for images name {path: …, images: COLUMN}" in words[1]

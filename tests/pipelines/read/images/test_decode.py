@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.pipelines.read.images.shards import jpeg, png, tar_bytes
 from tests.pipelines.read.images.test_illustrated_runs import SHARDS, corpus, recipe_of, run
 from tokenmill.pipelines.core.measured import ratio_and_error
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import sections
 from tokenmill.pipelines.read.images import facts as decode
 from tokenmill.pipelines.read.images.facts import Decoded, decode_cost, images_per_core_s
@@ -139,7 +140,8 @@ def test_a_run_measures_images_and_is_sized_by_them(corpus, tokenizer_path, tmp_
     assert read.images.in_dataset == (store == "bytes")
     assert read.images.tokens_per_image.value == 5
     assert read.images.samples_per_batch.value > 1
-    words = " ".join(b for s in sections(report) for b in s.blocks if isinstance(b, str))
+    shown = sections(Report.model_validate(report))
+    words = " ".join(b for s in shown for b in s.blocks if isinstance(b, str))
     assert "A token of text stands for" in words
     assert "A core decodes" in words
 

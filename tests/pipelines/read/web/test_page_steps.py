@@ -14,7 +14,7 @@ from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
+from tokenmill.pipelines.prepare.prepare import prepare, run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
 
@@ -99,7 +99,7 @@ def test_a_run_of_these_steps_is_planned_and_measured(tmp_path, tokenizer):
     assert dry_run(recipe, tmp_path / "out")["shards"]
     measuring = Measuring(recipe=recipe, sample=1.0)
     found = measure_corpus(measuring, tmp_path / "estimate.json", one_by_one)
-    rows = compare(found.estimate, prepare(recipe, tmp_path / "out", one_by_one))
+    rows = compare(found.estimate, run_recipe(recipe, tmp_path / "out", one_by_one))
     kept = {row.name: (row.predicted.value, row.actual) for row in rows if "kept by" in row.name}
     assert kept == {
         "kept by read": (1, 1),

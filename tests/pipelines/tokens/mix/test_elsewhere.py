@@ -11,6 +11,7 @@ from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens.mix import phases
 
@@ -57,7 +58,10 @@ def test_a_prediction_says_that_it_leaves_the_mixture_out(recipe, here, tmp_path
     path = tmp_path / "estimate.json"
     outcome = measure_corpus(Measuring(recipe=recipe, sample=0.5), path, one_by_one)
     assert any(r.startswith("the mixture is not predicted") for r in outcome.predicted.remarks)
-    rows = {row.name: row for row in compare(load_estimate(path, recipe), here[1])}
+    rows = {
+        row.name: row
+        for row in compare(load_estimate(path, recipe), Report.model_validate(here[1]))
+    }
     assert rows["tokens"].actual == here[1]["measurement"]["total"]["tokens"]
     assert rows["stored bytes per token"].actual < 3
     assert not [name for name in rows if name.startswith(NOT_MIXED)]

@@ -21,6 +21,7 @@ from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import beside, decoded, removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
+from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import sections
 from tokenmill.pipelines.runs.packs import receipts_of
 from tokenmill.pipelines.runs.work import attempt, one_by_one
@@ -220,7 +221,7 @@ def test_shares_are_kept_and_nothing_is_repeated(corpus, tmp_path):
 
 def test_the_report_tells_the_mixture_and_sizing_takes_its_tokens(corpus, tmp_path):
     report = run(corpus, tmp_path / "run", output={"epochs": 2})
-    (section,) = [s for s in sections(report) if s.key == "mixture"]
+    (section,) = [s for s in sections(Report.model_validate(report)) if s.key == "mixture"]
     rows = report["mixture"]["sources"]
     (table,) = [block for block in section.blocks if not isinstance(block, str)]
     assert [row[0] for row in table.rows] == ["crawl", "books"]

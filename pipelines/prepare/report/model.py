@@ -1,0 +1,356 @@
+"""What report.json holds: every key with its type, its unit and what it says.
+
+    python -m tokenmill.pipelines.prepare.report.model   writes its JSON schema beside this file
+
+Counts are whole numbers; sizes are in bytes, times in seconds, and shares between 0 and 1.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from pydantic import Field, JsonValue, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from tokenmill.pipelines.contamination.model import Summary
+from tokenmill.pipelines.core.data import Data, Number
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.measured import TOTAL, Measurement, Ratio
+from tokenmill.pipelines.read.options import Patches
+from tokenmill.pipelines.runs.finished import Failures, Inventory
+from tokenmill.pipelines.storage.atomic import write_json
+from tokenmill.pipelines.tokens.mix.report import Mixture
+
+Sections: TypeAlias = dict[str, dict[str, JsonValue]]
+Most: TypeAlias = list[tuple[int, int, int]]
+
+SCHEMA = Path(__file__).with_name("schema.json")
+
+
+class ImageRow(Data):
+    """What a stage did to images: in = out + removed + failed + with_document."""
+
+    images_in: int = Field(description="Images that it took in")
+    images_out: int = Field(description="Images that it passed on")
+    removed: dict[str, int] = Field(description="Images by reason")
+    failed: dict[str, int] = Field(description="Images by cause")
+    with_document: int = Field(description="Images that left because their document did")
+    bytes_in: int = Field(description="Bytes of the images, as stored")
+    bytes_out: int = Field(description="Bytes of the images, as stored")
+
+
+class LedgerRow(Data):
+    """What a stage did: documents in + created = out + removed + failed."""
+
+    stage: str = Field(description="Its name")
+    docs_in: int = Field(description="Documents that it took in")
+    docs_created: int = Field(description="Documents made by splitting or repeating others")
+    docs_out: int = Field(description="Documents that it passed on")
+    removed: dict[str, int] = Field(description="Documents by reason")
+    failed: dict[str, int] = Field(description="Documents by cause")
+    bytes_in: int = Field(description="UTF-8 bytes of text: in = out + removed + edited")
+    bytes_out: int = Field(description="UTF-8 bytes of text that it passed on")
+    bytes_removed: int = Field(description="UTF-8 bytes of text of documents that left")
+    bytes_edited: int = Field(description="UTF-8 bytes taken from documents it passed on")
+    images: ImageRow | None = Field(None, description="Only of a stage that saw images")
+
+
+class Clusters(Data):
+    """What a step that looks for duplicates found."""
+
+    docs: int = Field(description="Documents that were compared")
+    clusters: int = Field(description="Groups of two or more that are alike")
+    largest: list[tuple[int, int]] = Field(description="doc_id kept, and documents")
+    edges: int | None = Field(None, description="Pairs found alike")
+
+
+class Bands(Data):
+    """Pairs that the bands of `near` brought together, each counted once in each band."""
+
+    candidates: int = Field(description="Pairs with a band in common")
+    edges: int = Field(description="Of these, those that are alike")
+
+
+class NoItems(Data):
+    """A recipe without decontaminate."""
+
+
+class Split(Data):
+    """A split of the dataset."""
+
+    folder: str = Field(description="Where its files lie")
+    docs: int = Field(description="Documents, copies included")
+    tokens: int = Field(description="Of a packed split, those in whole sequences")
+    files: int = Field(description="Arrow files")
+    sequences: int | None = Field(None, description="Only of a packed split")
+    tail_tokens: int | None = Field(None, description="Tokens that fill no sequence")
+
+
+class Dataset(Data):
+    """What the run made."""
+
+    path: str = Field(description="The dataset's folder")
+    files: dict[str, int] = Field(description="Bytes by path below the run directory")
+    bytes: int = Field(description="Of the Arrow files")
+    dtype: str = Field(description="Of a token: uint16 or uint32")
+    seq_len: int | None = Field(description="Tokens of a sequence; None: not packed")
+    splits: dict[str, Split] = Field(description='By name, such as "train"')
+
+
+class Mismatch(Data):
+    """A shard in which the fast engine was found to differ; it was encoded exactly."""
+
+    key: str = Field(description="Names the shard")
+    message: str = Field(description="What was encoded otherwise")
+
+
+class ImageToken(Data):
+    """What stands for an image in the ids."""
+
+    token: str = Field(description="As the vocabulary has it")
+    id: int = Field(description="Its id")
+    tokens: int | Patches = Field(description="For each image: so many, or by its size")
+
+
+class Tokenizer(Data):
+    """What encoded the text."""
+
+    path: str = Field(description="Its file or folder")
+    engine: str = Field(description="Library and version")
+    why: str = Field(description="Why no faster engine encoded; empty if this is the fastest")
+    docs_by_engine: dict[str, int] = Field(description="Documents that each encoded")
+    mismatches: list[Mismatch] = Field(description="Shards in which the fast engine differed")
+    digest: str = Field(description="Digest of what decides the ids")
+    largest_id: int = Field(description="The largest id that it can make")
+    image_token: ImageToken | None = Field(None, description="Only of a run with images")
+
+
+class StepTime(Data):
+    """What the works of a step took, added up over them; they run side by side."""
+
+    step: str = Field(description='Such as "pass-0"')
+    works: int = Field(description="How many were done")
+    wall_s: float = Field(description="Seconds of wall time")
+    cpu_s: float = Field(description="Seconds of CPU time of the works' own threads")
+
+
+class Machine(Data):
+    """Where the report was made."""
+
+    system: str = Field(description="Name and version of the operating system")
+    python: str = Field(description="Its version")
+    libraries: dict[str, str] = Field(description="Versions by name")
+
+
+class Sizes(Data):
+    """Bytes or pixels of images whose size is known; percentiles are told within 4.5 %."""
+
+    known: int = Field(description="Images of which the size is known")
+    total: int = Field(description="Bytes or pixels of these")
+    mean: float | None = Field(description="Of one image; None without any")
+    mean_half_width: float | None = Field(description="Of its 95 % interval over images")
+    p5: float | None = Field(description="5th percentile")
+    p50: float | None = Field(description="Median")
+    p95: float | None = Field(description="95th percentile")
+
+
+class ImageFormat(Data):
+    """Images of a format, or of all ("total")."""
+
+    images: int = Field(description="How many")
+    bytes: Sizes = Field(description="As encoded")
+    pixels: Sizes
+    decoded_bytes: int = Field(description="Decoded to RGB, 8 bits a channel")
+
+
+class DecodedFormat(Data):
+    """Images that were decoded wholly, each alone on one core."""
+
+    images: int = Field(description="How many")
+    bytes: int = Field(description="As encoded")
+    pixels: int = Field(description="Pixels of all")
+    cpu_s: float = Field(description="Seconds of CPU time for all")
+    cpu_s_squared: float = Field(description="Sum over images of their seconds squared")
+
+
+class DecodingMachine(Data):
+    """What decoding was measured on."""
+
+    processor: str = Field(description="Its model")
+    cores: int | None = Field(description="How many the machine has")
+    pillow: str = Field(description="Its version")
+
+
+class Decoding(Data):
+    """What it takes to decode some of the dataset's images."""
+
+    formats: dict[str, DecodedFormat] = Field(description="By name")
+    skipped: int = Field(description="Images too large, broken, or without bytes here")
+    images_per_core_s: Ratio | None = Field(description="Images a second; error over images")
+    docs_per_batch: float | None = Field(description="Documents of a record batch of the dataset")
+    machine: DecodingMachine
+
+
+class Repeated(Data):
+    """Keys of one kind that too many units have."""
+
+    repeated: int | None = Field(None, description="Keys that are too frequent")
+    units: int | None = Field(None, description="Units that have such a key")
+    most: Most | None = Field(None, description="doc_id, number of the first; how many")
+
+
+class Images(Data):
+    """Images that reached the dataset."""
+
+    formats: dict[str, ImageFormat] = Field(description='By name, and "total" of all')
+    images: int = Field(description="How many")
+    image_bytes: int = Field(description="As encoded, where they are known")
+    image_tokens: int = Field(description="Tokens that stand for images")
+    text_tokens: int = Field(description="Tokens of text")
+    bytes_bins: list[int] = Field(description="Images by bytes: bin k is 2^(k-1) to 2^k")
+    pixels_bins: list[int] = Field(description="Images by pixels, in the same bins")
+    ratio_bins: list[int] = Field(description="Images by width : height, from 1:16 to 16:1")
+    notes: dict[str, int] = Field(description="What else readers and steps met, how often")
+    sources_without: list[str] = Field(description="Sources that were read and had no image")
+    repeated: dict[str, dict[str, int | Repeated]] = Field(description="By step and key")
+    store: str = Field(description='As in the recipe: "bytes" or "reference"')
+    decoding: Decoding
+
+
+class EarlierRun(Data):
+    """A run that this one stands against."""
+
+    path: str = Field(description="Its run directory")
+    docs: int = Field(description="Documents that it holds")
+    shards: int = Field(description="Shards that it was read in")
+
+
+class Against(Data):
+    """The earlier runs, oldest first."""
+
+    runs: list[EarlierRun] = Field(description="As the recipe names them, oldest first")
+    duplicates: dict[str, int] = Field(description="Documents that repeat one of theirs, by step")
+    remarks: list[str] = Field(description="What to know of the comparison")
+
+
+class Given(Data):
+    """A figure that goes into a requirement."""
+
+    name: str = Field(description="The formula's argument")
+    value: Number = Field(description="In `unit`")
+    unit: str = Field(description='Such as "bytes" or "bytes/s"')
+    source: str = Field(description="Who says so")
+    measured: bool = Field(description="On this corpus")
+    verified: bool = Field(description="Found in a document, or measured")
+    computed_by: str | None = Field(description="The requirement that computed it")
+    key: str | None = Field(description="The key of a plan that sets it")
+    low: float | None = Field(description="Lower end of its 95 % interval")
+    high: float | None = Field(description="Upper end of its 95 % interval")
+
+
+class Requirement(Data):
+    """What storage has to hold or deliver, as the sizing sheet has it."""
+
+    name: str = Field(description="What is required; unique")
+    value: Number = Field(description="In `unit`")
+    unit: str = Field(description='Such as "bytes" or "bytes/s"')
+    shown: str = Field(description="Value and unit as a person reads them")
+    formula: str = Field(description="In the names of its inputs")
+    inputs: list[Given] = Field(description="What goes into the formula")
+    source: str = Field(description="Where the formula comes from")
+    measured: bool = Field(description="Nothing but measurements went in")
+    verified: bool = Field(description="All that went in was measured or stands in a document")
+    low: float | None = Field(description="Lower end of its 95 % interval")
+    high: float | None = Field(description="Upper end of its 95 % interval")
+    rests_on: str = Field(description="Which of measured, stated, assumed, …")
+
+
+class Report(Failures):
+    """What became of a run's inputs, and what the dataset is like."""
+
+    report: str = Field(description="Version of this format")
+    name: str = Field(description="The recipe's name")
+    identity: str = Field(description="Digest: equal for runs that make the same")
+    inputs: Inventory
+    ledger: list[LedgerRow] = Field(description="By stage: one lets out what the next takes in")
+    measurement: dict[str, Measurement] = Field(description='By source, and "total" of all')
+    mixture: Mixture | None = Field(None, description="Only of a run that mixes")
+    length_bins: list[int] = Field(description="Documents by UTF-8 bytes: bin k is 2^(k-1) to 2^k")
+    duplicates: dict[str, Clusters | Bands] = Field(description="By step what was compared")
+    contamination: Summary | NoItems = Field(description="What decontaminate found")
+    dataset: Dataset
+    tokenizer: Tokenizer
+    stored_bytes: dict[str, int] = Field(description="Bytes by folder, scratch included")
+    steps: list[StepTime] = Field(description="What took how long, in the order of the works")
+    machine: Machine
+    notes: dict[str, int] | None = Field(None, description="Of a run of text: what else was met")
+    images: Images | None = Field(None, description="Only of a run with images")
+    against: Against | None = Field(None, description="Only with earlier runs")
+    requirements: list[Requirement] = Field(description="Storage to train on it, by default plan")
+    sizing_assumptions: list[Given] = Field(description="What they rest on unmeasured")
+    sections: Sections | None = Field(None, description="By name what further steps tell")
+    seconds: float | None = Field(None, description="Seconds of the whole run")
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], where: str) -> Self:
+        """The report of a run that has finished.
+
+        Raises:
+            ConfigError: another version wrote it.
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as e:
+            place = ".".join(map(str, e.errors()[0]["loc"]))
+            raise ConfigError(
+                f"{where}: its report is of another version of tokenmill ({place}: "
+                f"{e.errors()[0]['msg'].lower()}); prepare it again in another folder"
+            ) from e
+
+    @property
+    def total(self) -> Measurement:
+        return self.measurement[TOTAL]
+
+    @property
+    def clusters(self) -> dict[str, Clusters]:
+        """By step."""
+        return {name: of for name, of in self.duplicates.items() if isinstance(of, Clusters)}
+
+    @property
+    def found_items(self) -> Summary | None:
+        return self.contamination if isinstance(self.contamination, Summary) else None
+
+    def documents_that_left(self) -> list[tuple[str, str, str, int]]:
+        """(stage, outcome, reason, documents), in order of the stages."""
+        return [(row.stage, *left) for row in self.ledger for left in _left(row)]
+
+    def images_that_left(self) -> list[tuple[str, str, str, int]]:
+        """(stage, outcome, reason, images), those of a stage and outcome by how many they are."""
+        return [
+            (row.stage, *left)
+            for row in self.ledger
+            if row.images is not None
+            for left in sorted(_left(row.images), key=lambda of: (of[0] == "failed", -of[2]))
+        ]
+
+
+def _left(row: LedgerRow | ImageRow) -> Iterator[tuple[str, str, int]]:
+    """(outcome, reason, how many)."""
+    for outcome, counts in (("removed", row.removed), ("failed", row.failed)):
+        yield from ((outcome, reason, n) for reason, n in counts.items())
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without titles, which repeat the keys."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of report.json."""
+    return Report.model_json_schema(schema_generator=_Untitled)
+
+
+if __name__ == "__main__":
+    write_json(SCHEMA, schema())
