@@ -30,10 +30,9 @@ class Touched:
         """
         end = self.first + self.n_docs
         if len(edges) and (edges.max() >= end or edges.min() < self.first):
-            raise IndexError(
-                f"edges name rows {edges.min()} to {edges.max()}, there are rows {self.first} to"
-                f" {end - 1}"
-            )
+            row = edges.max() if edges.max() >= end else edges.min()
+            since = f" from {self.first} on" if self.first else ""
+            raise IndexError(f"edges name row {row}, there are {self.n_docs} rows{since}")
         kernels.mark(read_only(edges.reshape(-1)), self.first, self.bits)
 
     @property

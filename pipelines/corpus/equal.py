@@ -55,7 +55,7 @@ ROW_BYTES = 52  # of a part: row number 8, digest 16, first row 16, partition 4,
 # to go through them backwards: digest 16, first row 16; for dates, date 8, the newest 8, twice
 MORE_ROW_BYTES = {"first": 0, "last": 32, "newest": 32}
 LARGEST_BYTES = 32  # digest 16, of a hash table at most 16
-KEPT_BYTES = 40  # of a duplicate of a group: it and the one kept 16, read and sorted 24 on the way
+KEPT_BYTES = 36  # of a duplicate of a group: it and the one kept 16, read 16, its similarity 4
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 Keep = Literal["first", "last", "newest"]
