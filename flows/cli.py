@@ -14,12 +14,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from tokenmill.flows.contamination_arguments import add_contamination_arguments
-from tokenmill.flows.export_arguments import add_export_arguments
-from tokenmill.flows.probe_arguments import add_probe_arguments
-from tokenmill.flows.serve_arguments import add_serve_arguments
-from tokenmill.flows.train_lm_arguments import add_train_lm_arguments
-from tokenmill.flows.train_quality_arguments import add_train_quality_arguments
+from tokenmill.flows.arguments import (
+    add_contamination_arguments,
+    add_export_arguments,
+    add_probe_arguments,
+    add_serve_arguments,
+    add_train_lm_arguments,
+    add_train_quality_arguments,
+)
 
 OK, NO, MISTAKE, PARTIAL, BUG = 0, 1, 2, 3, 70  # EX_SOFTWARE of sysexits.h
 

@@ -9,22 +9,23 @@ import contextlib
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from prefect import Flow, State, flow
 from prefect.context import FlowRunContext
 from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import deployment
 from prefect.states import Completed, Failed
+from pydantic import ValidationError, create_model
 
 from tokenmill.flows.cli import exit_code_of
 from tokenmill.flows.errand import errand
-from tokenmill.flows.parameters import checked
 from tokenmill.flows.published import Shown, publish
 from tokenmill.flows.reach import awaited
+from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 
 TAG = "tokenmill"
@@ -148,3 +149,37 @@ def say_what_stays(flow: Flow[Any, Any], flow_run: Any, state: State[Any]) -> No
     """Log what to do about a run that failed, crashed or was cancelled."""
     log = flow_run_logger(flow_run, flow)
     log.warning("%s: %s", state.message or state.name, CONTINUES)
+
+
+def checked(function: Callable[..., Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The parameters of a function, made into what its annotations say.
+
+    where: what a message begins with.
+
+    Raises:
+        ConfigError: one is missing, unknown or wrong.
+    """
+    taken = inspect.signature(function).parameters
+    empty = inspect.Parameter.empty
+    fields: dict[str, Any] = {
+        name: (p.annotation, ... if p.default is empty else p.default) for name, p in taken.items()
+    }
+    model = create_model("Parameters", __base__=Config, **fields)
+    try:
+        return dict(model.model_validate(dict(values)))
+    except ValidationError as e:
+        known = {"": list(taken)}
+        for name, (annotation, _) in fields.items():
+            known |= _keys(name, annotation)
+        raise explain(e, where, known) from e
+
+
+def _keys(place: str, annotation: Any) -> dict[str, list[str]]:
+    """The keys that a parameter takes, and those of its sections."""
+    found: dict[str, list[str]] = {}
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, Config):
+            found[place] = list(kind.model_fields)
+            for name, field in kind.model_fields.items():
+                found |= _keys(f"{place}.{name}", field.annotation)
+    return found

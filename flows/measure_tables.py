@@ -141,7 +141,7 @@ def unread(outcome: Outcome) -> list[str]:
     return lines + [
         f"part {key}: {message}"
         for key, receipt in outcome.finished.parts.items()
-        for message in receipt.facts["damage"]
+        for message in receipt.facts.damage
     ]
 
 

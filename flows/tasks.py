@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from prefect import task
+from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
-from tokenmill.flows.group_log import log_group
 from tokenmill.flows.pools.lane import Chain, Lane
 from tokenmill.flows.pools.pace import Pace
 from tokenmill.flows.pools.pool import Pool
@@ -122,3 +121,21 @@ def _named(works: Sequence[Work]) -> str:
     if len(works) == 1:
         return f"{first.step} {first.key}"
     return f"{first.step} {first.key} … {last.key} ({len(works)})"
+
+
+def log_group(name: str, outcomes: Sequence[Outcome]) -> None:
+    """A line for the group, with documents and seconds, and one for each shard that failed."""
+    log = get_run_logger()
+    for outcome in outcomes:
+        if outcome.error is not None:
+            work = outcome.work
+            log.error("shard %s failed in %s: %s", work.key, work.step, outcome.error)
+    log.info("%s: %s", name, _in_words(outcomes))
+
+
+def _in_words(outcomes: Sequence[Outcome]) -> str:
+    receipts = [o.receipt for o in outcomes if o.receipt is not None]
+    docs = sum(r.stats[0][1].docs_in for r in receipts if r.stats)
+    seconds = sum(o.receipt.seconds[0] for o in outcomes if o.receipt is not None and o.fresh)
+    what = f"{docs:,} documents" if docs else f"{len(receipts):,} of {len(outcomes):,} done"
+    return f"{what} in {seconds:.1f} s"

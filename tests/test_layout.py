@@ -1,5 +1,6 @@
-"""The shape of the repository: small modules, and everything a new filter must bring along."""
+"""The shape of the repository: a module is one idea; and all that a new filter must bring along."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,37 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "flows", "dedup", "sizing")
 MODULES = sorted(p.relative_to(ROOT) for d in PACKAGES for p in (ROOT / d).rglob("*.py"))
 RECIPES = ROOT / "pipelines" / "prepare" / "recipes"
-MOST_LINES = 600
+MOST_LINES, LEAST_LINES = 600, 60
+ALONE = "# stands alone: "  # begins the comment that says why a small module is one
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_fits_in_one_reading(module):
     lines = (ROOT / module).read_text().count("\n")
     assert lines <= MOST_LINES, f"{module} has {lines} lines; split it by the noun each half knows"
+
+
+def imported(module):
+    """The files of ours that a module imports from."""
+    for node in ast.walk(ast.parse((ROOT / module).read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tokenmill."):
+            folder = Path(*str(node.module).split(".")[1:])
+            for path in (folder / name.name for name in node.names):
+                yield (path if (ROOT / path).with_suffix(".py").is_file() else folder).with_suffix(
+                    ".py"
+                )
+
+
+def test_a_small_module_with_one_reader_says_why_it_stands_alone():
+    """One that a single module of its folder imports is read together with that: let it be part."""
+    readers = {module: set() for module in MODULES}
+    for module in MODULES:
+        for path in set(imported(module)) & readers.keys():
+            readers[path].add(module)
+    small = {m: (ROOT / m).read_text() for m in MODULES if m.name != "__init__.py"}
+    small = {m: text for m, text in small.items() if text.count("\n") < LEAST_LINES}
+    alone = [m for m, of in readers.items() if len(of) == 1 and next(iter(of)).parent == m.parent]
+    assert [str(m) for m in alone if m in small and f"\n{ALONE}" not in small[m]] == []
 
 
 @pytest.mark.parametrize("step", STEPS)

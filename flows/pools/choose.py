@@ -1,15 +1,24 @@
-"""The pool that a run asks for. What a cluster needs is imported only for one."""
+"""The pool that a run asks for: threads of this process, or workers of a cluster.
+
+What a cluster needs is imported only for one. Threads do: the heavy work releases the lock of the
+interpreter.
+"""
 
 import importlib
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tokenmill.flows.pools.pool import Pool
-from tokenmill.flows.pools.threads import thread_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.bundle import do_bundle
+from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 
 def check_pool(options: RunOptions) -> None:
@@ -49,3 +58,29 @@ def _needing(module: str) -> Any:
         raise ConfigError(
             f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
         ) from e
+
+
+class ThreadPool:
+    """Does a bundle in the thread that submits it; there are as many of these as workers."""
+
+    bundles = False
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = self.lanes = n_workers
+
+    def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
+        done: Future[list[Outcome]] = Future()
+        try:
+            done.set_result(do_bundle(job, works, within=parking))
+        except Exception as e:  # noqa: BLE001 - told by the future
+            done.set_exception(e)
+        return done
+
+    def check(self) -> None:
+        """Threads do not go away."""
+
+
+@contextmanager
+def thread_pool(wanted: int | None) -> Iterator[ThreadPool]:
+    """As many threads as are wanted; None is one per processor."""
+    yield ThreadPool(wanted or os.cpu_count() or 1)

@@ -51,7 +51,7 @@ from tokenmill.pipelines.contamination.found import (
     save_counts,
     search_folded,
 )
-from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
 from tokenmill.pipelines.contamination.items.files import files_of, inside
 from tokenmill.pipelines.contamination.items.rows import data_files
 from tokenmill.pipelines.contamination.model import Report
@@ -87,7 +87,7 @@ from tokenmill.pipelines.runs.manifest import (
     refuse_runs,
     write_manifest,
 )
-from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.receipt import F, Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import (
     Done,
     Execute,
@@ -223,6 +223,24 @@ def pages_of(plan: Plan) -> Html | None:
         raise explain(e, archive, {}) from e
 
 
+@dataclass(frozen=True, kw_only=True)
+class IndexFacts(WorkFacts):
+    """Of the index of all benchmarks."""
+
+    benchmarks: list[IndexedBenchmark]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFacts(WorkFacts):
+    """Of a shard that was searched.
+
+    damage: what was wrong with its file, where that could not be read to its end.
+    """
+
+    source: str
+    damage: list[str]
+
+
 def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
     """Yield the phases of the job in order."""
     finished = Finished(shards=plan.shards)
@@ -232,6 +250,7 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
             step=SEARCH,
             key=shard.key,
             inputs=digest_of([job.identity, repr(shard.to_json()), index.digest]),
+            facts=SearchFacts,
             call=search_shard,
             args=(shard,),
             chain=shard.chain,
@@ -249,21 +268,28 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
     return finished
 
 
-def _one(work: Work, finished: Finished) -> Phases[Receipt]:
+def _one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
     """A phase of one work, which the run cannot go on without."""
     phase = Phase(name=work.step, works=(work,), whole=True)
     return (yield from do_phase(phase, finished))[work.key]
 
 
-def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Work:
+def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Work[IndexFacts]:
     """The work of making the benchmarks ready.
 
     built: their index, if there is one already, which is then only saved.
     """
-    return Work(step="index", key="all", inputs=job.identity, call=write_index, args=(built,))
+    return Work(
+        step="index",
+        key="all",
+        inputs=job.identity,
+        facts=IndexFacts,
+        call=write_index,
+        args=(built,),
+    )
 
 
-def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done:
+def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[IndexFacts]:
     """Read the benchmarks and index them."""
     index = built or BenchmarkIndex.build(job.check.matching)
     files = index.save(job.out / INDEX)
@@ -271,14 +297,14 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done:
         files.append(job.out / COPY_INDEX)
         with atomic_path(files[-1]) as partial:
             index_copies(index.texts).save(partial)
-    return Done(files=files, facts={"benchmarks": list(index.benchmarks)})
+    return Done(files=files, facts=IndexFacts(benchmarks=list(index.benchmarks)))
 
 
-def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
+def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]:
     """Write the documents of a shard that have n-grams or copies of items, a batch at a time."""
     index = job.load_index()
     found_path, copies_path = job.found(shard.key), job.copies(shard.key)
-    stats, damage = StageStats(), []
+    stats, damage = StageStats(), list[str]()
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
         copies_of = _copies_of(job, shard)
         limits = job.check.limits
@@ -288,7 +314,7 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done:
             folded = fold(batch.documents["text"], index.folding)
             _write(found, search_folded(batch.documents, folded, index, shard.source))
             _write(copies, copies_of(batch.documents, folded))
-    facts = {"source": shard.source, **({"damage": damage} if damage else {})}
+    facts = SearchFacts(source=shard.source, damage=damage)
     return Done(files=[found_path, copies_path], stats=[("read", stats)], facts=facts)
 
 
@@ -447,7 +473,8 @@ def clean(job: ContaminationJob) -> None:
 
 def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: float) -> Report:
     """What was read, what of it failed, and what was found."""
-    stats = sum((s for r in finished.of(SEARCH) for _, s in r.stats), StageStats())
+    searched: list[Receipt[SearchFacts]] = finished.of(SEARCH)
+    stats = sum((s for receipt in searched for _, s in receipt.stats), StageStats())
     stats.check("read")
     failed = Counter(stats.failed)
     for lost in plan.failed:  # documents of files that could not even be cut into shards
@@ -465,7 +492,7 @@ def _report(job: ContaminationJob, plan: Plan, finished: Finished, started: floa
                 "text_bytes": stats.bytes_out,
                 "failed": {cause: n for cause, n in sorted(failed.items()) if n},
             },
-            **failures(plan, finished, SEARCH),
+            **failures(plan, finished, {r.key: r.facts.damage for r in searched}),
             "files": {"report": PAGE, "items": ITEMS, "overlaps": OVERLAPS},
             "seconds": time.perf_counter() - started,
         }

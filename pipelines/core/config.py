@@ -1,6 +1,7 @@
 """What every part of a recipe or plan is: a frozen, strict Pydantic model.
 
-A local file that a recipe names, and whose bytes decide what a run does.
+A mistake becomes one line that names the place, the value and the way out (`explain`). A file on
+this machine that a recipe names, and whose bytes decide what a run does, is pinned by its digest.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Where a server may read and write: below the roots that its operator names, if any are named.
+"""Where data may lie: folders and buckets, the roots that allow them, and how S3 is reached.
 
     TOKENMILL_ROOTS=/data:/scratch/runs:s3://corpora/2026
 
@@ -6,18 +6,14 @@ Whoever may start a run by a form of Prefect's UI chooses its paths. With the va
 path is refused that does not lie below a root when links and ".." are resolved, in recipes and in
 what they lead to. Names of models and sets on the Hugging Face hub are no paths.
 
-How S3 is reached: by the environment alone, and how patiently.
-
-    s3://bucket/key       credentials stand in no path: one with any is refused, and not repeated
-
-A request is tried a few times by the client; then the store is asked whether it is there at all
-(`pipelines.storage.retry`). If it is, what failed is tried again: an input with all of its work,
-since one in a hundred thousand requests comes to that where one in ten fails; an output by itself.
-If it is not, all that this process asked for meanwhile is given up too, within a minute:
+S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
+refused, and not repeated. The client tries a request a few times; then the store is asked whether
+it is there at all (`pipelines.storage.retry`). If it is, what failed is tried again: an input with
+all of its work, since one in a hundred thousand requests comes to that where one in ten fails; an
+output by itself. If it is not, all that this process asked for meanwhile is given up too, within a
+minute:
 
     2 x (attempts x timeout + pauses) + PATIENCE_S + REQUEST_TIMEOUT_S  <  60 s
-
-Where a run directory is: a folder here, or a prefix of a bucket.
 """
 
 import os

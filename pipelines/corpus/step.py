@@ -5,7 +5,7 @@
     pass behind     documents, what leaves ── applier ──► documents, receipts, side tables
 
 The passes, the report, the dry run, `inspect` and `measure` ask a step for what they need, and
-know none by its class. A step is made known by one call: `prepare.steps.register`.
+know none by its class. A step is made known by one call: `core.step.register`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

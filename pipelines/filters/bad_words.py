@@ -1,6 +1,6 @@
 """Documents in which a word of a list stands: C4's rule for words not to be learned.
 
-Words of a list: given in the recipe, or in a file that the user has.
+The list is given in the recipe, or in a file that the user has.
 """
 
 import functools

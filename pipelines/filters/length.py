@@ -1,4 +1,5 @@
 """Documents by the length of their text, in characters, as CCNet's `min_len`."""
+# stands alone: each filter has a module of its own
 
 from typing import Annotated, ClassVar
 

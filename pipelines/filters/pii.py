@@ -1,8 +1,8 @@
-"""Where personal identifiers stand in a text column: e-mail and IP addresses, phone numbers.
+"""Replace personal identifiers of a text: e-mail and IP addresses, phone numbers.
 
-text ── anchors: every "@" ── kernel ── spans of bytes, document by document, in order
+    text ── anchors: every "@", … ── kernel ──► spans of bytes, in order ──► made-up ones there
 
-Put made-up e-mail addresses, IP addresses and phone numbers in place of those of people.
+A span is found from one character of it, its anchor, and checked around that.
 """
 
 import ipaddress

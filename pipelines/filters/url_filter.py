@@ -1,10 +1,9 @@
-"""Lists of hosts, URLs and words that are not wanted: in the recipe, or in files of millions.
+"""Remove documents by their URLs: hosts, URLs and words that lists forbid.
 
     file ── blocks of lines ── hashes ── a table of 16 to 32 bytes for each entry
 
-A host that is not listed is taken for one of n that are with probability n / 2**64.
-
-Remove documents by their URLs: hosts, URLs and words that lists forbid.
+Lists stand in the recipe, or in files of millions of lines. A host that is not listed is taken for
+one of n that are with probability n / 2**64.
 """
 
 import re

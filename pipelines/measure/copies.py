@@ -11,6 +11,7 @@ documents drawn and of their clusters, of which equal documents count once.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
+from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
@@ -87,9 +89,22 @@ class Probed(NamedTuple):
         return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProbeFacts(WorkFacts):
+    """Of the documents that were probed.
+
+    steps: that were predicted, in order.  share: of the hash space whose keys were kept to count
+        whole clusters; None if none were.
+    """
+
+    corpus_docs: int
+    steps: Sequence[str]
+    share: float | None = None
+
+
 def count_copies(
     job: MeasureJob, keys: tuple[str, ...], units: tuple[int, ...] = (), read_frac: float = 1.0
-) -> Done:
+) -> Done[ProbeFacts]:
     """Draw documents and count what is like them, and like their images; write a row for each.
 
     keys: of the parts that were read, in order.  units: what each is of, ascending; if none are
@@ -110,7 +125,7 @@ def count_copies(
     steps = job.predicted if is_whole else images_first(job.predicted)
     probing = Probing(rows, drawn, of_part)
     found_by = probing.all_copies(steps)
-    facts: dict[str, Any] = {"corpus_docs": rows.n, "steps": list(found_by)}
+    share = None
     last = list(found_by.values())[-1]["first"] if found_by else drawn
     columns["kept_id"], fate = _taken(rows, "doc_id", last).astype(np.uint64), None
     if job.recipe.images is not None:
@@ -130,8 +145,9 @@ def count_copies(
     if probing.whole_column is not None:
         sampled = sample_keys(rows, of_part, column=probing.whole_column)
         _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
-        facts["share"] = sampled.share
+        share = sampled.share
         files.append(job.clusters)
+    facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
 
 
@@ -146,7 +162,7 @@ def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
         writer.write_batch(batch)
 
 
-def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
+def read_copies(job: MeasureJob, facts: ProbeFacts) -> Probed:
     """What `count_copies` wrote; facts: of its receipt."""
     columns = _columns(job.probes)
     steps = {
@@ -154,18 +170,18 @@ def read_copies(job: MeasureJob, facts: Mapping[str, Any]) -> Probed:
             first=_ends(columns, f"{step}.first."),
             **{name: columns[f"{step}.{name}"] for name in FOUND},
         )
-        for step in facts["steps"]
+        for step in facts.steps
     }
     clusters = None
-    if "share" in facts:
+    if facts.share is not None:
         of_keys = _columns(job.clusters)
         clusters = Clusters(
-            share=facts["share"],
+            share=facts.share,
             first=_ends(of_keys, ""),
             **{name: of_keys[name] for name in ("sizes", "units", "unit", "giant")},
         )
     return Probed(
-        corpus_docs=facts["corpus_docs"],
+        corpus_docs=facts.corpus_docs,
         doc_id=columns["doc_id"],
         certain=columns["certain"],
         kept_id=columns["kept_id"],

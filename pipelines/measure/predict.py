@@ -34,7 +34,7 @@ from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
 from tokenmill.pipelines.measure.removed import removed_bytes
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.sampled_tokens import Parts
-from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE
+from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE, PartFacts
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.scratch import (
     Written,
@@ -67,12 +67,12 @@ class Seconds:
     receipts: of the parts that could be read.
     """
 
-    def __init__(self, receipts: Sequence[Receipt], seed: int) -> None:
+    def __init__(self, receipts: Sequence[Receipt[PartFacts]], seed: int) -> None:
         rng = np.random.default_rng([seed, 2])
         self._machine = Drawn(1.0, np.exp(MACHINE_SD * rng.standard_normal(DRAWS)))
         self._share = rng.random(DRAWS)
-        self._told: list[Mapping[str, float]] = [r.facts["seconds"] for r in receipts]
-        self._write = float(np.mean([r.facts["write_s_per_byte"] for r in receipts]))
+        self._told: list[Mapping[str, float]] = [r.facts.seconds for r in receipts]
+        self._write = float(np.mean([r.facts.write_s_per_byte for r in receipts]))
 
     def of(self, name: str, text_bytes: float) -> Drawn:
         """Per byte of the text that went in; all of it was timed."""
@@ -146,7 +146,7 @@ class Glue:
         *,
         sample: Sample,
         plan: Plan,
-        receipts: Sequence[Receipt | None],
+        receipts: Sequence[Receipt[PartFacts] | None],
         probed: Probed | None,
     ) -> None:
         self._job, self._plan, self._sample = job, plan, sample

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.measure.copies import count_copies, read_copies
+from tokenmill.pipelines.measure.copies import ProbeFacts, count_copies, read_copies
 from tokenmill.pipelines.measure.drawn import Drawn
 from tokenmill.pipelines.measure.growth import Growth
 from tokenmill.pipelines.measure.job import (
@@ -32,7 +32,7 @@ from tokenmill.pipelines.measure.job import (
 from tokenmill.pipelines.measure.pictures import corpus_images
 from tokenmill.pipelines.measure.predict import Glue, Predicted
 from tokenmill.pipelines.measure.sample import Sample, draw_sample
-from tokenmill.pipelines.measure.scan import scan_part
+from tokenmill.pipelines.measure.scan import PartFacts, scan_part
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.stream import parking
@@ -52,8 +52,8 @@ BEHIND = ("90-tokens", "webdataset", DATASET)  # folders of what is left at the 
 class Measured(Finished):
     """What was counted: the receipts of the parts by key, and of the probes."""
 
-    parts: dict[str, Receipt] = field(default_factory=dict)
-    probed: Receipt | None = None
+    parts: dict[str, Receipt[PartFacts]] = field(default_factory=dict)
+    probed: Receipt[ProbeFacts] | None = None
 
 
 def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
@@ -64,6 +64,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             step=SCAN,
             key=part.key,
             inputs=digest_of([job.identity, repr(part.to_json())]),
+            facts=PartFacts,
             call=scan_part,
             args=(part, bool(drawn)),
             chain=part.chain,
@@ -84,6 +85,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             step=PROBE,
             key="all",
             inputs=inputs,
+            facts=ProbeFacts,
             call=count_copies,
             args=(keys, units, sample.read_frac),
         )
@@ -268,7 +270,7 @@ def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
         tokenized += ", all read once"
     if finished.probed is None:
         return tokenized
-    docs = finished.probed.facts["corpus_docs"]
+    docs = finished.probed.facts.corpus_docs
     return f"{min(job.measuring.probes, docs):,} of {docs:,} documents probed, {tokenized}"
 
 

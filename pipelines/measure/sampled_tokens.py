@@ -16,7 +16,7 @@ from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.removed import ROWS
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import DOCUMENTS, TOKENIZE, TOKENS
+from tokenmill.pipelines.measure.scan import DOCUMENTS, TOKENIZE, TOKENS, PartFacts
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.storage.sidecar import open_arrow
@@ -31,7 +31,9 @@ class Parts:
     receipts: None for a part that could not be read.
     """
 
-    def __init__(self, job: MeasureJob, sample: Sample, receipts: Sequence[Receipt | None]) -> None:
+    def __init__(
+        self, job: MeasureJob, sample: Sample, receipts: Sequence[Receipt[PartFacts] | None]
+    ) -> None:
         self._job, self._sample, self._receipts = job, sample, receipts
         last = len(job.first_pass.stages)  # behind reading
         self._text_bytes = self._of(lambda r: r.stats[last][1].bytes_out)
@@ -177,12 +179,12 @@ class Parts:
         return np.unique(moved, return_inverse=True)[1].astype(np.int64)
 
     def _sum(self, name: str) -> F64:
-        return self._of(lambda r: r.facts["sums"].get(name, 0))
+        return self._of(lambda r: r.facts.sums.get(name, 0))
 
     def _seconds(self, name: str) -> F64:
-        return self._of(lambda r: r.facts["seconds"].get(name, 0.0))
+        return self._of(lambda r: r.facts.seconds.get(name, 0.0))
 
-    def _of(self, told: Callable[[Receipt], float]) -> F64:
+    def _of(self, told: Callable[[Receipt[PartFacts]], float]) -> F64:
         """(n_parts,) what is told of each part; 0 of one that could not be read."""
         return np.array([0.0 if r is None else told(r) for r in self._receipts], np.float64)
 

@@ -15,8 +15,8 @@ What it takes to write a file of the run directory: CPU seconds a byte.
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -44,6 +44,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS as KEYS_FOLDER
+from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 
@@ -182,12 +183,27 @@ def _clocked(work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> tupl
     return done, time.thread_time() - started
 
 
-def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
-    """Read a part of the inputs, to the end of the recipe but for duplicates and, mostly, tokens.
+@dataclass(frozen=True, kw_only=True)
+class PartFacts(WorkFacts):
+    """Of a part of the inputs that was scanned.
 
-    Facts: seconds of one core by what took them, and of writing a byte; sums of the documents at
-    the end (end_docs, end_bytes, row_bytes) and, of a sampled part, tokens and bytes as compressed
-    (documents).
+    seconds: of one core, by what took them.  write_s_per_byte: seconds of writing a byte.
+    sums: of the documents at the end (end_docs, end_bytes, row_bytes) and, of a sampled part,
+        tokens and bytes as compressed (documents).
+    damage: what was wrong with its file, where that could not be read to its end.
+    """
+
+    source: str
+    seconds: Mapping[str, float]
+    write_s_per_byte: float
+    sums: Mapping[str, int]
+    damage: Sequence[str]
+
+
+def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFacts]:
+    """Read a part of the inputs, to the end of the recipe but for duplicates.
+
+    sampled: its documents are tokenized too.
     """
     tally = _Tally(job)
     paths: list[Path] = []
@@ -214,13 +230,13 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done:
                 keys(left, ends)
             if tokens:
                 tokens(left, later[-1])
-    facts = {
-        "source": part.source,
-        "seconds": dict(tally.seconds),
-        "write_s_per_byte": write_s_per_byte(job.out, PARTS * part.bytes),
-        "sums": dict(tally.sums),
-        "damage": tally.damage,
-    }
+    facts = PartFacts(
+        source=part.source,
+        seconds=dict(tally.seconds),
+        write_s_per_byte=write_s_per_byte(job.out, PARTS * part.bytes),
+        sums=dict(tally.sums),
+        damage=tally.damage,
+    )
     return Done(files=paths, stats=list(tally.stats.items()), facts=facts)
 
 

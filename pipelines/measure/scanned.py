@@ -14,7 +14,7 @@ from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import READ
+from tokenmill.pipelines.measure.scan import READ, PartFacts
 from tokenmill.pipelines.measure.totals import check_survivors, totals_of
 from tokenmill.pipelines.measure.unseen import Unseen
 from tokenmill.pipelines.measure.weights import LocalSample
@@ -38,7 +38,9 @@ class Scanned:
         ConfigError: no document is left.
     """
 
-    def __init__(self, job: MeasureJob, sample: Sample, receipts: Sequence[Receipt | None]) -> None:
+    def __init__(
+        self, job: MeasureJob, sample: Sample, receipts: Sequence[Receipt[PartFacts] | None]
+    ) -> None:
         """receipts: of the parts, in their order; None for one that was not read."""
         self._job, self._sample = job, sample
         self._receipts = receipts
@@ -86,14 +88,14 @@ class Scanned:
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
-        values = self._by_unit([float(r.facts["sums"].get(name, 0)) for r in self._there])
+        values = self._by_unit([float(r.facts.sums.get(name, 0)) for r in self._there])
         if self.is_whole or not values.any():
             return exact(float(values.sum()))
         return self._over_units({"sum": values}).total("sum")
 
     def sum_names(self) -> list[str]:
         """Of all sums that any part has."""
-        return sorted({name for r in self._there for name in r.facts["sums"]})
+        return sorted({name for r in self._there for name in r.facts.sums})
 
     def by_unit(self, what: Counted) -> F64:
         """(n_units,) that duplicates are looked for among, of each unit read."""
@@ -125,7 +127,7 @@ class Scanned:
         )
 
     @property
-    def _there(self) -> list[Receipt]:
+    def _there(self) -> list[Receipt[PartFacts]]:
         return [r for r in self._receipts if r is not None]
 
     def _told(self, name: str, what: Counted) -> LocalSample:

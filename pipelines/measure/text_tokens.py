@@ -1,4 +1,5 @@
 """Text as it is encoded, and its tokens, those that stand for images left out."""
+# stands alone: says what tokens a text has, not how a scan counts them
 
 import numpy as np
 import numpy.typing as npt

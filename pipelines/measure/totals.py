@@ -1,6 +1,8 @@
 """The account of each stage over all parts, and whether it leaves anything to predict."""
+# stands alone: says what a scan left, not what is predicted from it
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -8,7 +10,7 @@ from tokenmill.pipelines.measure.scan import READ
 from tokenmill.pipelines.runs.receipt import Receipt
 
 
-def totals_of(receipts: Sequence[Receipt]) -> dict[str, StageStats]:
+def totals_of(receipts: Sequence[Receipt[Any]]) -> dict[str, StageStats]:
     """The account of each stage over all parts, in order."""
     totals: dict[str, StageStats] = {}
     for receipt in receipts:

@@ -18,6 +18,7 @@ text as it came to the step that compares it: what later steps cut out of it cou
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ from tokenmill.pipelines.runs.manifest import (
     check_layout,
     read_manifest,
 )
+from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_file
@@ -57,9 +59,16 @@ STEP = "kept-keys"
 AGAIN = "run it again into a new --out with run.keep_index: true"
 
 
-def index_phase(job: PrepareJob, finished: Finished) -> Phase:
+@dataclass(frozen=True, kw_only=True)
+class KeptFacts(WorkFacts):
+    """docs: of a shard, that the dataset has."""
+
+    docs: int
+
+
+def index_phase(job: PrepareJob, finished: Finished) -> Phase[KeptFacts]:
     """The works that write the index, after the dataset; none where the recipe wants no index."""
-    works = []
+    works: list[Work[KeptFacts]] = []
     if job.recipe.run.keep_index:
         by_pass = [finished.of(f"pass-{p.index}") for p in passes(job.recipe.steps)]
         packing = job.recipe.output.seq_len is not None  # decides what stays out
@@ -73,6 +82,7 @@ def index_phase(job: PrepareJob, finished: Finished) -> Phase:
                 step=STEP,
                 key=key,
                 inputs=digest_of([job.identity, *digests, *packed]),
+                facts=KeptFacts,
                 call=write_kept_keys,
                 args=(key,),
             )
@@ -81,7 +91,7 @@ def index_phase(job: PrepareJob, finished: Finished) -> Phase:
     return Phase(name=INDEX.name, works=tuple(works), whole=True)
 
 
-def write_kept_keys(job: PrepareJob, key: str) -> Done:
+def write_kept_keys(job: PrepareJob, key: str) -> Done[KeptFacts]:
     """Write the keys of those documents of a shard that are in the dataset."""
     held, paths, rows = _held(job, key), [], 0
     for number, part in enumerate(keyed_passes(job.recipe.steps)):
@@ -95,7 +105,7 @@ def write_kept_keys(job: PrepareJob, key: str) -> Done:
                     writer.write_batch(kept)
                     rows += kept.num_rows
         paths.append(path)
-    return Done(files=paths, facts={"docs": rows})
+    return Done(files=paths, facts=KeptFacts(docs=rows))
 
 
 def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
@@ -122,10 +132,10 @@ def index_in_manifest(finished: Finished) -> dict[str, Any]:
 
     docs: whose keys it has.  digest: of its receipts, by which runs against it know it.
     """
-    receipts = finished.of(STEP)
+    receipts: list[Receipt[KeptFacts]] = finished.of(STEP)
     if not receipts:
         return {}
-    docs = sum(receipt.facts["docs"] for receipt in receipts)
+    docs = sum(receipt.facts.docs for receipt in receipts)
     digest = digest_of(receipt.digest for receipt in receipts)
     return {INDEX.name: {"shards": len(receipts), "docs": docs, "digest": digest}}
 

@@ -20,6 +20,7 @@ from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.tokens.dataset import (
+    FileFacts,
     Layout,
     close_dataset,
     layout,
@@ -92,6 +93,7 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
             step="dataset",
             key=f"{plan.split}-{number:05d}",
             inputs=inputs,
+            facts=FileFacts,
             call=write_file,
             args=(plan, number),
         )

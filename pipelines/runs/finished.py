@@ -10,7 +10,7 @@ whole if a listing of it gives the same; receipts are read only where it does no
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,11 @@ def inventory(plan: Plan) -> dict[str, Any]:
     }
 
 
-def failures(plan: Plan, finished: Finished, reading: str) -> dict[str, Any]:
-    """What could not be read or worked on; reading: the step that reads the shards."""
+def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What could not be read or worked on.
+
+    damage: by shard, what was wrong with a file that could not be read to its end.
+    """
     return {
         "failed_inputs": [
             {"path": f.path, "cause": f.cause, "message": f.message, "bytes": f.bytes}
@@ -79,9 +82,9 @@ def failures(plan: Plan, finished: Finished, reading: str) -> dict[str, Any]:
         "failed_shards": [vars(f) for f in finished.failures],
         # their file turned out damaged while it was read: documents behind it are missing
         "damaged_shards": [
-            {"key": r.key, "message": message}
-            for r in finished.of(reading)
-            for message in r.facts.get("damage", ())
+            {"key": key, "message": message}
+            for key, messages in damage.items()
+            for message in messages
         ],
     }
 

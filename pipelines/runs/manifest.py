@@ -1,15 +1,13 @@
 """The manifest: what a run directory is, written first; and what was done in it, written last.
 
-A run directory belongs to one recipe over one set of inputs. Coming back with another
-is refused with the difference shown, so that old and new files never mix.
+    identities of two runs ── differences ──► settings that differ, files that changed: a line each
 
-In what two runs differ, in the words of whoever started them.
+A run directory belongs to one recipe over one set of inputs. Whoever comes back with another is
+refused and shown the differences, in the words of the command line, so that old and new files never
+mix. What only follows from another difference (the cut into shards, from the files) is left out.
 
-identities of two runs --> settings that differ, files that changed --> a line of each
-
-What only follows from another difference (the cut into shards, from the files) is left out.
-
-What a run writes must not lie where one reads: it would be taken for input.
+One process at a time holds a run directory (`held`). It must not lie where a run reads: it would be
+taken for input (`check_apart`).
 """
 
 import contextlib

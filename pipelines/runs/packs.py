@@ -25,11 +25,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.runs.receipt import (
     RECEIPT,
     Receipt,
+    WorkFacts,
     WorkId,
     is_whole,
     receipt_path,
@@ -53,7 +55,7 @@ class Found:
     packs: of those that lie in a pack alone, its name.  n_packed: receipts in each pack.
     """
 
-    receipts: dict[str, Receipt] = field(default_factory=dict)
+    receipts: dict[str, Receipt[Any]] = field(default_factory=dict)
     packs: dict[str, str] = field(default_factory=dict)
     n_packed: dict[str, int] = field(default_factory=dict)
 
@@ -69,14 +71,14 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
     files = mirror.find(step_folder(out, works[0].step), "*")
     with ThreadPoolExecutor(LOOKERS) as looking:
         for pack in (path for path in files if path.name.endswith(PACK)):
-            receipts = _read_pack(pack)
+            receipts = _read_pack(pack, works[0].facts)
             found.n_packed[pack.name] = len(receipts)
             own = [r for r in receipts if r.key in by_key and by_key[r.key].inputs == r.inputs]
             for receipt, whole in zip(own, looking.map(partial(is_whole, out), own), strict=True):
                 if whole:
                     found.receipts[receipt.key], found.packs[receipt.key] = receipt, pack.name
         alone = [by_key[key] for path in files if (key := _key_of(path)) in by_key]
-        for work, valid in zip(alone, looking.map(partial(_valid, out), alone), strict=True):
+        for work, valid in zip(alone, looking.map(partial(valid_receipt, out), alone), strict=True):
             if valid is not None:
                 found.receipts[work.key] = valid
                 found.packs.pop(work.key, None)
@@ -84,7 +86,7 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
 
 
 def pack_receipts(
-    out: Path, works: Sequence[WorkId], receipts: Mapping[str, Receipt], found: Found
+    out: Path, works: Sequence[WorkId], receipts: Mapping[str, Receipt[Any]], found: Found
 ) -> list[str]:
     """Pack the receipts of a phase that has ended, a group at a time; works that failed have none.
 
@@ -121,16 +123,21 @@ def sweep_receipts(out: Path, kept: Mapping[str, Collection[str]]) -> None:
         mirror.remove(strays)
 
 
-def receipts_of(out: Path, step: str) -> Iterator[Receipt]:
-    """The receipts of a step of a run whose phases have ended, in order; one pack in memory."""
+def receipts_of(
+    out: Path, step: str, facts: type[WorkFacts] | None = None
+) -> Iterator[Receipt[Any]]:
+    """The receipts of a step of a run whose phases have ended, in order; one pack in memory.
+
+    facts: what its works tell; None leaves them as they are in the JSON.
+    """
     files = mirror.find(step_folder(out, step), "*")
     packs = [path for path in files if path.name.endswith(PACK)]
     alone = {}
     for path in files:
-        if (receipt := _read(path)) is not None:
+        if (receipt := _read(path, facts)) is not None:
             alone[receipt.key] = receipt
     for pack in packs:
-        for receipt in _read_pack(pack):
+        for receipt in _read_pack(pack, facts):
             yield alone.pop(receipt.key, receipt)
     yield from alone.values()
 
@@ -140,44 +147,40 @@ def _pack_name(number: int, works: Sequence[WorkId]) -> str:
     return f"{number:05d}-{digest[:12]}{PACK}"
 
 
-def _write_pack(path: Path, receipts: Sequence[Receipt]) -> None:
+def _write_pack(path: Path, receipts: Sequence[Receipt[Any]]) -> None:
     lines = (_line(receipt) for receipt in receipts)
     mirror.write_bytes(path, gzip.compress(b"".join(lines), compresslevel=6, mtime=0))
 
 
-def _line(receipt: Receipt) -> bytes:
+def _line(receipt: Receipt[Any]) -> bytes:
     text = json.dumps(receipt.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return f"{text}\n".encode()
 
 
-def _read_pack(path: Path) -> list[Receipt]:
+def _read_pack(path: Path, facts: type[WorkFacts] | None) -> list[Receipt[Any]]:
     """What cannot be read proves nothing: its works are done again."""
     try:
         lines = gzip.decompress(mirror.read_bytes(path)).splitlines()
-        return [Receipt.from_json(json.loads(line)) for line in lines]
+        return [Receipt.from_json(json.loads(line), facts) for line in lines]
     except (FileNotFoundError, *DAMAGED):
         return []
 
 
-def _read(path: Path) -> Receipt | None:
+def _read(path: Path, facts: type[WorkFacts] | None) -> Receipt[Any] | None:
     """A receipt of its own."""
     if not path.name.endswith(RECEIPT):
         return None
     try:
-        return Receipt.from_json(json.loads(mirror.read_bytes(path)))
+        return Receipt.from_json(json.loads(mirror.read_bytes(path)), facts)
     except (FileNotFoundError, *DAMAGED):
         return None
-
-
-def _valid(out: Path, work: WorkId) -> Receipt | None:
-    return valid_receipt(out, work.step, work.key, work.inputs)
 
 
 def _key_of(path: Path) -> str | None:
     return path.name.removesuffix(RECEIPT) if path.name.endswith(RECEIPT) else None
 
 
-def _alone(out: Path, receipt: Receipt, found: Found) -> str:
+def _alone(out: Path, receipt: Receipt[Any], found: Found) -> str:
     """The name of the file of a receipt that stays alone."""
     if receipt.key in found.packs:
         save_receipt(out, receipt)

@@ -8,13 +8,14 @@ receipts/STEP/KEY.json   while the phase of the work goes on; then see `pipeline
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, cast
 
 import xxhash
+from typing_extensions import TypeVar
 
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.storage import mirror
@@ -26,38 +27,66 @@ RECEIPT = ".json"
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkFacts:
+    """What works of one kind tell later steps and the report: a dataclass of plain JSON values.
+
+    One that holds others undoes `to_json` in a `from_json` of its own. Works whose `facts` name no
+    such class tell a mapping.
+    """
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `from_json` undoes it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Raises TypeError for the facts of another kind of work."""
+        return cls(**data)
+
+
+F = TypeVar("F", default=Mapping[str, Any])  # the facts of a kind of work
+no_facts = cast(Callable[[], Any], dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkId:
     """Which piece of work it is.
 
     step, key: name it; `key` is the shard's, the band's, …
     inputs: digest over everything the work reads: recipe and receipts before it.
+    facts: what it tells; None is a mapping.
     """
 
     step: str
     key: str
     inputs: str
+    facts: type[WorkFacts] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Receipt(WorkId):
+class Receipt(Generic[F]):
     """What one piece of work did.
 
+    step, key, inputs: of the work.
     files: (path below the run directory, bytes, xxh3-128 hex) of each file written.
     stats: what each stage did, in order.
-    facts: what else later steps and the report need; JSON values.
+    facts: what else later steps and the report need.
     seconds: (wall, CPU of this thread) the work took; no part of any digest.
     """
 
+    step: str
+    key: str
+    inputs: str
     files: tuple[tuple[str, int, str], ...] = ()
     stats: tuple[tuple[str, StageStats], ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: F = field(default_factory=no_facts)
     seconds: tuple[float, float] = (0.0, 0.0)
 
     @property
     def digest(self) -> str:
         """Hex digest of what the work produced: equal for equal output, however long it took."""
         body = [self.step, self.key, self.files, [(n, s.to_json()) for n, s in self.stats]]
-        text = json.dumps([*body, self.facts], sort_keys=True)
+        text = json.dumps([*body, self._facts_to_json()], sort_keys=True)
         return xxhash.xxh3_128_hexdigest(text.encode())
 
     def to_json(self) -> dict[str, Any]:
@@ -68,19 +97,24 @@ class Receipt(WorkId):
             "inputs": self.inputs,
             "files": [list(f) for f in self.files],
             "stats": [[name, stats.to_json()] for name, stats in self.stats],
-            "facts": dict(self.facts),
+            "facts": self._facts_to_json(),
             "seconds": list(self.seconds),
         }
 
+    def _facts_to_json(self) -> dict[str, Any]:
+        facts: Any = self.facts
+        return facts.to_json() if isinstance(facts, WorkFacts) else dict(facts)
+
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> "Receipt":
+    def from_json(data: Mapping[str, Any], facts: type[WorkFacts] | None = None) -> "Receipt[Any]":
+        """facts: what the work tells; None leaves them as they are in the JSON."""
         return Receipt(
             step=data["step"],
             key=data["key"],
             inputs=data["inputs"],
             files=tuple((p, n, d) for p, n, d in data["files"]),
             stats=tuple((name, StageStats.from_json(s)) for name, s in data["stats"]),
-            facts=data["facts"],
+            facts=data["facts"] if facts is None else facts.from_json(data["facts"]),
             seconds=(data["seconds"][0], data["seconds"][1]),
         )
 
@@ -95,13 +129,13 @@ def receipt_path(out: Path, step: str, key: str) -> Path:
     return step_folder(out, step) / f"{key}{RECEIPT}"
 
 
-def save_receipt(out: Path, receipt: Receipt) -> None:
+def save_receipt(out: Path, receipt: Receipt[Any]) -> None:
     """Write the receipt; from now on the work is done."""
     path = receipt_path(out, receipt.step, receipt.key)
     mirror.write_text(path, json_text(receipt.to_json()))
 
 
-def publish_files(out: Path, receipt: Receipt) -> None:
+def publish_files(out: Path, receipt: Receipt[Any]) -> None:
     """Put the files of a receipt where the run directory is, should it be elsewhere."""
     if mirror.of(out) is None:
         return
@@ -114,26 +148,26 @@ def publish_files(out: Path, receipt: Receipt) -> None:
             uploading.shutdown(cancel_futures=True)  # of those not begun, when one has failed
 
 
-def valid_receipt(out: Path, step: str, key: str, inputs: str) -> Receipt | None:
+def valid_receipt(out: Path, work: WorkId) -> Receipt[Any] | None:
     """The work's own receipt if it holds today: same inputs, every file there and of its size.
 
     On an object store the process that drives the run knows the names and sizes of all that was
     there when it began, so that it asks only for receipts that there are: one request each.
     Others ask for the receipt and, if there is one, for the size of each file.
     """
-    path = receipt_path(out, step, key)
+    path = receipt_path(out, work.step, work.key)
     try:
         if not mirror.may_exist(path):
             return None
-        receipt = Receipt.from_json(json.loads(mirror.read_text(path)))
+        receipt = Receipt.from_json(json.loads(mirror.read_text(path)), work.facts)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
         return None  # what cannot be read proves nothing: the work is done again
-    return receipt if receipt.inputs == inputs and is_whole(out, receipt) else None
+    return receipt if receipt.inputs == work.inputs and is_whole(out, receipt) else None
 
 
-def is_whole(out: Path, receipt: Receipt) -> bool:
+def is_whole(out: Path, receipt: Receipt[Any]) -> bool:
     """Whether every file of a receipt is there and of its size."""
     return all(mirror.size(out / name) == size for name, size, _ in receipt.files)
 

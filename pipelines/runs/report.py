@@ -1,7 +1,4 @@
-"""What failed or is damaged, as every report shows it.
-
-Ratios of a report as a person reads them.
-"""
+"""What failed or is damaged, and ratios with their errors, as every report shows them."""
 
 import math
 from collections.abc import Mapping

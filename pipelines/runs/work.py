@@ -1,12 +1,10 @@
-"""A job: one run directory, and the pieces of work that fill it.
+"""A job: one run directory, and the pieces of work that fill it, phase by phase.
 
-Phase: Works --do--> Outcomes, each with a receipt in OUT/receipts/
+    Phase: Works ── do ──► Outcomes, each with a receipt in OUT/receipts/
 
-Drive a job: phases of independent works, one after the other, whoever does them.
-
-A job is a generator: it yields one phase at a time and is sent how its works ended. What a later
-phase reads is named by the receipts of the earlier ones, so that a work is done again when, and
-only when, something it reads has changed.
+A job is a generator: it yields one phase at a time and is sent how its works ended; `drive` runs
+it, whoever does the works. What a later phase reads is named by the receipts of the earlier ones,
+so that a work is done again when, and only when, something it reads has changed.
 """
 
 import random
@@ -16,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -24,9 +22,11 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
 from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, sweep_receipts
 from tokenmill.pipelines.runs.receipt import (
+    F,
     Receipt,
     WorkId,
     file_entry,
+    no_facts,
     publish_files,
     save_receipt,
     valid_receipt,
@@ -67,23 +67,23 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class Done(Generic[F]):
     """What a piece of work hands back: the files it wrote, its account, and facts for later."""
 
     files: Sequence[Path] = ()
     stats: Sequence[tuple[str, StageStats]] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: F = field(default_factory=no_facts)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work(WorkId):
+class Work(WorkId, Generic[F]):
     """One piece of work: independent of its siblings, repeatable, proven by a receipt.
 
     chain: works of one chain are best done in turn, by one worker; "" is none.
     call, args: a module-level function and what it takes after the job, so that it pickles.
     """
 
-    call: Callable[..., Done]
+    call: Callable[..., Done[F]]
     args: tuple[Any, ...] = ()
     chain: str = ""
 
@@ -95,14 +95,14 @@ class Outcome:
     fresh: it was done now, not found done.
     """
 
-    work: Work
-    receipt: Receipt | None = None
+    work: Work[Any]
+    receipt: Receipt[Any] | None = None
     error: BaseException | None = None
     fresh: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase:
+class Phase(Generic[F]):
     """Works of one step that may run at the same time, in any order; the next phase waits for all.
 
     whole: the run cannot go on if one of them fails; else the failed ones are listed.
@@ -110,17 +110,17 @@ class Phase:
     """
 
     name: str
-    works: tuple[Work, ...]
+    works: tuple[Work[F], ...]
     whole: bool = False
     n_done: int = 0
 
 
-def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
+def chained(works: Sequence[Work[Any]], at_least: int) -> list[deque[Work[Any]]]:
     """The works in order, those of a chain together; long chains are cut until there are enough.
 
     A cut costs its second half the way to its beginning.
     """
-    made: list[deque[Work]] = []
+    made: list[deque[Work[Any]]] = []
     for work in works:
         if made and work.chain and made[-1][-1].chain == work.chain:
             made[-1].append(work)
@@ -133,22 +133,24 @@ def chained(works: Sequence[Work], at_least: int) -> list[deque[Work]]:
     return made
 
 
-def do(job: Job, work: Work) -> Outcome:
+def do(job: Job, work: Work[Any]) -> Outcome:
     """Do the work, unless a valid receipt shows it done.
 
     What it wrote goes to where the run directory is, and the receipt last.
     """
     if job.remote is not None:
         join_run(job.out, job.remote, job.scratch_bytes)
-    found = valid_receipt(job.out, work.step, work.key, work.inputs)
+    found = valid_receipt(job.out, work)
     if found is not None:
         return Outcome(work=work, receipt=found)
     wall, cpu = time.perf_counter(), time.thread_time()
     with mirror.named_by_address():
         done = work.call(job, *work.args)
+    if not isinstance(done.facts, work.facts or Mapping):
+        raise TypeError(f"{work.step} tells {type(done.facts)}, its work says {work.facts}")
     for name, stats in done.stats:
         stats.check(f"{work.step} {work.key}, {name}")
-    receipt = Receipt(
+    receipt: Receipt[Any] = Receipt(
         step=work.step,
         key=work.key,
         inputs=work.inputs,
@@ -175,17 +177,17 @@ class ShardFailure:
 class Finished:
     """All that a run has to show: the receipts in order, and the shards that failed."""
 
-    receipts: list[Receipt] = field(default_factory=list)
+    receipts: list[Receipt[Any]] = field(default_factory=list)
     failures: list[ShardFailure] = field(default_factory=list)
     shards: tuple[SourceShard, ...] = ()
 
-    def of(self, step: str) -> list[Receipt]:
+    def of(self, step: str) -> list[Receipt[Any]]:
         return [r for r in self.receipts if r.step == step]
 
 
 T = TypeVar("T")
-Phases: TypeAlias = Generator[Phase, Sequence[Outcome], T]
-Execute: TypeAlias = Callable[[Job, Phase], Sequence[Outcome]]
+Phases: TypeAlias = Generator[Phase[Any], Sequence[Outcome], T]
+Execute: TypeAlias = Callable[[Job, Phase[Any]], Sequence[Outcome]]
 
 
 def drive(job: Job, running: Phases[T], execute: Execute) -> T:
@@ -207,7 +209,7 @@ def drive(job: Job, running: Phases[T], execute: Execute) -> T:
             return finished
 
 
-def _run(job: Job, phase: Phase, execute: Execute) -> tuple[list[Outcome], list[str]]:
+def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], list[str]]:
     """How the works of a phase ended, in order, and the names of the files of their receipts."""
     found = find_receipts(job.out, phase.works)
     left = tuple(work for work in phase.works if work.key not in found.receipts)
@@ -222,12 +224,12 @@ def _run(job: Job, phase: Phase, execute: Execute) -> tuple[list[Outcome], list[
     return outcomes, pack_receipts(job.out, phase.works, receipts, found)
 
 
-def one_by_one(job: Job, phase: Phase) -> list[Outcome]:
+def one_by_one(job: Job, phase: Phase[Any]) -> list[Outcome]:
     """The plainest executor: each work in turn, in this thread."""
     return [attempt(job, work) for work in phase.works]
 
 
-def attempt(job: Job, work: Work) -> Outcome:
+def attempt(job: Job, work: Work[Any]) -> Outcome:
     """Do the work; a shard that fails is an outcome, what concerns the whole run is raised.
 
     A flaky disk or network is tried again, after longer and longer pauses; never a shard that is
@@ -253,9 +255,9 @@ def stop_if_hopeless(job: Job, error: BaseException) -> None:
         raise cannot_write(job.out, error) from error
 
 
-def do_phase(phase: Phase, finished: Finished) -> Phases[dict[str, Receipt]]:
+def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]]]:
     """Yield a phase, record how it ended, and return the receipts by key."""
-    made: dict[str, Receipt] = {}
+    made: dict[str, Receipt[F]] = {}
     for outcome in (yield phase) if phase.works else ():
         if outcome.receipt is not None:
             made[outcome.work.key] = outcome.receipt

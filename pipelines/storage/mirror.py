@@ -4,13 +4,12 @@
     work ◄── maps ──── FOLDER/name ◄── present ──┘
 
 Whoever reads a file of a run directory asks for `present(path)`, whoever has written one says
-`publish(path)`; where a run directory lies here both do nothing. What the store has may go here,
-see `pipelines.storage.cache`.
+`publish(path)`; where a run directory lies here both do nothing. A file that the store has may be
+deleted here, see `pipelines.storage.cache`.
 
-The folder has another name each time that a run is begun or continued: nothing of an earlier
-attempt is taken for this one's.
-
-Folders that mirror a run directory on an object store: made, joined by workers, held, gone.
+The process that drives a run makes the folder (`mirrored`), workers join it (`join_run`), and it
+goes at the end. It has another name each time that a run is begun or continued: nothing of an
+earlier attempt is taken for this one's.
 """
 
 import hashlib

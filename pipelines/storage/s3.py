@@ -5,9 +5,8 @@ when it fails. Each carries the digest of its bytes, with which a download is co
 
 Requests are repeated by botocore in its adaptive mode: it waits longer each time, and once the
 store says that it is asked too much, a token bucket paces all requests of the process. What still
-fails is tried again while the store answers anything at all (`pipelines.storage.retry`).
-
-What went wrong with a request to an object store, in words of ours: theirs may hold anything.
+fails is tried again while the store answers anything at all (`pipelines.storage.retry`). Errors
+are told in words of ours (`translated`), since botocore's may hold anything.
 """
 
 import errno

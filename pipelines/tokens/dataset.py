@@ -8,6 +8,7 @@ The first rows of a run's dataset, as they are stored, wherever the run director
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tokenmill.pipelines.core.stage import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
@@ -85,7 +87,14 @@ def split_folder(job: TokenRun, split: str) -> Path:
     return job.dataset if len(splits(job)) == 1 else job.dataset / split
 
 
-def write_file(job: TokenRun, plan: Layout, number: int) -> Done:
+@dataclass(frozen=True, kw_only=True)
+class FileFacts(WorkFacts):
+    """Of a file of the dataset. rows: documents, or sequences."""
+
+    rows: int
+
+
+def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     """Write one file of the dataset."""
     path = split_folder(job, plan.split) / file_name(number, plan.files)
     start = number * plan.file_size
@@ -98,7 +107,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done:
             batch = pa.record_batch(columns, schema=schema)
             writer.write_batch(batch)
             count += batch.num_rows
-    return Done(files=[path], facts={"rows": count})
+    return Done(files=[path], facts=FileFacts(rows=count))
 
 
 def _rows(job: TokenRun, span: TokenSpan, names: Sequence[str]) -> Iterator[list[pa.Array]]:

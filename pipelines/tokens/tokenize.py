@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
-from tokenmill.pipelines.tokens.layout import place, with_ends
+from tokenmill.pipelines.tokens.kernels import place
 from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, open_reference
 
@@ -53,6 +53,15 @@ class Tokens(NamedTuple):
     offsets: npt.NDArray[np.int64]
     slow: npt.NDArray[np.bool_]
     by: dict[str, int]
+
+
+def with_ends(
+    lengths: npt.NDArray[np.int64], dtype: np.dtype[np.generic], ends: tuple[int, int]
+) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+    """Room for documents of some lengths, and their offsets. ends: ids before and behind each."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths + sum(ends), out=offsets[1:])
+    return np.empty(int(offsets[-1]), dtype), offsets
 
 
 class MismatchError(Exception):

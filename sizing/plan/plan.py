@@ -9,14 +9,19 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, model_validator
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.checkpoints import Checkpoints
-from tokenmill.sizing.plan.cluster import Cluster
 from tokenmill.sizing.plan.corpus import Corpus, Source
 from tokenmill.sizing.plan.fields import Assumed, Section
-from tokenmill.sizing.plan.hosts import Imports, Loaders, Network, Prices
-from tokenmill.sizing.plan.model import Model
-from tokenmill.sizing.plan.storage import Storage
-from tokenmill.sizing.plan.training import Training
+from tokenmill.sizing.plan.sections import (
+    Checkpoints,
+    Cluster,
+    Imports,
+    Loaders,
+    Model,
+    Network,
+    Prices,
+    Storage,
+    Training,
+)
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.spread import ends
 from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator

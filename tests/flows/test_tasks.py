@@ -45,7 +45,7 @@ def run(server, job, call, n):
     """The works as tasks of a flow, two at a time."""
     from prefect import flow  # once the server's address is set
 
-    from tokenmill.flows.pools.threads import ThreadPool
+    from tokenmill.flows.pools.choose import ThreadPool
     from tokenmill.flows.tasks import as_tasks
 
     keys = [f"{i:02d}" for i in range(n)]

@@ -1,6 +1,6 @@
-"""Rules for captions, the text of a sample.
+"""Rules for captions, the text of a sample: its length, its words, and whether it says anything.
 
-Alt texts that say nothing of their image: URLs, names of files, and words such as "image".
+Some alt texts say nothing of their image: URLs, names of files, and words such as "image".
 """
 
 from itertools import chain

@@ -1,6 +1,4 @@
-"""Limits of OBELICS for a text: of a node, and of a document.
-
-OBELICS' rules for the text of interleaved documents: for each node, then for what is left.
+"""OBELICS' rules for the text of interleaved documents: for each node, then for what is left.
 
     Home
 
@@ -8,7 +6,8 @@ OBELICS' rules for the text of interleaved documents: for each node, then for wh
 
     A longer node, of words as a text has them.
 
-"Home" is too short a node; the image and the longer node stay.
+"Home" is too short a node; the image and the longer node stay. The limits of a node and those of a
+document have the same names and other values.
 """
 
 from typing import Annotated, ClassVar, Literal

@@ -1,13 +1,13 @@
 r"""Rules for images by what their headers and URLs tell, and for how many a document has.
 
-Parts of URLs, and words that stand in them.
+Words are looked for in parts of a URL:
 
     https://user@host.org:80/a/path.jpg?query#fragment
             \______________/\__________/
                   host           path
 
-Split as the regular expression of RFC 3986, appendix B, has it: no URL is refused, and what has
-no scheme and no "//" is a path.
+It is split by the regular expression of RFC 3986, appendix B: no URL is refused, and one without a
+scheme and "//" is a path.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
-"""Scores that were computed elsewhere, of images or documents, looked up by key.
+"""Rules by scores that other programs computed: of images, as for NSFW, and of documents.
 
-Rules by scores that other programs computed: of images, as for NSFW, and of documents.
+    Parquet file: keys, scores ── look up each image or document ──► a score ── limits ──► rules
+
+A key is a URL, a digest or an id, by a column of the file.
 """
 
 from collections.abc import Mapping

@@ -1,12 +1,10 @@
-"""The layout of a fastText model file, as far as it tells whether the file is one, and whole.
+"""A user's own fastText classifier, scored by whichever of fastText's libraries is installed.
 
 The library takes a damaged file for granted: one that is cut off crashes the process or scores at
-random. So the parts are walked first, and their sizes must add up to the file's.
+random. So the parts of the file are walked first, and their sizes must add up to the file's.
 
-Source: fastText 0.9.2, `saveModel`, `save` of Args, Dictionary, DenseMatrix, QuantMatrix and
-ProductQuantizer; all little-endian.
-
-A user's own fastText classifier, scored by whichever of fastText's libraries is installed.
+Source of the layout: fastText 0.9.2, `saveModel`, `save` of Args, Dictionary, DenseMatrix,
+QuantMatrix and ProductQuantizer; all little-endian.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """Documents, or their paragraphs, by the language that a model tells.
 
-Documents as paragraphs or lines, and put together again of those that stay.
+Where paragraphs or lines are judged, a document is put together again of those that stay.
 """
 
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple

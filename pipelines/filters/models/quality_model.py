@@ -1,25 +1,21 @@
-"""A linear model of quality, and the file it is kept in.
+"""A linear model of quality over hashed words, the file it is kept in, and draws by its scores.
+
+    text ── str.lower().split() ──► words ── murmur3 ──► features, with as many counts
+    score = 1 / (1 + exp(-(intercept + the sum of the weights of a document's words)))
 
     quality.npz   weights    (n_features,) float32, a power of two of them
                   intercept  float64
                   about      JSON: how it was made, of what, and how well it does
 
-    score = 1 / (1 + exp(-(intercept + the sum of the weights of a document's words)))
-
 The file is arrays and nothing else; no object in it is ever unpickled.
 
-Documents as counts of hashed words, and what a linear model makes of them.
+The words are those of Spark's Tokenizer, but for two things: that one splits at each of six ASCII
+characters, so that an empty word stands between two of them, and this one at runs of whatever
+`str.isspace()` has. The hash is that of Spark's HashingTF since 3.0: MurmurHash3_x86_32, seed 42,
+modulo the number of features. There is no norm: a feature's value is how often its words occur.
 
-    text --str.lower().split()--> words --murmur3--> features, with as many counts
-
-The words are those of Spark's Tokenizer, but that it splits at each of six ASCII characters, so
-that it has an empty word between two of them, and this at runs of whatever `str.isspace()` has.
-The hash is that of Spark's HashingTF since 3.0: MurmurHash3_x86_32, seed 42, modulo the number
-of features. No norm: a feature's value is how often its words occur.
-
-Draws for documents that depend on their ids and a seed alone.
-
-So reruns agree, whatever the order of the documents and the number of workers.
+A draw depends on a document's id and a seed alone, so that reruns agree, whatever the order of the
+documents and the number of workers.
 """
 
 import json

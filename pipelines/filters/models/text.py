@@ -1,25 +1,20 @@
-"""What each character is to the words of a language model: CCNet's normalization, in a table.
+"""Documents as hashed words, by line: what our own language models are trained on and score.
 
-A word is a run of letters, digits and marks; every other character, punctuation above all, is a
-word by itself, and so is a character of a script that is written without spaces.
+    text ── lines, CCNet's normalization ──► words ── 64 bits each ──► hashes, 0 behind each line
+    CCNet: strip ─► lower case ─► no accents ─► digits as 0 ─► ASCII punctuation ─► no control
 
-Departures from CCNet, whose models read pieces of SentencePiece: white space ends a word, where
-CCNet deletes tabs and joins what they part; characters of format, as soft hyphens, are deleted; a
-final sigma is a sigma. Lower case and classes are of a frozen version of Unicode (dedup.unicode).
+`normalize` is CCNet's normalization of a string, which KenLM models are read with; our own models
+take a table of what each character is, and becomes. A word is a run of letters, digits and marks;
+every other character, punctuation above all, is a word by itself, and so is a character of a script
+that is written without spaces. A vocabulary gives the words that a model knows their ids.
 
-The normalization of CCNet, before its language models: text as they were trained on it.
-
-    strip --> lower case --> no accents --> digits as 0 --> ASCII punctuation --> no control
+Departures of the table from CCNet, whose models read pieces of SentencePiece: white space ends a
+word, where CCNet deletes tabs and joins what they part; characters of format, as soft hyphens, are
+deleted; a final sigma is a sigma. Lower case and classes are of a frozen version of Unicode
+(dedup.unicode), those of `normalize` of the interpreter's, as CCNet's.
 
 Source: cc_net/text_normalizer.py of facebookresearch/cc_net (MIT), `normalize`. With its slip of a
-full-width 1 among the punctuation, which never matters: digits are 0 by then. With the
-interpreter's version of Unicode, as it.
-
-Documents as hashed words, by line: what our own language models are trained on and score.
-
-text --lines, CCNet's normalization--> words --64 bits each--> hashes, 0 behind each line
-
-The words that a language model knows, and their ids.
+full-width 1 among the punctuation, which never matters: digits are 0 by then.
 """
 
 import unicodedata

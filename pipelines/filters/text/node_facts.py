@@ -1,8 +1,7 @@
 """What the rules of OBELICS measure of a text: its words, marks, and windows that repeat.
 
-Which characters are marks, for the rules of OBELICS: not of words, of words, points.
-
-English function words: what holds sentences together and lists of keywords lack.
+Marks are characters of no word, as points. Function words hold English sentences together; lists of
+keywords lack them.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,7 +1,4 @@
-"""Rules about word n-grams: the most frequent one, and those that repeat one before.
-
-Lines and paragraphs of documents: how many, and how many repeat one before.
-"""
+"""What repeats in a document: lines, paragraphs, and word n-grams, with the rules about these."""
 
 from typing import NamedTuple
 

@@ -4,9 +4,8 @@
                             words   Do n't go  ( now ) .
 
 What spaCy makes of a piece depends on the piece alone, but for a few that hold a rule of its own:
-those are asked for with the pieces around. All others are asked for once and remembered.
-
-spaCy's English tokenizer: rules alone, no model, and none of what is not needed for words.
+those are asked for with the pieces around. All others are asked for once and remembered. spaCy's
+English tokenizer is built from its rules, without a model and without what words do not need.
 
 Reference: spaCy 3.8's `spacy.blank("en")`, which datatrove splits words with.
 """

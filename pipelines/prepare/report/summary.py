@@ -59,7 +59,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
     mixed, facts = mixture(job, _last_pass(job, finished), finished), _shard_facts(job, finished)
     # what is measured are documents once: of what copies take as well, their part
     measured = measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts)))
-    told = _told(job, finished)
+    told, first = _told(job, finished), finished.of("pass-0")
     repeated = told.pop("repeated")
     report = {
         "report": REPORT_VERSION,
@@ -67,10 +67,10 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         "identity": job.identity,
         "inputs": inventory(plan),
         "ledger": [{"stage": name, **stats.to_json()} for name, stats in rows],
-        **failures(plan, finished, "pass-0"),
+        **failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first}),
         "measurement": {name: m.to_json() for name, m in measured.items()},
         **mixed,
-        "length_bins": _length_bins(finished),
+        "length_bins": _length_bins(_last_pass(job, finished)),
         "duplicates": told.pop("duplicates"),
         "contamination": told.pop("contamination"),
         "dataset": {
@@ -94,7 +94,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
             "path": job.recipe.tokenizer.path,
             "engine": engine.name,
             "why": engine.why,
-            **_encoded(finished),
+            **_encoded(_last_pass(job, finished)),
             "digest": engine.digest,
             "largest_id": engine.largest_id,
             **_image_token(job),
@@ -108,7 +108,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> dict[str
         },
     }
     if job.recipe.images is None:
-        report["notes"] = notes_of(finished.receipts)
+        report["notes"] = notes_of(_of_passes(job, finished))
     else:
         report["images"] = _images(job, finished, job.recipe.images.store, repeated)
     if told:  # of steps that are not our own
@@ -122,7 +122,7 @@ def _images(
     job: PrepareJob, finished: Prepared, store: str, repeated: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What is told of images; store: as in the recipe.  decoding: as of `decode_cost`."""
-    found = image_summary(_last_pass(job, finished), finished.receipts)
+    found = image_summary(_last_pass(job, finished), _of_passes(job, finished))
     paths = [
         split_folder(job, p.split) / file_name(number, p.files)
         for p in finished.layouts
@@ -184,6 +184,10 @@ def _last_pass(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return finished.of(f"pass-{len(passes(job.recipe.steps)) - 1}")
 
 
+def _of_passes(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
+    return [r for part in passes(job.recipe.steps) for r in finished.of(f"pass-{part.index}")]
+
+
 def _requirements(report: dict[str, Any]) -> dict[str, Any]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
     total, splits = report["measurement"]["total"], report["dataset"]["splits"].values()
@@ -214,20 +218,18 @@ def _shard_facts(job: PrepareJob, finished: Finished) -> list[dict[str, Any]]:
     return made
 
 
-def _length_bins(finished: Finished) -> list[int]:
-    bins = [r.facts["measured"]["length_bins"] for r in finished.receipts if "measured" in r.facts]
+def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
+    bins = [receipt.facts["measured"]["length_bins"] for receipt in last_pass]
     return np.sum(bins, axis=0).tolist() if bins else []
 
 
-def _encoded(finished: Finished) -> dict[str, Any]:
+def _encoded(last_pass: Sequence[Receipt]) -> dict[str, Any]:
     """Which engine encoded how many documents, and where the fast one was found to differ."""
     by: Counter[str] = Counter()
-    for receipt in finished.receipts:
-        by.update(receipt.facts.get("measured", {}).get("docs_by_engine", {}))
+    for receipt in last_pass:
+        by.update(receipt.facts["measured"].get("docs_by_engine", {}))
     mismatches = [
-        {"key": r.key, "message": r.facts["mismatch"]}
-        for r in finished.receipts
-        if "mismatch" in r.facts
+        {"key": r.key, "message": r.facts["mismatch"]} for r in last_pass if "mismatch" in r.facts
     ]
     return {"docs_by_engine": dict(by), "mismatches": mismatches}
 
@@ -254,7 +256,7 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, dict[str, Any]]:
 def _against(job: PrepareJob, finished: Finished) -> dict[str, Any]:
     """The earlier runs, how many documents repeat one of theirs by step, and what to know of it."""
     repeated: Counter[str] = Counter()
-    for receipt in finished.receipts:
+    for receipt in _of_passes(job, finished):
         repeated.update(receipt.facts.get("of_earlier", {}))
     runs = [{"path": str(run.out), "docs": run.docs, "shards": run.shards} for run in job.against]
     return {

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import read_only
-from tokenmill.pipelines.tokens.mix.spans import copy_to
+from tokenmill.pipelines.tokens.kernels import copy_to
 
 
 class Spans:

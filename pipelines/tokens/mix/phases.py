@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tokenmill.pipelines.core.digest import digest_of
-from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.sidecar import open_batch
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed
-from tokenmill.pipelines.tokens.mix.spill import spill
+from tokenmill.pipelines.tokens.mix.spill import SpillFacts, spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
@@ -65,6 +65,7 @@ def mix(
             step="mix",
             key=f"{split}-{number:05d}",
             inputs=inputs,
+            facts=SpillFacts,
             call=spill,
             args=(plans[split], number, group),
         )
@@ -73,30 +74,46 @@ def mix(
     )
     spilled = yield from do_phase(Phase(name="mix", works=works, whole=True), finished)
     inputs = digest_of(receipt.digest for receipt in spilled.values())
-    works = tuple(
-        Work(step="buckets", key=split, inputs=inputs, call=count, args=(mixed,))
+    counts = tuple(
+        Work(
+            step="buckets",
+            key=split,
+            inputs=inputs,
+            facts=BucketFacts,
+            call=count,
+            args=(mixed,),
+        )
         for split, mixed in plans.items()
     )
-    counted = yield from do_phase(Phase(name="mix counts", works=works, whole=True), finished)
+    counted = yield from do_phase(Phase(name="mix counts", works=counts, whole=True), finished)
     return {
-        split: MixedSplit(split=split, shards=_stream(counted[split]), mixed=mixed)
+        split: MixedSplit(split=split, shards=_stream(counted[split].facts), mixed=mixed)
         for split, mixed in plans.items()
     }
 
 
-def count(job: TokenRun, mixed: Mixed) -> Done:
-    """Add up what the groups have put into each bucket; its facts are columns of COUNTS."""
+@dataclass(frozen=True, kw_only=True)
+class BucketFacts(WorkFacts):
+    """What each bucket of a split holds, bucket by bucket: the columns of COUNTS."""
+
+    docs: Sequence[int]
+    tokens: Sequence[int]
+    text_bytes: Sequence[int]
+
+
+def count(job: TokenRun, mixed: Mixed) -> Done[BucketFacts]:
+    """Add up what the groups have put into each bucket."""
     total = {name: np.zeros(mixed.buckets, np.int64) for name in COUNTS.names}
     for group in range(mixed.groups):
         found = open_batch(job.bucket_counts(mixed.split, group), 0)
         for name, counts in total.items():
             counts += np.asarray(found[name])
-    return Done(facts={name: counts.tolist() for name, counts in total.items()})
+    return Done(facts=BucketFacts(**{name: counts.tolist() for name, counts in total.items()}))
 
 
-def _stream(counted: Receipt) -> tuple[TokenShard, ...]:
-    columns = [counted.facts[name] for name in ("tokens", "docs", "text_bytes", "tokens")]
-    rows = zip(*columns, strict=True)
+def _stream(counted: BucketFacts) -> tuple[TokenShard, ...]:
+    tokens, docs, text_bytes = counted.tokens, counted.docs, counted.text_bytes
+    rows = zip(tokens, docs, text_bytes, tokens, strict=True)
     return tuple(TokenShard(f"bucket {number}", *row) for number, row in enumerate(rows))
 
 

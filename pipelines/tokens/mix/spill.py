@@ -4,7 +4,8 @@ A document of which no epoch has a copy leaves a receipt, whose value is its dra
 in the dataset if `epochs * weight` were greater than that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, OF_COPY, Mixed
@@ -25,11 +27,17 @@ from tokenmill.pipelines.tokens.shards import token_schema
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
 
 
-def spill(job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]) -> Done:
-    """Write the cells of a group, and receipts of its documents that no epoch has.
+@dataclass(frozen=True, kw_only=True)
+class SpillFacts(WorkFacts):
+    """sources: by source the docs, id_bytes and text_bytes of a group that the dataset has."""
 
-    Facts: documents, tokens and bytes of text in the dataset, by source.
-    """
+    sources: Mapping[str, Mapping[str, int]]
+
+
+def spill(
+    job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]
+) -> Done[SpillFacts]:
+    """Write the cells of a group, and receipts of its documents that no epoch has."""
     group = Group([drawn(job, mixed.split, shard) for shard in shards])
     paths = list(_write_cells(job, mixed, number, group))
     paths.append(job.bucket_counts(mixed.split, number))
@@ -37,7 +45,7 @@ def spill(job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...])
         writer.write_batch(_bucket_counts(job, mixed, group))
     paths += [_write_receipts(job, s) for s in group.shards if not s.copies.counts.all()]
     stats = sum((_stats(s) for s in group.shards), StageStats())
-    return Done(files=paths, stats=[(STAGE, stats)], facts={"sources": _by_source(group)})
+    return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=_by_source(group)))
 
 
 def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iterator[Path]:

@@ -6,7 +6,7 @@ from typing import Any
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
-from tokenmill.pipelines.tokens.mix.spill import STAGE
+from tokenmill.pipelines.tokens.mix.spill import STAGE, SpillFacts
 from tokenmill.pipelines.tokens.mix.weights import weighed
 from tokenmill.pipelines.tokens.run import TokenRun
 
@@ -58,10 +58,10 @@ def tokens_once(report: Mapping[str, Any], tokens: int) -> float:
     return tokens / found["total"]["tokens"] if found and found["total"]["tokens"] else 1.0
 
 
-def _added(receipts: Sequence[Receipt]) -> dict[str, dict[str, int]]:
+def _added(receipts: Sequence[Receipt[SpillFacts]]) -> dict[str, dict[str, int]]:
     made: dict[str, dict[str, int]] = {}
     for receipt in receipts:
-        for source, counts in receipt.facts["sources"].items():
+        for source, counts in receipt.facts.sources.items():
             of_source = made.setdefault(source, dict.fromkeys(counts, 0))
             for name, n in counts.items():
                 of_source[name] += n

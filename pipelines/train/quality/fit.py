@@ -1,4 +1,5 @@
 """Logistic regression over counts of words, by scikit-learn (the extra `quality`)."""
+# stands alone: it imports scikit-learn, which is optional
 
 import warnings
 from typing import Any, NamedTuple

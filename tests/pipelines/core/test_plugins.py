@@ -1,11 +1,15 @@
 """Plug-ins: named by the environment, imported before a name is looked up, refused by name."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.pipelines.plugged import plug
+from tests.strategies import document_batch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.plugins import VARIABLE, Registry, plugin_versions, plugins
+from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, versions
 from tokenmill.pipelines.runs.work import Job
@@ -95,3 +99,14 @@ def test_a_worker_without_the_plugin_is_refused_by_name(plugin, monkeypatch):
         ConfigError, match="has plug-in thing_of_ours none, not [0-9a-f]{16}; install"
     ):
         check_process(Job(out=plugin.parent, identity="x"), wanted)
+
+
+def test_the_plugin_of_the_readme_filters(tmp_path, monkeypatch):
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    (source,) = [b for b in readme.split("```python\n")[1:] if b.startswith("# my_steps.py")]
+    (tmp_path / "my_steps.py").write_text(source.split("```")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    plug(monkeypatch, "my_steps", STEPS)
+    result = STEPS["lines"](min_lines=2)(document_batch(["one", "one\ntwo"]))
+    assert result.kept["text"].to_pylist() == ["one\ntwo"]
+    assert result.stats.removed == {"too_few_lines": 1}

@@ -5,12 +5,12 @@ import pytest
 
 from tokenmill.pipelines.measure.drawn import exact
 from tokenmill.pipelines.measure.predict import Seconds
-from tokenmill.pipelines.measure.scan import START, write_s_per_byte
+from tokenmill.pipelines.measure.scan import START, PartFacts, write_s_per_byte
 from tokenmill.pipelines.runs.receipt import Receipt
 
 
 def told(write=2e-9, **seconds):
-    facts = {"seconds": seconds, "write_s_per_byte": write}
+    facts = PartFacts(source="web", seconds=seconds, write_s_per_byte=write, sums={}, damage=[])
     return Receipt(step="scan", key="0", inputs="", facts=facts)
 
 

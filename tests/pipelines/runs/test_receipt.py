@@ -1,13 +1,20 @@
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pytest
 
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import (
     Receipt,
+    WorkFacts,
+    WorkId,
     file_entry,
     receipt_path,
     save_receipt,
     valid_receipt,
 )
+from tokenmill.pipelines.runs.work import Done, Job, Work, do
 
 
 @pytest.fixture
@@ -30,29 +37,29 @@ def made(tmp_path):
 
 def test_a_receipt_comes_back_as_it_was(made):
     out, _, receipt = made
-    assert valid_receipt(out, "pass-0", "0", "abc") == receipt
+    assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) == receipt
 
 
 def test_no_receipt_no_trust(tmp_path):
-    assert valid_receipt(tmp_path, "pass-0", "0", "abc") is None
+    assert valid_receipt(tmp_path, WorkId(step="pass-0", key="0", inputs="abc")) is None
 
 
 def test_a_receipt_over_other_inputs_does_not_hold(made):
-    assert valid_receipt(made[0], "pass-0", "0", "other") is None
+    assert valid_receipt(made[0], WorkId(step="pass-0", key="0", inputs="other")) is None
 
 
 @pytest.mark.parametrize("harm", ["gone", "shorter"])
 def test_a_receipt_whose_file_changed_does_not_hold(made, harm):
     out, path, _ = made
     path.unlink() if harm == "gone" else path.write_bytes(b"doc")
-    assert valid_receipt(out, "pass-0", "0", "abc") is None
+    assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"step": "pass-0"}', "\x00"])
 def test_a_damaged_receipt_proves_nothing(made, text):
     out = made[0]
     receipt_path(out, "pass-0", "0").write_text(text)
-    assert valid_receipt(out, "pass-0", "0", "abc") is None
+    assert valid_receipt(out, WorkId(step="pass-0", key="0", inputs="abc")) is None
 
 
 def test_the_digest_tells_output_apart_but_not_time(made):
@@ -61,3 +68,45 @@ def test_the_digest_tells_output_apart_but_not_time(made):
     other = Receipt.from_json({**receipt.to_json(), "facts": {"source": "books"}})
     assert same.digest == receipt.digest
     assert other.digest != receipt.digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(WorkFacts):
+    docs: int
+    sources: Mapping[str, int]
+
+
+def counted(job, docs):
+    return Done(facts=Counted(docs=docs, sources={"web": docs}))
+
+
+def told(job, docs):
+    return Done(facts={"docs": docs})
+
+
+def test_facts_of_a_kind_come_back_as_that_kind(tmp_path):
+    work = Work(step="count", key="0", inputs="i", facts=Counted, call=counted, args=(3,))
+    job = Job(out=tmp_path, identity="i")
+    first, again = do(job, work), do(job, work)
+    assert first.fresh
+    assert not again.fresh
+    assert again.receipt == first.receipt
+    assert again.receipt.facts == Counted(docs=3, sources={"web": 3})
+    plain = Receipt(**{**vars(first.receipt), "facts": {"docs": 3, "sources": {"web": 3}}})
+    assert plain.digest == first.receipt.digest
+    assert plain.to_json() == first.receipt.to_json()
+
+
+def test_facts_of_another_kind_prove_nothing(tmp_path):
+    job = Job(out=tmp_path, identity="i")
+    do(job, Work(step="count", key="0", inputs="i", call=told, args=(3,)))
+    work = Work(step="count", key="0", inputs="i", facts=Counted, call=counted, args=(3,))
+    assert find_receipts(tmp_path, [work]).receipts == {}
+    assert do(job, work).fresh
+
+
+@pytest.mark.parametrize(("call", "facts"), [(counted, None), (told, Counted)])
+def test_a_work_that_tells_another_kind_than_it_says_is_a_mistake(tmp_path, call, facts):
+    work = Work(step="count", key="0", inputs="i", facts=facts, call=call, args=(3,))
+    with pytest.raises(TypeError, match="count tells .*, its work says"):
+        do(Job(out=tmp_path, identity="i"), work)

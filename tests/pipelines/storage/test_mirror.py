@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -294,7 +295,7 @@ def test_a_worker_elsewhere_needs_the_address_alone(s3, out):
         with pytest.raises(ConfigError, match=f"^{out}/x: wrong$"):
             do_bundle(job, [Work(step="c", key="1", inputs="i", call=fails)])
         mirror.mirrors[folder] = driver
-        assert valid_receipt(folder, "a", "1", "other") is None
+        assert valid_receipt(folder, replace(one, inputs="other")) is None
 
 
 def test_a_worker_that_sees_no_run_says_so(tmp_path, out):

@@ -1,20 +1,8 @@
-"""Ids of documents laid end to end, each with its start and end."""
+"""Ids and bytes copied to where they belong."""
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from tokenmill.dedup.kernels._jit import I64, U32, kernel
-
-
-def with_ends(
-    lengths: npt.NDArray[np.int64], dtype: np.dtype[np.generic], ends: tuple[int, int]
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
-    """Room for documents of some lengths, and their offsets. ends: ids before and behind each."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths + sum(ends), out=offsets[1:])
-    return np.empty(int(offsets[-1]), dtype), offsets
+from tokenmill.dedup.kernels._jit import I64, U8, U32, kernel
 
 
 @kernel
@@ -36,3 +24,18 @@ def place(
             k += 1
         if eos >= 0:
             out[k] = eos
+
+
+@kernel
+def copy_to(data: U8, starts: I64, ends: I64, places: I64, out: U8) -> None:
+    """Copy `data[starts[i]:ends[i]]` to `out[places[i]:]`.
+
+    starts, ends, places: (n,).
+    """
+    for i in range(starts.shape[0]):
+        # two views first, so that the loop over them is vectorized: 4 times as fast as a slice
+        # set to a slice
+        span = data[starts[i] : ends[i]]
+        to = out[places[i] : places[i] + span.shape[0]]
+        for j in range(span.shape[0]):
+            to[j] = span[j]
