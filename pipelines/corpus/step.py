@@ -305,7 +305,7 @@ class CorpusStep(Step):
     # corpus-wide
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        """Find what leaves, and write it by shard."""
+        """Find what leaves, and write it by shard; the works of one phase have the step's name."""
         raise NotImplementedError
 
     # the pass behind
@@ -327,7 +327,10 @@ class CorpusStep(Step):
     # what is told
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> "Told":
-        """What the report says of it, from the receipts of the run."""
+        """What the report says of it, from the receipts of the run.
+
+        A section that is none of ours is shown as a table of its facts.
+        """
         return {}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
