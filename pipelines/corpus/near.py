@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 
 from tokenmill.dedup.lsh import Bands
 from tokenmill.dedup.minhash import MinHash
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
@@ -57,6 +58,7 @@ SIGNED_BYTES = 400  # besides a signature: its row, sorting, place 32; at most 1
 TOUCHED_BYTES = 28  # of a row in pairs: its number 8, its tree 4, the row kept for it twice 16
 KEPT_BYTES = 36  # of a duplicate of a group: it and the one kept 16, read 16, its similarity 4
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
+MOST_JOINED = 1 << 32  # rows that forests can hold: trees are numbered by 32 bits
 MOST_SIGNED = 1 << 20  # signatures at a time: more do not read faster
 MOST_PAIRS = 1 << 19  # pairs at a time: more do not read faster
 MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take memory
@@ -285,6 +287,11 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     for path in paths:
         for pairs in read_pairs(path):
             touched.mark(pairs)
+    if touched.n > MOST_JOINED:
+        raise ConfigError(
+            f"near: {touched.n:,} documents in pairs are more than can be joined, {MOST_JOINED:,};"
+            " put exact before it, raise verify or split the corpus"
+        )
     at_once, least = corpus.at_once(counts[level]), LEAST_BYTES + corpus.n * 3 // 8
     corpus.memory_left(
         NearDedup.name,

@@ -66,6 +66,7 @@ FOLDERS = (UNITS, UNIT_TABLE, UNIT_KEYS, UNIT_COUNTS, REPEATED)
 NAME = [pa.field("doc_id", pa.uint64()), pa.field("number", pa.int32())]
 
 MOST_FREQUENT = 20
+MOST_TOLD = (1 << 32) - 1  # times, in a receipt: more are told as so many
 LEAVING_BYTES = 96  # of a unit that leaves: columns 25, joined 25, sorted 25, their order 16
 # Of a group: row number 4, key 16, name 12, alive 1; partition 4, and all of it in order 32
 SPILL_BYTES = 69
@@ -260,7 +261,7 @@ class _Counting:
         first = counted.first[out]
         names = self._spilled.take_all(("doc_id", "number"), part.rows[first])
         by = np.full(len(first), self._by, np.uint8)
-        counts = counted.counts[first].astype(np.uint32)
+        counts = np.minimum(counted.counts[first], MOST_TOLD).astype(np.uint32)
         doc_ids, numbers = names["doc_id"].astype(np.uint64), names["number"].astype(np.int32)
         return Leaving(part.rows[out], by, counts, doc_ids, numbers)
 

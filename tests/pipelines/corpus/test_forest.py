@@ -85,6 +85,18 @@ def test_pairs_that_do_not_fit_into_memory_are_told(tmp_path):
     )
 
 
+def test_more_documents_in_pairs_than_trees_can_number_are_told(tmp_path, monkeypatch):
+    job, part = job_with(tmp_path, 1)
+    write_pairs(job.path(EDGES, 0, band=0, number=0), EDGE, [np.array([[0, 1], [0, 2]])])
+    monkeypatch.setattr(near, "MOST_JOINED", 2)
+    with pytest.raises(ConfigError) as e:
+        join_forests(job, part, 1, 0)
+    assert str(e.value) == (
+        "near: 3 documents in pairs are more than can be joined, 2; put exact before it, raise"
+        " verify or split the corpus"
+    )
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 7))
 def test_clusters_are_counted_and_the_largest_named(tmp_path_factory, kept, at_once):

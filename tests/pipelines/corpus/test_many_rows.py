@@ -24,6 +24,7 @@ from tests.pipelines.keyed import find, found, job_of, write_shards
 from tokenmill.dedup.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
 from tokenmill.pipelines.corpus.counted import table
+from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup
 
@@ -49,7 +50,7 @@ def keys_of_documents():
     changed = rng.random(signed.shape) < 0.15
     signed[changed] = rng.integers(0, 2**32, int(changed.sum()), np.uint32)
     signed[rng.random(N) < 0.02] = EMPTY
-    keys = rng.integers(0, 8, (N, 2), dtype=np.uint64) << np.uint64(61)
+    keys = rng.integers(0, 24, (N, 2), dtype=np.uint64) << np.uint64(59)
     return signed, keys, rng.integers(0, 40, N, dtype=np.uint64)
 
 
@@ -92,8 +93,8 @@ def test_documents_are_compared_as_if_their_rows_began_at_0(
 @pytest.mark.parametrize(
     "step",
     [
-        IMAGE_STEPS["none"],
-        IMAGE_STEPS["first"],
+        IMAGE_STEPS["once"],
+        RepeatedImages(more_than=2, keep="first"),
         *(PARAGRAPH_STEPS[name] for name in ("domain", "first", "buckets", "ccnet")),
     ],
     ids=repr,
@@ -125,7 +126,10 @@ def test_units_are_counted_as_if_their_rows_began_at_0(tmp_path, monkeypatch, st
 @pytest.mark.parametrize("step", [{"ngram": 3}, {"ngram": 2, "keep": "none"}], ids=str)
 def test_spans_are_found_as_if_rows_began_at_0(tmp_path, monkeypatch, step, begin):
     set_sizes(monkeypatch, 200, 100, 20)
-    shards = [[f"{word} b c d e {word} f" for word in some] for some in ("aab", "", "ab", "cabb")]
+    shards = [
+        [f"{word} b c d e {word} f {word}{n}" for n, word in enumerate(words)]
+        for words in ("aab", "", "ab", "cabb")
+    ]
     made = []
     for first in (0, begin):
         monkeypatch.setattr(rows, "FIRST_ROW", first)

@@ -205,6 +205,17 @@ def test_many_groups_and_ranges_find_what_few_do(tmp_path, step, monkeypatch):
     assert n_ranges["many"] >= n_ranges["few"] + 3
 
 
+def test_more_times_than_a_receipt_can_tell_are_told_as_so_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(count, "MOST_TOLD", 10)
+    shards, step = corpus(0), IMAGE_STEPS["once"]
+    job = job_of(tmp_path, [step])
+    write_sidecars(job, shards)
+    find_repeats(job, (step,))
+    told = {name: (by, min(n, 10), of) for name, (by, n, of) in expected(step, shards).items()}
+    assert found_in(job, shards) == told
+    assert len({n for _, n, _ in told.values()}) > 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_facts_name_the_most_frequent(tmp_path, seed):
     shards = corpus(seed)
