@@ -79,6 +79,7 @@ class Decontaminate(Cleaning, Matching, CorpusStep):
 
     name: ClassVar[str] = NAME
     makes_pieces: ClassVar[bool] = True
+    makes_ready: ClassVar[bool] = True
     folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
 

@@ -21,7 +21,7 @@ from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Batch
 
 SPILL = Folder("2-spill", "{step}-{group:05d}.arrow")
-ROW_BYTES = 17  # of a group: row number 4, partition 4, in order 4, alive 1, and 4 on the way
+ROW_BYTES = 13  # of a group: row number 4, partition 4, alive 1, and 4 on the way
 LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
@@ -52,7 +52,10 @@ def spill_keys(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     assert isinstance(step, KeyedStep)
     shards, of_group = corpus.group(group)
     n_words = n_words_of(step.shuffled[0])
-    per_row, at_once = ROW_BYTES + 2 * 8 * n_words, corpus.at_once(corpus.shards.n_groups)
+    of_key = 8 * n_words
+    # once more, in order of the ranges, if there are several
+    per_row = ROW_BYTES + of_key + (of_key + 4 if bits else 0)
+    at_once = corpus.at_once(corpus.shards.n_groups)
     corpus.memory_left(name, len(of_group), per_row, least=LEAST_BYTES, at_once=at_once)
     alive = alive_before(corpus, name, group)
     path, schema = corpus.path(SPILL, step=name, group=group), row_schema(n_words)

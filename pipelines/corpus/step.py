@@ -224,6 +224,7 @@ class CorpusStep(Step):
         verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
     cuts: it changes documents, so that a step behind it must see what is left of them.
     looks_at_images: at their bytes.
+    makes_ready: it builds something before the first pass (`build`, `setup`).
     compares_texts: documents that are the same to it have the same text, or nearly.
     folders: what it writes of scratch in the run directory, behind each pass that it follows.
     side_tables: what it writes that stays.
@@ -234,6 +235,7 @@ class CorpusStep(Step):
     removes_whole: ClassVar[bool] = False
     cuts: ClassVar[bool] = True
     looks_at_images: ClassVar[bool] = False
+    makes_ready: ClassVar[bool] = False
     compares_texts: ClassVar[bool] = False
     folders: ClassVar[tuple[Folder, ...]] = ()
     side_tables: ClassVar[tuple[SideTable, ...]] = ()

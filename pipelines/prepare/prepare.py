@@ -97,13 +97,14 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     check_other(recipe, Path(out))
     run = recipe.run
     with held(out, scratch=run.scratch, scratch_bytes=run.scratch_bytes) as folder:
-        is_new, built = read_manifest(folder) is None, {}
-        for step in corpus_steps(recipe.steps) if is_new else ():
-            built[step.name] = step.build()
+        steps = [step for step in corpus_steps(recipe.steps) if step.makes_ready]
+        if steps and read_manifest(folder) is not None:
+            steps = []
+        built = {step.name: step.build() for step in steps}
         job = open_job(folder, recipe, plan)
-        for step in corpus_steps(recipe.steps) if is_new else ():
+        for step in steps:
             work = step.setup(job, built[step.name])
-            if work is not None and built[step.name] is not None:
+            if work is not None:
                 do(job, work)
         with parking(job.identity):
             yield job

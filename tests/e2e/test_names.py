@@ -20,7 +20,7 @@ def scripts():
     """README's Python, by the first function of ours that each imports."""
     blocks = (ROOT / "README.md").read_text().split("```python\n")[1:]
     texts = [block.split("```")[0] for block in blocks]
-    named = {re.search(r"from tokenmill\S* import (\w+)", text): text for text in texts}
+    named = {re.search(r"from tokenmill\.flows\S* import (\w+)", text): text for text in texts}
     return {found.group(1): text for found, text in named.items() if found}
 
 
