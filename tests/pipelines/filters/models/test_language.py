@@ -265,7 +265,7 @@ def test_paragraphs_are_not_taken_from_between_images():
 
 def test_captions_of_photos_are_english(shared_data):
     path = shared_data / "images" / "coco_ccby_wds.tar"
-    plan = plan_inputs([Input(path=str(path))], 10**9, images=Images())
+    plan = plan_inputs([Input(path=str(path))], 10**9, images=True)
     (shard,) = plan.shards
     batches = list(read_shard(shard, limits=Limits(), images=Images()))
     results = [Language()(b.documents) for b in batches]
