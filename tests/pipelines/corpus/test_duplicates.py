@@ -272,8 +272,8 @@ def test_a_new_document_goes_for_one_of_an_earlier_run_and_never_the_other_way(
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (EXACT, "exact: needs 1.65 MiB of memory for 30,001 documents,"),
-        (NEAR, "near: needs 1.19 MiB of memory for 30,001 documents,"),
+        (EXACT, "exact: needs 1.08 MiB of memory for 30,001 documents,"),
+        (NEAR, "near: needs 871 KiB of memory for 30,001 documents,"),
     ],
 )
 def test_what_cannot_be_held_of_a_group_is_refused(tmp_path, step, message):
