@@ -6,6 +6,12 @@
                     checkpoint ── writer ┘
 
 Workers read the dataset as training would, the team lets them take a step when all have their
-batch, and a step's compute is a sleep. Nothing is decoded twice or cached on purpose: what the
-page cache served all the same is counted (`cache`), and no figure it made is a PASS.
+batch, and a step's compute is a sleep. The page cache is emptied between runs; what it served all
+the same is counted (`cache`), and a figure that comes from it is never a PASS.
+
+Open `run` first: a whole probe, phase by phase. `report` lists the keys of probe.json.
+
+Nouns: a *demand* is what the plan asks of one host; an *order* is the order of rows that training
+reads; a *run* is all ranks reading together for some steps; its *utilisation* is compute time over
+total time; a *verdict* is PASS, FAIL or UNDECIDED, with the reason.
 """

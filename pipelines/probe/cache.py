@@ -1,9 +1,9 @@
-"""The page cache: emptied between runs, and its share in what was read made known.
+"""The page cache: it is emptied between runs, and its share of what was read is counted.
 
-    /proc/self/io  read_bytes   what a process had fetched from a disk
-    logical bytes               what its loader asked for
+    /proc/self/io  read_bytes   bytes that a process had fetched from a disk
+    logical bytes               bytes that its loader asked for
 
-Storage that the counter cannot see (a network's, another program's, memory) is told apart.
+The counter does not see all storage: not a network's, another program's, or memory.
 """
 
 import contextlib
@@ -56,8 +56,8 @@ def device_bytes() -> int | None:
     """Bytes that this process had fetched from disks; None where the kernel does not tell."""
     try:
         with open("/proc/self/io", encoding="ascii") as f:
-            found = [line for line in f if line.startswith("read_bytes:")]
-        return int(found[0].split()[1])
+            lines = [line for line in f if line.startswith("read_bytes:")]
+        return int(lines[0].split()[1])
     except (OSError, IndexError, ValueError):
         return None
 
@@ -70,12 +70,12 @@ def read_ahead_bytes(folder: Path) -> int | None:
     """How far the kernel reads ahead of what is asked for there; None where it does not tell."""
     number = folder.stat().st_dev
     device = f"{os.major(number)}:{os.minor(number)}"
-    for told in (
+    for path in (
         f"/sys/class/bdi/{device}/read_ahead_kb",
         f"/sys/dev/block/{device}/../queue/read_ahead_kb",  # of the disk that a partition is of
     ):
         with contextlib.suppress(OSError, ValueError):
-            return 1024 * int(Path(told).read_text(encoding="ascii"))
+            return 1024 * int(Path(path).read_text(encoding="ascii"))
     return None
 
 

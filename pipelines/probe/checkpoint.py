@@ -67,7 +67,7 @@ class CheckpointFile:
         write_s = time.perf_counter() - begun
         evict([path])
         before, begun = device_bytes(), time.perf_counter()
-        found = self._read(path)
+        read_back = self._read(path)
         read_s, after = time.perf_counter() - begun, device_bytes()
         fetched = None if before is None or after is None else after - before
         return Written(
@@ -75,7 +75,7 @@ class CheckpointFile:
             write_s=write_s,
             read_s=read_s,
             device_bytes=fetched,
-            verified=found == digest,
+            verified=read_back == digest,
         )
 
     def _write(self, path: Path, blocks: list[bytes]) -> int:

@@ -103,8 +103,8 @@ def summary(data: Data) -> str:
 
 def so_many(data: Data) -> str:
     """How many accelerators are fed, and whether it may be more."""
-    found = data["search"]
-    return f"{'' if found['ended'] == 'found' else 'at least '}{found['supported']:,}"
+    search = data["search"]
+    return f"{'' if search['ended'] == 'found' else 'at least '}{search['supported']:,}"
 
 
 def verdicts(data: Data) -> Table:
@@ -196,11 +196,11 @@ def depths_table(data: Data) -> Table:
 
 def checkpoint_blocks(data: Data) -> tuple[str | Table, ...]:
     """Written alone and while training reads; how to ask for it where it was not."""
-    found = data["checkpoints"]
-    if found is None:
+    written = data["checkpoints"]
+    if written is None:
         return ("Not probed: --checkpoint FOLDER writes some there, and reads them back.",)
-    rows = [_checkpoint_row("alone", found["alone"], NONE)]
-    if (both := found["both"]) is not None:
+    rows = [_checkpoint_row("alone", written["alone"], NONE)]
+    if (both := written["both"]) is not None:
         name = f"while {both['accelerators']:,} accelerators train"
         rows.append(_checkpoint_row(name, both, f"{both['au']:.3f}"))
     plan = data["plan"]

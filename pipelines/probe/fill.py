@@ -22,7 +22,7 @@ ROOM = 1.02  # of the size: other columns and headers, and what a file system ke
 
 
 def silent(_: str) -> None:
-    """Tell nobody what is being done."""
+    """Say nothing of what is being done."""
 
 
 def fill(
@@ -93,11 +93,11 @@ def is_filler(folder: Path) -> bool:
 
 
 def _check_same(folder: Path, *, rows: int, width: int, seq_len: int) -> None:
-    found = open_dataset(folder)
-    if (found.rows, found.width, found.seq_len) != (rows, width, seq_len):
+    there = open_dataset(folder)
+    if (there.rows, there.width, there.seq_len) != (rows, width, seq_len):
         raise ConfigError(
-            f"{folder}: an earlier --fill wrote {format_bytes(found.bytes)} there, in rows of"
-            f" {found.seq_len} ids of {found.width} bytes; ask for the same, or delete the folder"
+            f"{folder}: an earlier --fill wrote {format_bytes(there.bytes)} there, in rows of"
+            f" {there.seq_len} ids of {there.width} bytes; ask for the same, or delete the folder"
         )
 
 

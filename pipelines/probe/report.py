@@ -63,7 +63,7 @@ from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
 from tokenmill.pipelines.probe.loader import DEPTHS, Depth
 from tokenmill.pipelines.probe.order import READ_AHEAD, Order
-from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.shards import Shards
 from tokenmill.pipelines.probe.team import Run
 from tokenmill.pipelines.probe.verdict import (
@@ -113,7 +113,7 @@ class Probed:
     most: int
     processes: int
     seconds: float
-    found: Found
+    result: SearchResult
     step: Step
     runs: tuple[Run, ...]
     depths: Mapping[Depth, Run]
@@ -125,9 +125,9 @@ def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
     """The probe as plain data."""
     runs = [run_json(run, seen=of.sight.seen) for run in of.runs]
     depths = {depth: run_json(run, seen=of.sight.seen) for depth, run in of.depths.items()}
-    for made in depths.values():
+    for depth_run in depths.values():
         for name in ("au", "fed", "kept", "steps"):
-            del made[name]
+            del depth_run[name]
     verdicts = _verdicts(of, wanted)
     overall = worst([v for _, v, judged in verdicts if judged])
     return {
@@ -143,7 +143,7 @@ def probe_json(of: Probed, wanted: Demand, plan: str) -> dict[str, Any]:
             "processes": of.processes,
             "seconds": of.seconds,
         },
-        "search": {**asdict(of.found), "tried": [asdict(t) for t in of.found.tried]},
+        "search": {**asdict(of.result), "tried": [asdict(t) for t in of.result.tried]},
         "step": asdict(of.step),
         "runs": runs,
         "reads": _means(runs, wanted.bytes_per_s(of.need, of.shards.width)),
@@ -221,32 +221,32 @@ def _checkpoints(of: Checkpoints) -> dict[str, Any]:
 def _verdicts(of: Probed, wanted: Demand) -> list[tuple[str, Verdict, bool]]:
     reads = judge(
         need=of.need,
-        found=of.found,
+        result=of.result,
         runs=of.runs,
         sight=of.sight,
         reads_ahead=of.order in READ_AHEAD,
         dataset_bytes=of.shards.bytes,
         memory=of.memory,
     )
-    made = [(READS, reads, True)]
+    verdicts = [(READS, reads, True)]
     if of.checkpoints is not None:
         alone = of.checkpoints.alone
-        made.append(("checkpoint writes", judge_writes(alone, wanted.write_bytes_per_s), True))
+        verdicts.append(("checkpoint writes", judge_writes(alone, wanted.write_bytes_per_s), True))
         back = judge_restart(alone, wanted.restart_bytes_per_s)
-        made.append(("checkpoint reads at a restart", back, back.outcome != "UNDECIDED"))
+        verdicts.append(("checkpoint reads at a restart", back, back.outcome != "UNDECIDED"))
         if of.checkpoints.both is not None:
             both = judge_both(of.checkpoints.both[0], of.checkpoints.accelerators)
             if not of.is_async:
-                told = f"{both.reason}; not judged: training waits for checkpoints"
-                both = Verdict(outcome=both.outcome, reason=told)
-            made.append(("reads while checkpoints are written", both, of.is_async))
-    return made
+                reason = f"{both.reason}; not judged: training waits for checkpoints"
+                both = Verdict(outcome=both.outcome, reason=reason)
+            verdicts.append(("reads while checkpoints are written", both, of.is_async))
+    return verdicts
 
 
 def _conditions(of: Probed) -> list[dict[str, Any]]:
     share, times = device_frac(of.runs), of.shards.bytes / of.memory
     apart = spread([run.kept for run in of.runs])
-    told = "cannot be counted" if not of.sight.seen or share is None else percent(min(share, 1))
+    counted = "cannot be counted" if not of.sight.seen or share is None else percent(min(share, 1))
     rows = [
         (
             f"utilisation {LEAST_AU:.2f}, first step excluded",
@@ -267,7 +267,7 @@ def _conditions(of: Probed) -> list[dict[str, Any]]:
         (
             f"{percent(LEAST_DEVICE_FRAC)} of what was read came from the device",
             of.sight.seen and share is not None and share >= LEAST_DEVICE_FRAC,
-            told,
+            counted,
         ),
     ]
-    return [{"name": name, "met": met, "told": told} for name, met, told in rows]
+    return [{"name": name, "met": met, "told": shown} for name, met, shown in rows]

@@ -23,7 +23,7 @@ from tokenmill.pipelines.probe.fill import silent
 from tokenmill.pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
 from tokenmill.pipelines.probe.order import ORDERS, Order
 from tokenmill.pipelines.probe.report import Checkpoints, Probed, probe_json
-from tokenmill.pipelines.probe.search import Clock, Found, search
+from tokenmill.pipelines.probe.search import Clock, SearchResult, search
 from tokenmill.pipelines.probe.shards import Shards, open_dataset
 from tokenmill.pipelines.probe.team import Run, Team, together
 from tokenmill.pipelines.probe.verdict import REPEATS, RUNS, mean_kept
@@ -81,8 +81,8 @@ def probe(
     shards, wanted = open_dataset(folder, settings.split), demand(sheet)
     with _files(wanted, settings) as files, Team() as team:
         tell(f"reading {shards.folder} for about {settings.seconds:g} s")
-        made = _Probe(team, shards, wanted, sheet, settings)
-        return probe_json(made.run(files), wanted, plan)
+        probed = _Probe(team, shards, wanted, sheet, settings).run(files)
+        return probe_json(probed, wanted, plan)
 
 
 def _files(
@@ -128,8 +128,8 @@ class _Probe:
         begun = time.perf_counter()
         mount = mount_of(self._shards.folder.resolve())
         seen = sight(self._shards.files, mount)
-        found = self._search(Clock(begun + SEARCH * own.seconds))
-        found, runs = self._repeat(found, Clock(begun + (SEARCH + REPEATS) * own.seconds))
+        result = self._search(Clock(begun + SEARCH * own.seconds))
+        result, runs = self._repeat(result, Clock(begun + (SEARCH + REPEATS) * own.seconds))
         return Probed(
             shards=self._shards,
             mount=mount,
@@ -141,15 +141,15 @@ class _Probe:
             most=self.most,
             processes=self.processes,
             seconds=own.seconds,
-            found=found,
-            step=self._wanted.step(max(found.supported, 1), self.processes),
+            result=result,
+            step=self._wanted.step(max(result.supported, 1), self.processes),
             runs=tuple(runs),
             depths=self._depths(),
-            checkpoints=self._checkpoints(files, found) if files else None,
+            checkpoints=self._checkpoints(files, result) if files else None,
             is_async=self._is_async,
         )
 
-    def _search(self, clock: Clock) -> Found:
+    def _search(self, clock: Clock) -> SearchResult:
         run_s = SEARCH * self._settings.seconds / SEARCH_RUNS
         first = min(self._first(run_s), self.most)
         return search(
@@ -172,21 +172,21 @@ class _Probe:
         busy = math.ceil(LEAST_FETCHES * a_read * self.processes / (one * run_s))
         return max(self._wanted.least_accelerators(self.need), busy)
 
-    def _repeat(self, found: Found, clock: Clock) -> tuple[Found, list[Run]]:
-        """Runs with as many as were found, or with fewer where these do not keep up after all."""
+    def _repeat(self, result: SearchResult, clock: Clock) -> tuple[SearchResult, list[Run]]:
+        """Runs with as many as the search found, or with fewer where these do not keep up."""
         run_s = REPEATS * self._settings.seconds / (RUNS + 2)
-        supported, runs = found.supported, list[Run]()
+        supported, runs = result.supported, list[Run]()
         while supported and len(runs) < RUNS and (clock.left_s or not runs):
             runs.append(self._run(supported, run_s))
             if len(runs) == RUNS and mean_kept(runs) < LEAST_AU:
-                found = Found(
+                result = SearchResult(
                     supported=int(LOWERED * supported),
                     failing=supported,
                     ended="found",
-                    tried=found.tried,
+                    tried=result.tried,
                 )
-                supported, runs = found.supported, []
-        return found, runs
+                supported, runs = result.supported, []
+        return result, runs
 
     def _run(self, accelerators: int, run_s: float) -> Run:
         """One run, with another seed than any before, on an emptied page cache."""
@@ -231,12 +231,12 @@ class _Probe:
         loader = self._settings.loader
         return [Train(reading=r, compute_s=step.compute_s, loader=loader) for r in readings]
 
-    def _checkpoints(self, files: Sequence[CheckpointFile], found: Found) -> Checkpoints:
+    def _checkpoints(self, files: Sequence[CheckpointFile], result: SearchResult) -> Checkpoints:
         """Alone, then while as many accelerators train as this host must feed, or can."""
         seen = sight((), mount_of(files[0].folder.resolve())).seen
         alone = rates(self._team.write(files), files[0].n_bytes, seen=seen)
         both: tuple[Run, CheckpointRates] | None = None
-        accelerators = min(self.need, found.supported)
+        accelerators = min(self.need, result.supported)
         if accelerators:
             step = self._wanted.step(accelerators, self.processes)
             steps = max(LEAST_STEPS, round(0.04 * self._settings.seconds / step.compute_s))

@@ -13,15 +13,16 @@ Ended: TypeAlias = Literal["found", "most", "time"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class Trial:
     accelerators: int
     au: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """supported: the most that kept their utilisation, 0 if none did.
+class SearchResult:
+    """How many accelerators the storage feeds.
 
+    supported: the most that kept their utilisation, 0 if none did.
     failing: the fewest that did not; None where all that were tried did.
     ended: what ended it: the answer, the most that were asked for, or the time.
     """
@@ -29,7 +30,7 @@ class Found:
     supported: int
     failing: int | None
     ended: Ended
-    tried: tuple[Tried, ...]
+    tried: tuple[Trial, ...]
 
 
 @dataclass(frozen=True)
@@ -45,28 +46,28 @@ class Clock:
 
 def search(
     au_of: Callable[[int], float], *, need: int, first: int, most: int, clock: Clock
-) -> Found:
+) -> SearchResult:
     """Double `first` until utilisation is below 0.90 or `most` is reached, then bisect.
 
     au_of: utilisation of so many accelerators, measured.  need: tried next if `first` are too
     many, as it is what decides.
 
-    >>> found = search(lambda n: 100 / max(n, 100), need=8, first=8, most=1024, clock=Clock(1e99))
-    >>> found.supported, found.failing, found.ended
+    >>> result = search(lambda n: 100 / max(n, 100), need=8, first=8, most=1024, clock=Clock(1e99))
+    >>> result.supported, result.failing, result.ended
     (108, 112, 'found')
     """
     low, high, trying = 0, None, min(first, most)
-    tried: list[Tried] = []
+    tried: list[Trial] = []
     while True:
         au = au_of(trying)
-        tried.append(Tried(accelerators=trying, au=au))
+        tried.append(Trial(accelerators=trying, au=au))
         if au >= LEAST_AU:
             low = trying
         else:
             high = trying
         ended = _ended(low, high, most, clock)
         if ended is not None:
-            return Found(supported=low, failing=high, ended=ended, tried=tuple(tried))
+            return SearchResult(supported=low, failing=high, ended=ended, tried=tuple(tried))
         trying = _next(low, high, need, most)
 
 

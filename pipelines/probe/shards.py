@@ -96,9 +96,9 @@ def open_dataset(folder: Path, split: str | None = None) -> Shards:
     batches: list[BatchPlace] = []
     kinds = set()
     for number, path in enumerate(files):
-        kind, found = _scan(number, path)
+        kind, places = _scan(number, path)
         kinds.add(kind)
-        batches += found
+        batches += places
     if len(kinds) > 1:
         raise ConfigError(f"{root}: files differ in their {IDS}: {sorted(map(str, kinds))}")
     if not any(batch.rows for batch in batches):
@@ -158,15 +158,15 @@ def read_schema(path: Path) -> pa.Schema:
             handle.seek(stream_start(handle))
             return pa.ipc.read_schema(pa.ipc.read_message(handle))
     except (pa.ArrowException, OSError, EOFError) as e:
-        told = " ".join(str(e).split())[:200]
-        raise ConfigError(f"{path}: not an Arrow IPC file or stream ({told}); {WAY_OUT}") from None
+        why = " ".join(str(e).split())[:200]
+        raise ConfigError(f"{path}: not an Arrow IPC file or stream ({why}); {WAY_OUT}") from None
 
 
 def _scan(number: int, path: Path) -> tuple[tuple[str, int | None], list[BatchPlace]]:
     """What kind of ids a file has, and its record batches."""
     schema = read_schema(path)
     kind = _kind(schema, path)
-    found: list[BatchPlace] = []
+    places: list[BatchPlace] = []
     with pa.OSFile(str(path)) as handle:
         try:
             for message in messages(handle, stream_start(handle)):
@@ -175,14 +175,14 @@ def _scan(number: int, path: Path) -> tuple[tuple[str, int | None], list[BatchPl
                         f"{path}: has dictionary-encoded columns; write it again without them"
                     )
                 if message.kind == BATCH:
-                    found.append(BatchPlace(number, message.start, message.stop, message.rows))
+                    places.append(BatchPlace(number, message.start, message.stop, message.rows))
         except CutShortError as e:
             raise _damaged(path, e.start, str(e)) from None
-    if found:
+    if places:
         with path.open("rb") as f:
             mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-        batch_ids(mapped, found[0], schema, path)
-    return kind, found
+        batch_ids(mapped, places[0], schema, path)
+    return kind, places
 
 
 def _kind(schema: pa.Schema, path: Path) -> tuple[str, int | None]:
@@ -202,8 +202,8 @@ def _kind(schema: pa.Schema, path: Path) -> tuple[str, int | None]:
 
 def _split_folder(folder: Path, split: str | None) -> Path:
     if not folder.is_dir():
-        told = "a file, not a folder" if folder.exists() else "no such folder"
-        raise ConfigError(f"{folder}: {told}; {WAY_OUT}")
+        why = "a file, not a folder" if folder.exists() else "no such folder"
+        raise ConfigError(f"{folder}: {why}; {WAY_OUT}")
     if not (folder / "state.json").exists() and (folder / "dataset").is_dir():
         folder = folder / "dataset"  # of a run directory
     listed = folder / "dataset_dict.json"

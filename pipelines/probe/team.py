@@ -131,7 +131,7 @@ class Team:
         return written
 
     def close(self) -> None:
-        """End all workers: by themselves if they can, and cleaning up if they must be told."""
+        """End all workers: each by itself if it can, else by signals that let it clean up first."""
         for _, connection in self._workers:
             with contextlib.suppress(OSError):
                 connection.send(None)
@@ -278,5 +278,5 @@ def _answer(connection: Connection) -> Any:
     except (EOFError, ConnectionError):
         raise ProbeError(_DIED) from None
     if isinstance(answer, Failed):
-        raise ConfigError(answer.told) if answer.mistake else ProbeError(answer.told)
+        raise ConfigError(answer.message) if answer.mistake else ProbeError(answer.message)
     return answer

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU
-from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.team import Run
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
 
@@ -45,7 +45,7 @@ def mean_kept(runs: Sequence[Run]) -> float:
 def judge(
     *,
     need: int,
-    found: Found,
+    result: SearchResult,
     runs: Sequence[Run],
     sight: Sight,
     reads_ahead: bool,
@@ -54,47 +54,46 @@ def judge(
 ) -> Verdict:
     """The verdict on training reads.
 
-    runs: repeats with `found.supported` accelerators.  memory: bytes of the host's.
+    runs: repeats with `result.supported` accelerators.  memory: bytes of the host's.
     reads_ahead: the order has the kernel fetch rows that are read later, or never.
     A FAIL stands whatever was cached: a cache only helps.
     """
-    if found.failing is not None and found.failing <= need:
+    if result.failing is not None and result.failing <= need:
         reason = (
-            f"{need:,} accelerators are needed: {found.supported:,} keep a utilisation of"
-            f" {LEAST_AU:.2f}, {found.failing:,} do not"
+            f"{need:,} accelerators are needed: {result.supported:,} keep a utilisation of"
+            f" {LEAST_AU:.2f}, {result.failing:,} do not"
         )
         return Verdict(outcome="FAIL", reason=reason)
     if sight.seen:
         cached = _cached(runs)
         held = _held(runs, dataset_bytes) if reads_ahead else ""
-        doubts = (_late(need, found, runs), cached, held)
+        doubts = (_late(need, result, runs), cached, held)
     else:  # MLPerf Storage's own rule: no memory of this host holds so much
         unseen = "" if dataset_bytes >= RAM_TIMES * memory else _unseen(sight, memory)
-        doubts = (unseen, _late(need, found, runs), "")
+        doubts = (unseen, _late(need, result, runs), "")
     for doubt in doubts:
         if doubt:
             return Verdict(outcome="UNDECIDED", reason=doubt)
-    told = f"{so_many(found)} are fed, {need:,} are needed"
-    return Verdict(outcome="PASS", reason=told)
+    return Verdict(outcome="PASS", reason=f"{so_many(result)} are fed, {need:,} are needed")
 
 
-def so_many(found: Found) -> str:
+def so_many(result: SearchResult) -> str:
     """How many are supported, and whether it may be more."""
-    least = "" if found.ended == "found" else "at least "
-    return f"{least}{found.supported:,} accelerators"
+    least = "" if result.ended == "found" else "at least "
+    return f"{least}{result.supported:,} accelerators"
 
 
-def _late(need: int, found: Found, runs: Sequence[Run]) -> str:
-    """What the time was too short for; empty if it was not."""
-    if found.supported < need:
+def _late(need: int, result: SearchResult, runs: Sequence[Run]) -> str:
+    """Why the time was too short; empty if it was not."""
+    if result.supported < need:
         return f"the time was up before {need:,} accelerators could be tried; give more --seconds"
     if len(runs) == RUNS:
         return ""
-    told = f"the time was up after {len(runs)} of {RUNS} runs; give more --seconds"
+    advice = f"the time was up after {len(runs)} of {RUNS} runs; give more --seconds"
     if not runs:
-        return told
+        return advice
     enough = RUNS * max(run.whole_s for run in runs) / REPEATS
-    return f"{told}, {10 * math.ceil(enough / 10 + 1)} at least"
+    return f"{advice}, {10 * math.ceil(enough / 10 + 1)} at least"
 
 
 def _unseen(sight: Sight, memory: int) -> str:
@@ -112,9 +111,9 @@ def _cached(runs: Sequence[Run]) -> str:
     """Why what was read may have come from memory; empty if it did not."""
     share = device_frac(runs)
     if share is None or share < LEAST_DEVICE_FRAC:
-        told = "an unknown share" if share is None else percent(share)
+        shown = "an unknown share" if share is None else percent(share)
         return (
-            f"the page cache served it: {told} of the bytes asked for came from the device,"
+            f"the page cache served it: {shown} of the bytes asked for came from the device,"
             f" {percent(LEAST_DEVICE_FRAC)} must; end what else has the files open, or see --fill"
         )
     return ""
@@ -158,25 +157,26 @@ def judge_writes(written: CheckpointRates, required: float) -> Verdict:
     """The verdict on checkpoints.  required: bytes/s of one node."""
     if not written.verified:
         return Verdict(outcome="FAIL", reason="what was read back is not what was written")
-    told = f"{format_rate(written.write_bytes_per_s)}, one node needs {format_rate(required)}"
-    return Verdict(outcome="PASS" if written.write_bytes_per_s >= required else "FAIL", reason=told)
+    rates = f"{format_rate(written.write_bytes_per_s)}, one node needs {format_rate(required)}"
+    outcome: Outcome = "PASS" if written.write_bytes_per_s >= required else "FAIL"
+    return Verdict(outcome=outcome, reason=rates)
 
 
 def judge_restart(written: CheckpointRates, required: float) -> Verdict:
     """The verdict on reading checkpoints.  required: bytes/s of one node."""
     share = written.device_frac
-    told = f"{format_rate(written.read_bytes_per_s)}, one node needs {format_rate(required)}"
+    rates = f"{format_rate(written.read_bytes_per_s)}, one node needs {format_rate(required)}"
     if written.read_bytes_per_s < required:
-        return Verdict(outcome="FAIL", reason=told)
+        return Verdict(outcome="FAIL", reason=rates)
     if share is None or share < LEAST_DEVICE_FRAC:
-        return Verdict(outcome="UNDECIDED", reason=f"{told}; it may have come from a cache")
-    return Verdict(outcome="PASS", reason=told)
+        return Verdict(outcome="UNDECIDED", reason=f"{rates}; it may have come from a cache")
+    return Verdict(outcome="PASS", reason=rates)
 
 
 def judge_both(run: Run, accelerators: int) -> Verdict:
     """The verdict on reads while checkpoints are written."""
-    told = f"{accelerators:,} accelerators at a utilisation of {run.kept:.3f}"
-    return Verdict(outcome="PASS" if run.kept >= LEAST_AU else "FAIL", reason=told)
+    reason = f"{accelerators:,} accelerators at a utilisation of {run.kept:.3f}"
+    return Verdict(outcome="PASS" if run.kept >= LEAST_AU else "FAIL", reason=reason)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

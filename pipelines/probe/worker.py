@@ -46,9 +46,9 @@ class Finished:
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """told: to the user.  mistake: the user's, rather than the storage's."""
+    """message: for the user.  mistake: the user's, rather than the storage's."""
 
-    told: str
+    message: str
     mistake: bool
 
 
@@ -66,9 +66,9 @@ def serve(connection: Connection) -> None:
                 elif isinstance(order, CheckpointFile):
                     connection.send(order.run())
             except ConfigError as e:
-                connection.send(Failed(told=str(e), mistake=True))
+                connection.send(Failed(message=str(e), mistake=True))
             except OSError as e:
-                connection.send(Failed(told=str(e), mistake=False))
+                connection.send(Failed(message=str(e), mistake=False))
 
 
 class _Training:

@@ -70,7 +70,7 @@ def open_tokens(out: Path) -> Tokens:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     states = {s: (f, _json(f / "state.json")) for s, f in split_folders(out).items()}
     splits = {
-        split: tuple(folder / found["filename"] for found in state["_data_files"])
+        split: tuple(folder / entry["filename"] for entry in state["_data_files"])
         for split, (folder, state) in states.items()
     }
     with _opened(next(iter(splits.values()))[0]) as reader:

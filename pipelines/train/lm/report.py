@@ -29,12 +29,12 @@ def _blocks(about: About) -> Iterator[Block]:
     yield _orders(about["orders"])
     known, unknown = (about["vocabulary"][name] for name in ("known", "unknown"))
     yield f"Vocabulary: {known:,} words; {unknown:,} others occur, each as likely as the rest."
-    found = about["held_out"]
+    measured = about["held_out"]
     yield (
-        f"Held-out text: perplexity {found['perplexity']:,.1f} a word, line ends among them;"
-        f" {found['unknown_frac']:.2%} of {found['words']:,} words are not in the vocabulary."
+        f"Held-out text: perplexity {measured['perplexity']:,.1f} a word, line ends among them;"
+        f" {measured['unknown_frac']:.2%} of {measured['words']:,} words are not in the vocabulary."
     )
-    if found["unknown_frac"] > MANY_UNKNOWN:
+    if measured["unknown_frac"] > MANY_UNKNOWN:
         yield (
             "Caution: perplexities are mostly of how many words are not known. Train on more text."
         )
@@ -76,6 +76,6 @@ def _orders(orders: list[dict[str, Any]]) -> Table:
     return table("N-grams, by modified Kneser-Ney", columns, rows)
 
 
-def _percentiles(found: Mapping[str, float]) -> Table:
-    rows = [(p, f"{value:,.1f}") for p, value in found.items()]
+def _percentiles(percentiles: Mapping[str, float]) -> Table:
+    rows = [(p, f"{value:,.1f}") for p, value in percentiles.items()]
     return table("Perplexity of documents", (">percentile", ">perplexity"), rows)

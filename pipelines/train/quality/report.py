@@ -24,13 +24,13 @@ def blocks(about: About) -> tuple[Block, ...]:
 
 
 def _blocks(about: About) -> Iterator[Block]:
-    found, inputs = about["evaluation"], about["inputs"]
+    measured, inputs = about["evaluation"], about["inputs"]
     yield _documents(inputs)
     yield (
-        f"Held-out documents: AUC {found['auc']:.4f}, Brier score {found['brier']:.4f}"
+        f"Held-out documents: AUC {measured['auc']:.4f}, Brier score {measured['brier']:.4f}"
         " (0.25 is of guessing)."
     )
-    if found["auc"] > SUSPICIOUS:
+    if measured["auc"] > SUSPICIOUS:
         yield (
             "Caution: nearly every held-out document is told. The words below show whether it is"
             " by quality, or by how the two sides were made: markup, dates, a site's own words."
@@ -38,8 +38,8 @@ def _blocks(about: About) -> Iterator[Block]:
     if not about["training"]["converged"]:
         n = about["training"]["iterations"]
         yield f"Training stopped after {n:,} iterations before it had converged."
-    yield _kept(found["kept"])
-    yield _calibration(found["calibration"])
+    yield _kept(measured["kept"])
+    yield _calibration(measured["calibration"])
     yield _telling(about["telling"])
 
 

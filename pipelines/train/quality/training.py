@@ -15,11 +15,11 @@ SIDES = ("good", "bad")
 class Training(Config):
     """How a classifier of good and bad documents is trained.
 
-    good, bad: inputs whose documents are taken for examples of either.
-    documents: of each side, at most; more are drawn by id and `seed`, alike from all inputs.
-    holdout: share of them, by id and seed, that it is not trained on, but evaluated with.
+    good, bad: inputs whose documents are examples of either.
+    documents: of each side, at most; of more, documents are drawn by id and `seed`.
+    holdout: share of them, by id and seed, that the classifier is not trained on but measured with.
     n_features: that words are hashed to, a power of two; 2**20 is the default of Spark's MLlib.
-    alpha: of the Pareto rule whose effect is told; the model does not depend on it.
+    alpha: of the Pareto rule whose effect is reported; the model does not depend on it.
     seed: of both draws.
     """
 

@@ -16,7 +16,7 @@ from tokenmill.pipelines.probe.cache import Sight, evict
 from tokenmill.pipelines.probe.checkpoint import CheckpointFile
 from tokenmill.pipelines.probe.demand import demand
 from tokenmill.pipelines.probe.loader import Loader, Reading
-from tokenmill.pipelines.probe.search import Clock, Found, search
+from tokenmill.pipelines.probe.search import Clock, SearchResult, search
 from tokenmill.pipelines.probe.shards import open_dataset
 from tokenmill.pipelines.probe.team import ProbeError, Team
 from tokenmill.pipelines.probe.verdict import device_frac, judge
@@ -106,14 +106,14 @@ def test_a_run_ends_when_its_time_is_up(team, tmp_path):
 
 def test_a_warm_page_cache_is_refused(team, disk):
     shards = open_dataset(packed(disk / "d", batches=8, rows=256, seq_len=256))
-    fed = Found(supported=1, failing=None, ended="most", tried=())
+    fed = SearchResult(supported=1, failing=None, ended="most", tried=())
 
     def judged():
         evict(shards.files)
         runs = [team.train(orders(shards), steps=3, most_s=60) for _ in range(5)]
         verdict = judge(
             need=1,
-            found=fed,
+            result=fed,
             runs=runs,
             sight=Sight(True, ""),
             reads_ahead=False,

@@ -4,7 +4,7 @@ import pytest
 
 from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
-from tokenmill.pipelines.probe.search import Found
+from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.team import Run, together
 from tokenmill.pipelines.probe.verdict import (
     Verdict,
@@ -20,7 +20,7 @@ SEEN, UNSEEN = Sight(True, ""), Sight(False, "/data is nfs4: what it caches is n
 
 
 def found(supported, failing=None, ended="found"):
-    return Found(supported=supported, failing=failing, ended=ended, tried=())
+    return SearchResult(supported=supported, failing=failing, ended=ended, tried=())
 
 
 def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000, complete=True):
@@ -44,7 +44,7 @@ def a_run(device_bytes=1000, *, steps=10, elapsed_s=10.0, useful_bytes=1000, com
 def verdict(need=8, of=None, runs=None, sight=SEEN, dataset_bytes=10, memory=10, ahead=False):
     return judge(
         need=need,
-        found=of or found(100, 104),
+        result=of or found(100, 104),
         runs=(a_run(),) * 5 if runs is None else runs,
         sight=sight,
         reads_ahead=ahead,
