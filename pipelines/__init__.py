@@ -17,7 +17,7 @@ Twelve rooms; imports go down only (`make lint` holds it):
 
 Each room's own page says what flows through it and which module to open first. Where to look for
 
-    how a document's text is shingled      dedup/shingle.py, called from corpus/near.py
+    how a document's text is shingled      dedup/text/shingle.py, called from corpus/near.py
     where a duplicate is decided           corpus/equal.py (`find_equal`), corpus/near.py
                                            (`find_edges`, `join_forests`)
     where a removed row is written         core/stage.py (`removed_rows`) makes it,

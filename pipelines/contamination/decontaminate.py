@@ -208,7 +208,7 @@ def of_short_items(index: "BenchmarkIndex") -> npt.NDArray[np.bool_]:
     These are looked for and told, but no document is cut for them: GPT-3's appendix C on
     "examples less than 8 words long, which we ignored in our filtering process".
     """
-    from tokenmill.dedup.ngram_index import MIN_WORDS
+    from tokenmill.dedup.overlap.index import MIN_WORDS
 
     texts, grams = index.texts, index.ngrams
     which = np.searchsorted(texts.starts, np.arange(len(texts.lengths)), "right") - 1

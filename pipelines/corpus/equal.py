@@ -248,7 +248,7 @@ def _text_digests(
     documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]
 ) -> npt.NDArray[np.uint64]:
     """(n_docs, 2); of images without a word beside them one that no other document has."""
-    from tokenmill.dedup.digest import digests, span_digests  # compiles; settings must not
+    from tokenmill.dedup.same.digest import digests, span_digests  # compiles; settings must not
 
     pairs = digests(documents["text"], kind)
     if "images" not in documents.schema.names:
@@ -266,7 +266,7 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
 
     No key for a document without images, or with one that has none.
     """
-    from tokenmill.dedup.digest import span_digests
+    from tokenmill.dedup.same.digest import span_digests
 
     keys, owners = image_keys(documents, by), owners_of(documents)
     order = np.lexsort((keys[:, 1], keys[:, 0], owners))
@@ -310,8 +310,8 @@ def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
 
 def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
     """(n,) of each row of a part the one kept of those that equal it."""
-    from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
-    from tokenmill.dedup.partition import prefix_bits
+    from tokenmill.dedup.same.digest import first_occurrence, last_occurrence, newest_occurrence
+    from tokenmill.dedup.same.partition import prefix_bits
 
     rows, bits = part.rows, prefix_bits(keys.n)
     if part.all_equal:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.lsh import Bands
-from tokenmill.dedup.minhash import MinHash
+from tokenmill.dedup.same.lsh import Bands
+from tokenmill.dedup.same.minhash import MinHash
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
 from tokenmill.pipelines.corpus.keys import fixed_size_list
@@ -72,7 +72,7 @@ class NearDedup(KeyedStep, VerdictStep):
     whose signatures agree in a share of at least `verify` is an edge; clusters are
     connected by edges, and the first document of a cluster, in input order, is kept.
 
-    ngram, words: the shingles; see `dedup.shingle`.
+    ngram, words: the shingles; see `dedup.text.shingle`.
     num_perm, seed: of the signatures.
     bands, rows: of the LSH (defaults: FineWeb, Penedo et al. 2024, 14 bands of 8).
     threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
@@ -151,8 +151,8 @@ class NearDedup(KeyedStep, VerdictStep):
         return [signature, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
-        from tokenmill.dedup.lsh import band_keys  # compiles; settings must not
-        from tokenmill.dedup.minhash import signatures
+        from tokenmill.dedup.same.lsh import band_keys  # compiles; settings must not
+        from tokenmill.dedup.same.minhash import signatures
 
         signed = signatures(documents["text"], self.minhash())
         keys = band_keys(signed, self.lsh())
@@ -232,9 +232,9 @@ def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:
 
 def _edges(corpus: Corpus, keys: Range, tally: dict[str, int]) -> Iterator[Pairs]:
     """The edges of a range, some at a time; candidates are added to the tally."""
-    from tokenmill.dedup.lsh import Buckets, count_pairs
-    from tokenmill.dedup.partition import prefix_bits
-    from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
+    from tokenmill.dedup.same.lsh import Buckets, count_pairs
+    from tokenmill.dedup.same.partition import prefix_bits
+    from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
 
     rows, near = corpus.rows(), near_of(corpus.part)
     n_works = corpus.at_once(n_edges_files(corpus))
@@ -277,7 +277,7 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     Documents of earlier runs join others, but in the last forest none of them has a row: they
     stay, whatever they are like.
     """
-    from tokenmill.dedup.cluster import Forest, Touched
+    from tokenmill.dedup.same.cluster import Forest, Touched
 
     corpus = Corpus(run, part)
     counts = levels(n_edges_files(corpus))
@@ -350,7 +350,7 @@ def write_near(run: RunFolder, part: Pass, group: int) -> Done:
 
 def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> npt.NDArray[np.float32]:
     """(n,) estimated Jaccard similarity of the documents of each pair."""
-    from tokenmill.dedup.minhash import pair_similarity
+    from tokenmill.dedup.same.minhash import pair_similarity
 
     rows, alike = corpus.rows(), np.empty(len(pairs), np.float32)
     for start in range(0, len(pairs), pairs_at_once):

@@ -35,7 +35,7 @@ from tokenmill.pipelines.runs.work import Done, Phases
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, values
 
-MOST_DISTANCE = 15  # as in dedup.images: more bands have less than 4 bits, and nearly all meet
+MOST_DISTANCE = 15  # as in dedup.same.images: more bands have less than 4 bits, and nearly all meet
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
 LEAST_BYTES = 1 << 18  # besides
@@ -136,7 +136,7 @@ def _library() -> Any:
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:
     """Write which images of each shard look like another; the step is the last behind the pass."""
-    from tokenmill.dedup.images import first_near
+    from tokenmill.dedup.same.images import first_near
 
     corpus, step = Corpus(run, part), part.step(NearImages.name)
     assert isinstance(step, NearImages)

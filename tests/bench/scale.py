@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.digest import first_occurrence
-from tokenmill.dedup.lsh import band_keys
+from tokenmill.dedup.same.digest import first_occurrence
+from tokenmill.dedup.same.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages

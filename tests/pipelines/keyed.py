@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.lsh import band_keys
+from tokenmill.dedup.same.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.core.shard import EarlierRun

@@ -294,8 +294,8 @@ def _count(part: Part) -> Counts:
     if part.all_equal:  # more rows than fit: no memory is taken for each of them
         n = len(part.rows)
         return Counts(np.broadcast_to(np.int64(0), n), np.array([n]))
-    from tokenmill.dedup.digest import first_occurrence  # compiles; settings must not
-    from tokenmill.dedup.partition import prefix_bits
+    from tokenmill.dedup.same.digest import first_occurrence  # compiles; settings must not
+    from tokenmill.dedup.same.partition import prefix_bits
 
     first = first_occurrence(part.keys, prefix_bits(len(part.keys)))
     return Counts(first, np.bincount(first, minlength=len(first)))

@@ -89,8 +89,8 @@ class RepeatedParagraphs(CountedStep):
         see `shard_bytes`. Of buckets each is counted by itself; a document that a step directly
         before this one removes counts for nothing, but has its place in a bucket. A document
         without a host keeps its paragraphs, and they count for none.
-    normalize: "ccnet" takes units for the same whose forms are (`dedup.ccnet`): lower case, digits
-        to 0, some punctuation dropped. What leaves and what stays is whole in either case.
+    normalize: "ccnet" takes units for the same whose forms are (`dedup.text.ccnet`): lower case,
+        digits to 0, some punctuation dropped. What leaves and what stays is whole in either case.
     digest: by which units are told apart, 128 bits of xxh3, or the first 64 bits of SHA-1.
     count: "copies" counts all; "documents" counts a unit once for each document that has it, and
         of its copies in one document leaves the first alone, however rare it is.
@@ -243,7 +243,7 @@ def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedPar
     No key for those in which images stand, and the empty ones if they stay; within domains, for
     those of documents without a host neither, and equal ones of two hosts have two keys.
     """
-    from tokenmill.dedup.ccnet import ccnet_form  # compiles; settings must not
+    from tokenmill.dedup.text.ccnet import ccnet_form  # compiles; settings must not
 
     flat = units.flatten()
     forms = ccnet_form(flat) if step.normalize == "ccnet" else flat
@@ -258,7 +258,7 @@ def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedPar
 
 
 def _digests(forms: pa.Array, step: RepeatedParagraphs) -> Keys:
-    from tokenmill.dedup.digest import digests, sha1_prefixes
+    from tokenmill.dedup.same.digest import digests, sha1_prefixes
 
     if step.digest == "xxh3":
         return digests(forms, "xxh3").copy()
@@ -271,7 +271,7 @@ def first_copies(rows: Ints, numbers: Ints, keys: Keys) -> Ints:
 
     Documents are told apart by 128 bits that each mixes into its keys.
     """
-    from tokenmill.dedup.digest import first_occurrence
+    from tokenmill.dedup.same.digest import first_occurrence
 
     keyed = np.flatnonzero(has_key(keys))
     salts = (rows[keyed].astype(np.uint64) + ONE)[:, None] * SALTS
@@ -312,7 +312,7 @@ def without_paragraphs(
 
     found: schema FOUND, of these documents alone.
     """
-    from tokenmill.dedup.arrow_text import text_buffers
+    from tokenmill.dedup.arrays import text_buffers
 
     of = rows_of(documents, found)
     touched, which = np.unique(of, return_inverse=True)

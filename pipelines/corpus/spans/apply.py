@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.span_cut import cut_words, without_units, word_places
-from tokenmill.dedup.spans import Units, lines, whole_documents
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.cut import cut_words, without_units
+from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.rules import Rule, ratio
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.stage import StageResult, with_texts

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.partition import prefix_bits
-from tokenmill.dedup.spans import Known
+from tokenmill.dedup.overlap.ngrams import Known
+from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import (
     WORD_BITS,

@@ -13,7 +13,7 @@ from tokenmill.pipelines.corpus.step import (
 from tokenmill.pipelines.runs.folder import Folder
 
 if TYPE_CHECKING:
-    from tokenmill.dedup.spans import Ngrams
+    from tokenmill.dedup.overlap.ngrams import Ngrams
 
 SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
 FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")
@@ -72,6 +72,6 @@ class SpanSettings(CorpusStep):
         return "action: document"
 
     def ngrams(self) -> "Ngrams":
-        from tokenmill.dedup.spans import Ngrams  # compiles; settings must not
+        from tokenmill.dedup.overlap.ngrams import Ngrams  # compiles; settings must not
 
         return Ngrams(ngram=self.ngram, words=self.words)

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.spans import Ngrams, Units, lines, whole_documents
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.ngrams import Ngrams
+from tokenmill.dedup.text.words import Units, lines, whole_documents
 from tokenmill.pipelines.corpus.rows import Corpus, groups_of
 from tokenmill.pipelines.corpus.spans.settings import SPANS, SpanSettings
 from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup import unicode
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import classes as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words

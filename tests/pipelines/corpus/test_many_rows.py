@@ -21,7 +21,7 @@ from tests.pipelines.corpus.counted.test_count import job_of as counting_job
 from tests.pipelines.corpus.repeats_corpora import corpus
 from tests.pipelines.corpus.test_spans import set_sizes
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.minhash import EMPTY
+from tokenmill.dedup.same.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
 from tokenmill.pipelines.corpus.counted import table
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.digest import newest_occurrence
+from tokenmill.dedup.same.digest import newest_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.corpus import rows as corpus_rows
