@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import equal as kernels
 from tokenmill.dedup.same.partition import partition
 
 NO_KEY = np.uint64(0)  # every band's key of a document without shingles: never a candidate
@@ -78,8 +79,6 @@ def band_keys(signatures: npt.NDArray[np.uint32], bands: Bands) -> npt.NDArray[n
             f"{bands.bands} bands of {bands.rows} rows need {bands.num_perm} permutations,"
             f" the signatures have {signatures.shape[1]}"
         )
-    from tokenmill.dedup.kernels import equal as kernels  # compiles; settings must not
-
     out = np.empty((len(signatures), bands.bands), np.uint64)
     kernels.band_keys(read_only(signatures), bands.rows, out)
     return out
@@ -114,8 +113,6 @@ def candidate_pairs(
     if np.any(ids[1:] < ids[:-1]):
         order = np.argsort(ids)
         keys, ids = keys[order], ids[order]
-    from tokenmill.dedup.kernels import equal as kernels
-
     members, ends = buckets(keys)
     pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
     kernels.bucket_pairs(
@@ -151,8 +148,6 @@ def buckets(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Buckets:
     Buckets come in order of the top `bits` of their key, and of their first row: so that
     those of a range of prefixes are a part of those of all. Memory: see BUCKET_BYTES.
     """
-    from tokenmill.dedup.kernels import equal as kernels
-
     parts = partition(keys, bits)
     largest = parts.largest
     members = np.empty(len(keys), np.uint32)

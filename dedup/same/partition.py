@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.kernels import equal as kernels
 
 PARTITION_ROWS = 1 << 15  # a partition's hash table then fits the L2 cache
 MIN_BITS = 8
@@ -56,8 +57,6 @@ def partition(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Partitio
     Raises:
         ValueError: there are 2**32 keys or more; rows of one table have 32 bits.
     """
-    from tokenmill.dedup.kernels import equal as kernels  # compiles; settings must not
-
     if len(keys) >= MAX_ROWS:
         raise ValueError(f"{len(keys)} rows are too many for one table, at most 2**32 - 1")
     bits = prefix_bits(len(keys)) if bits is None else bits

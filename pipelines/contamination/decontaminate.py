@@ -80,16 +80,7 @@ class Decontaminate(Cleaning, Matching, CorpusStep):
     name: ClassVar[str] = NAME
     makes_pieces: ClassVar[bool] = True
     makes_ready: ClassVar[bool] = True
-    folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
-
-    @property
-    def cuts_text(self) -> bool:
-        return self.action == "cut"
-
-    @property
-    def without_cutting(self) -> str:
-        return "action: document"
 
     @property
     def only_own_run(self) -> bool:

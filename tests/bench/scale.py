@@ -30,8 +30,7 @@ from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.corpus.units import UNITS
 from tokenmill.pipelines.prepare.job import PrepareJob

@@ -14,8 +14,7 @@ from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.corpus.equal import DATE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe

@@ -23,7 +23,7 @@ from tests.pipelines.corpus.test_spans import set_sizes
 from tests.pipelines.keyed import find, found, job_of, write_shards
 from tokenmill.dedup.same.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
-from tokenmill.pipelines.corpus.counted import table
+from tokenmill.pipelines.corpus.counted import count as table
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup

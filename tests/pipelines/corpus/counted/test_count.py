@@ -8,14 +8,15 @@ from tests.reference import repeats as reference
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.corpus.counted import count, table
 from tokenmill.pipelines.corpus.counted.count import (
+    CountedStep,
     count_units,
     merged_facts,
     spill_units,
     write_repeated,
+    write_units,
 )
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.table import CountedStep, write_units
 from tokenmill.pipelines.corpus.equal import SameImages, SameUrl, find_equal, write_equal
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.rows import write_rows
