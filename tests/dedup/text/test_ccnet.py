@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.reference import repeats as reference
 from tests.strategies import text_columns
-from tokenmill.dedup.text.ccnet import DECIMAL_ZEROS, PUNCTUATION, ccnet_form
-from tokenmill.dedup.text.unicode import N_CODE_POINTS, UNICODE_VERSION
+from tokenmill.dedup.text.ccnet import PUNCTUATION, ccnet_form
+from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, UNICODE_VERSION
 
 # what the rules look at: white space of all kinds, controls, digits, letters that grow, sigmas
 TRICKY = " \t\n\r\x00\x1c\x1f\x7f\x85\xa0\u2003\u3000aB9\u0663\uff11\xb2\xbd"
