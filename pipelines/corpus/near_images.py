@@ -140,7 +140,8 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     rows = counted_rows(paths, step.unit_parameters())
     corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)
     keys = enumerate(corpus.shard_keys())
-    alive = np.concatenate([units_left(corpus, step.name, rows, n, key) for n, key in keys])
+    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in keys]
+    alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
     there, hashes = _hashes(rows, step.hash, alive)
     first = first_near(hashes, step.distance)
     leaving = np.flatnonzero(first != np.arange(len(first)))

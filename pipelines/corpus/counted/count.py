@@ -357,8 +357,9 @@ def alive_units(corpus: Corpus, units: Units, rows: Rows, span: Span) -> Bools:
     """(span.n,) units of documents that no step standing before removes."""
     shards, step = units.shards_of(span), corpus.last_step(CountedStep)
     alive = [units_left(corpus, step.name, rows, n, units.keys[n]) for n in shards]
+    whole = np.concatenate([np.empty(0, np.bool_), *alive])
     first = int(units.starts[shards.start])
-    return np.concatenate(alive)[span.start - first : span.stop - first]
+    return whole[span.start - first : span.stop - first]
 
 
 def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
