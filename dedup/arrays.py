@@ -1,4 +1,4 @@
-"""Arrays: of Arrow text for kernels, worked on part by part, kept in files."""
+"""Arrays: their types, of Arrow text for kernels, worked on part by part, kept in files."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -9,6 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.kernels._jit import F32 as F32
+from tokenmill.dedup.kernels._jit import F64 as F64
+from tokenmill.dedup.kernels._jit import I32 as I32
+from tokenmill.dedup.kernels._jit import I64 as I64
+from tokenmill.dedup.kernels._jit import U8 as U8
+from tokenmill.dedup.kernels._jit import U16 as U16
+from tokenmill.dedup.kernels._jit import U32 as U32
+from tokenmill.dedup.kernels._jit import U64 as U64
+
+Bools = npt.NDArray[np.bool_]
 T = TypeVar("T", bound=np.generic)
 
 

@@ -36,10 +36,9 @@ Translations and paraphrases are out of reach.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import F64, I64, read_only, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
 from tokenmill.dedup.kernels.gram_words import locate
 from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex, whole_blocks
@@ -66,12 +65,12 @@ class Containments(NamedTuple):
     """
 
     n_docs: int
-    docs: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    texts: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    containment: npt.NDArray[np.float64]
+    docs: I64
+    items: I64
+    texts: I64
+    starts: I64
+    ends: I64
+    containment: F64
 
 
 def contained(
@@ -134,7 +133,7 @@ class _Search:
         )
         self._hits = np.empty((FIRST_HITS, 5), np.int64)
 
-    def __call__(self, block: Block) -> npt.NDArray[np.int64]:
+    def __call__(self, block: Block) -> I64:
         """(n_found, 5), as `find_stretches` has them; overwritten by the next call."""
         n_words = len(block.hashes)
         if n_words > len(self._room.lasts):

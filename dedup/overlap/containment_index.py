@@ -17,6 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import (
+    I32,
+    I64,
+    U32,
+    U64,
+    Bools,
     load_arrays,
     power_of_two,
     read_only,
@@ -69,12 +74,12 @@ class Postings(NamedTuple):
     texts: int32, rows of texts, ascending for each seed.
     """
 
-    seeds: npt.NDArray[np.uint64]
-    tails: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
-    texts: npt.NDArray[np.int32]
+    seeds: U64
+    tails: U64
+    offsets: I64
+    texts: I32
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> "Postings":
+    def only(self, wanted: Bools) -> "Postings":
         """Those of the seeds for which `wanted` is true."""
         counts = np.diff(self.offsets)
         offsets = np.append(0, np.cumsum(counts[wanted]))
@@ -90,23 +95,18 @@ class GramTables(NamedTuple):
     offsets: (n_texts + 1,) int64, where in `table` each text's begins.
     """
 
-    counts: npt.NDArray[np.int64]
-    table: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
+    counts: I64
+    table: U32
+    offsets: I64
 
 
-def seed_lengths(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
     lengths = np.array([0, *SEED_LENGTHS.values()])
     return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
 
 
-def postings_of(
-    texts: pa.Array,
-    items: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-) -> Postings:
+def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Postings:
     """The seeds of texts: windows that have a letter, and that not many items share.
 
     texts: (n_texts,) string column, no nulls.
@@ -129,9 +129,7 @@ def postings_of(
     return postings.only(~_shared(postings, items, starts))
 
 
-def _windows(
-    block: Block, texts: pa.Array, lengths: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
     n = len(block.hashes)
     doc_words, lettered = read_only(block.doc_words), np.empty(n, np.uint8)
@@ -161,9 +159,7 @@ def _windows(
     return seeds[:n], tails[:n], rows[:n] + np.int32(block.doc)
 
 
-def _shared(
-    postings: Postings, items: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
+def _shared(postings: Postings, items: I64, starts: I64) -> Bools:
     """(n_seeds,) bool: those that many texts share, or many items of one benchmark."""
     is_shared = np.diff(postings.offsets) > MOST_ITEMS
     often = postings.only(is_shared)
@@ -177,12 +173,7 @@ def _shared(
     return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
 
 
-def gram_tables(
-    texts: pa.Array,
-    words: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    seeds: Seeds,
-) -> GramTables:
+def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> GramTables:
     """The grams of each text that count.
 
     words, lengths: (n_texts,), words of each text and of its seeds.
@@ -231,13 +222,13 @@ def _joined(parts: list[Block]) -> Block:
     return parts[0]._replace(hashes=hashes, stops=stops, doc_words=np.array([0, len(hashes)]))
 
 
-def bitmap_of(tails: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def bitmap_of(tails: U64) -> U64:
     bitmap = np.zeros(power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
     mark(read_only(tails), bitmap, shift_of(bitmap))
     return bitmap
 
 
-def slots_of(seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+def slots_of(seeds: U64) -> I32:
     slots = np.full(power_of_two(len(seeds) * SLOTS_PER_SEED + 1), -1, np.int32)
     kernels.enter_seeds(read_only(seeds), slots, shift_of(slots))
     return slots
@@ -260,17 +251,17 @@ class ContainmentIndex:
     grams, table, table_offsets: as of `GramTables`.
     """
 
-    seeds: npt.NDArray[np.uint64]
-    seed_offsets: npt.NDArray[np.int64]
-    seed_texts: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
-    bitmaps: npt.NDArray[np.uint64]
-    bitmap_ends: npt.NDArray[np.int64]
-    words: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    grams: npt.NDArray[np.int64]
-    table: npt.NDArray[np.uint32]
-    table_offsets: npt.NDArray[np.int64]
+    seeds: U64
+    seed_offsets: I64
+    seed_texts: I32
+    slots: I32
+    bitmaps: U64
+    bitmap_ends: I64
+    words: I64
+    items: I64
+    grams: I64
+    table: U32
+    table_offsets: I64
 
     @classmethod
     def build(
@@ -364,7 +355,7 @@ class ContainmentIndex:
         ]
 
 
-def _kernel_seeds(postings: Postings, slots: npt.NDArray[np.int32]) -> Seeds:
+def _kernel_seeds(postings: Postings, slots: I32) -> Seeds:
     return Seeds(
         read_only(postings.seeds),
         read_only(slots),

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, Bools, read_only, text_buffers
 from tokenmill.dedup.kernels.gram_words import letterless_runs
 from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.find import Hits, find
@@ -55,8 +55,8 @@ class GramCounts(NamedTuple):
     docs: (n,) int64, documents that have each at least once.
     """
 
-    grams: npt.NDArray[np.int64]
-    docs: npt.NDArray[np.int64]
+    grams: I64
+    docs: I64
 
 
 def document_counts(hits: Hits) -> GramCounts:
@@ -78,9 +78,7 @@ def total(counts: Iterable[GramCounts], n_grams: int) -> GramCounts:
     return GramCounts(met, docs[met])
 
 
-def frequent(
-    counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOCS
-) -> npt.NDArray[np.bool_]:
+def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOCS) -> Bools:
     """(n_grams,) bool: the n-grams that stand in more than `most_docs` documents."""
     mask = np.zeros(len(index.hashes), bool)
     mask[counts.grams[counts.docs > most_docs]] = True
@@ -89,12 +87,12 @@ def frequent(
 
 def shared(
     index: NgramIndex,
-    benchmark_starts: npt.NDArray[np.int64],
+    benchmark_starts: I64,
     n_items: int,
     *,
     most_items: int = MOST_ITEMS,
     most_items_frac: float = MOST_ITEMS_FRAC,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """(n_grams,) bool: the n-grams that many items of one benchmark share.
 
     Many are more than `most_items`, and more than `most_items_frac` of the benchmark's.
@@ -113,7 +111,7 @@ def shared(
     return mask
 
 
-def letterless(index: NgramIndex, texts: pa.Array) -> npt.NDArray[np.bool_]:
+def letterless(index: NgramIndex, texts: pa.Array) -> Bools:
     """(n_grams,) bool: the n-grams without a letter (`str.isalpha`).
 
     texts: those the index was built from.
@@ -132,9 +130,7 @@ def letterless(index: NgramIndex, texts: pa.Array) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _letterless_runs(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _letterless_runs(data: U8, starts: I64, ends: I64) -> I64:
     """(n_spans,) int64, the most gram words in a row without a letter in spans of text."""
     runs = np.empty(len(starts), np.int64)
     is_letter = ((tables().flags & ALPHA) != 0).astype(np.uint8)
@@ -151,13 +147,13 @@ class Places(NamedTuple):
     """
 
     texts: pa.Array
-    docs: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    docs: I64
+    starts: I64
+    ends: I64
 
 
 def ignored_passages(
-    reasons: Mapping[str, npt.NDArray[np.bool_]],
+    reasons: Mapping[str, Bools],
     counts: GramCounts,
     index: NgramIndex,
     texts: pa.Array,
@@ -207,10 +203,7 @@ def ignored_passages(
 
 
 def _places(
-    grams: npt.NDArray[np.int64],
-    index: NgramIndex,
-    texts: pa.Array,
-    item_ids: npt.NDArray[np.integer],
+    grams: I64, index: NgramIndex, texts: pa.Array, item_ids: npt.NDArray[np.integer]
 ) -> Places:
     """Where each n-gram stands first in the texts of some items that have them."""
     firsts = index.items[index.item_offsets[grams]]
@@ -221,12 +214,7 @@ def _places(
     return Places(some, hits.docs[at], hits.starts[at], hits.ends[at])
 
 
-def _words_of(
-    texts: pa.Array,
-    docs: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> list[str]:
+def _words_of(texts: pa.Array, docs: I64, starts: I64, ends: I64) -> list[str]:
     """Spans of texts, with single spaces."""
     data, offsets = text_buffers(texts)
     spans = zip((offsets[docs] + starts).tolist(), (offsets[docs] + ends).tolist(), strict=True)

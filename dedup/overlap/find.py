@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import parts, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, Bools, parts, read_only, text_buffers
 from tokenmill.dedup.kernels.gram_words import locate
 from tokenmill.dedup.kernels.overlap import Probe, Scratch, Table, add_up, find_grams, merge_spans
 from tokenmill.dedup.overlap.index import NgramIndex, scratch
@@ -38,14 +38,14 @@ class Hits(NamedTuple):
     """
 
     n_docs: int
-    docs: npt.NDArray[np.int64]
-    grams: npt.NDArray[np.int64]
-    firsts: npt.NDArray[np.int64]
-    lasts: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    docs: I64
+    grams: I64
+    firsts: I64
+    lasts: I64
+    starts: I64
+    ends: I64
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> "Hits":
+    def only(self, wanted: Bools) -> "Hits":
         """Those of the hits for which `wanted` is true."""
         return Hits(self.n_docs, *(column[wanted] for column in self[1:]))
 
@@ -61,12 +61,12 @@ class Overlaps(NamedTuple):
     marks: (n_spans,) uint8, the marks of the windows, or-ed; 0 where there are none.
     """
 
-    docs: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    ngrams: npt.NDArray[np.int64]
-    marks: npt.NDArray[np.uint8]
+    docs: I64
+    items: I64
+    starts: I64
+    ends: I64
+    ngrams: I64
+    marks: U8
 
 
 def find(text: pa.Array, index: NgramIndex) -> Hits:
@@ -104,13 +104,7 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
     return Hits(len(text), docs, *columns)
 
 
-def _find(
-    block: Block,
-    table: Table,
-    probes: Iterable[Probe],
-    room: Scratch,
-    windows: npt.NDArray[np.int64],
-) -> int:
+def _find(block: Block, table: Table, probes: Iterable[Probe], room: Scratch, windows: I64) -> int:
     add_up(read_only(block.hashes), room.sums)
     doc_words, found = read_only(block.doc_words), 0
     for probe in probes:
@@ -119,10 +113,7 @@ def _find(
 
 
 def overlaps(
-    hits: Hits,
-    index: NgramIndex,
-    ignored: npt.NDArray[np.bool_] | None = None,
-    marks: npt.NDArray[np.uint8] | None = None,
+    hits: Hits, index: NgramIndex, ignored: Bools | None = None, marks: U8 | None = None
 ) -> Overlaps:
     """Join hits to maximal spans of each item.
 
@@ -149,14 +140,7 @@ def overlaps(
     return Overlaps(*spans[-1])
 
 
-def _joined(
-    docs: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    ngrams: npt.NDArray[np.int64],
-    marks: npt.NDArray[np.uint8],
-) -> _Columns:
+def _joined(docs: I64, items: I64, starts: I64, ends: I64, ngrams: I64, marks: U8) -> _Columns:
     """Join spans of one document and item that have a word in common: the same columns.
 
     items: numbers of items, or of sets of them.

@@ -17,10 +17,9 @@ from string import punctuation
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import words
@@ -44,10 +43,10 @@ class Block(NamedTuple):
     """
 
     doc: int
-    hashes: npt.NDArray[np.uint64]
-    stops: npt.NDArray[np.int64]
-    doc_words: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.int64]
+    hashes: U64
+    stops: I64
+    doc_words: I64
+    begins: I64
     held: int
     passed: int
 
@@ -55,10 +54,10 @@ class Block(NamedTuple):
 class _Room(NamedTuple):
     """Where the words of a block go."""
 
-    letters: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
-    stops: npt.NDArray[np.int64]
-    hashes: npt.NDArray[np.uint64]
+    letters: U8
+    ends: I64
+    stops: I64
+    hashes: U64
 
 
 @cache
@@ -101,7 +100,7 @@ def blocks(text: pa.Array, *, longest: int) -> Iterator[Block]:
         yield Block(doc, hashes, stops, doc_words, rows.offsets[:-1], 0, 0)
 
 
-def count_words(text: pa.Array) -> npt.NDArray[np.int64]:
+def count_words(text: pa.Array) -> I64:
     """(n_docs,) int64, gram words of each document.
 
     text: (n_docs,) string column, no nulls.
@@ -125,9 +124,7 @@ def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
         yield Block(doc, hashes, stops, np.array([0, len(hashes)]), text.offsets[:1], held, passed)
 
 
-def _words(
-    text: TextBuffers, room: _Room
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
     data, offsets = read_only(text.data), read_only(text.offsets)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from tokenmill.dedup.arrays import U8, U16, U32
 
 UNICODE_VERSION = "14.0.0"  # of the packaged tables; also stored in them
 FILE = Path(__file__).with_name("unicode_tables.npz")
@@ -57,9 +58,9 @@ class UnicodeTables(NamedTuple):
         CAPITAL_I_WITH_DOT, of which the table holds the first code point alone.
     """
 
-    pages: npt.NDArray[np.uint16]
-    flags: npt.NDArray[np.uint8]
-    lower_delta: npt.NDArray[np.uint32]
+    pages: U16
+    flags: U8
+    lower_delta: U32
 
 
 @cache

@@ -10,9 +10,8 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import TextBuffers, read_only
+from tokenmill.dedup.arrays import I64, U8, U32, U64, TextBuffers, read_only
 from tokenmill.dedup.kernels import words as kernels
 from tokenmill.dedup.text import unicode
 
@@ -25,14 +24,11 @@ SEARCHED_BYTES = 4096  # at a time for a place to cut
 CUTS = np.frombuffer(b" \n", np.uint8)  # bytes that end every word, however it is lower-cased
 LINE_FEED = 10
 
-Ints = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
-
 
 # text in blocks, and in units
 
 
-def blocks(offsets: Ints) -> Iterator[tuple[int, int]]:
+def blocks(offsets: I64) -> Iterator[tuple[int, int]]:
     """Ranges of whole documents, of BLOCK_BYTES of text at most; larger ones alone."""
     start, n_docs = 0, len(offsets) - 1
     while start < n_docs:
@@ -54,7 +50,7 @@ def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
         at = stop
 
 
-def _cut(data: npt.NDArray[np.uint8], wanted: int, end: int) -> int:
+def _cut(data: U8, wanted: int, end: int) -> int:
     for at in range(wanted, end, SEARCHED_BYTES):
         found = np.flatnonzero(np.isin(data[at : min(at + SEARCHED_BYTES, end)], CUTS))
         if len(found):
@@ -70,7 +66,7 @@ class Units(NamedTuple):
     """
 
     text: TextBuffers
-    docs: Ints
+    docs: I64
 
 
 def whole_documents(text: TextBuffers) -> Units:
@@ -99,9 +95,9 @@ class WordLetters(NamedTuple):
     doc_words: (n_docs + 1,) int64; words of document `i` are `doc_words[i]:doc_words[i + 1]`.
     """
 
-    letters: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
-    doc_words: npt.NDArray[np.int64]
+    letters: U8
+    ends: I64
+    doc_words: I64
 
 
 def split_words(text: TextBuffers, words: Words) -> WordLetters:
@@ -124,11 +120,11 @@ class WordCharacters(NamedTuple):
     is_space: the other way round than `is_word`.
     """
 
-    low: npt.NDArray[np.uint8]
-    two: npt.NDArray[np.uint32]
-    three: npt.NDArray[np.uint8]
-    is_word: npt.NDArray[np.uint8]
-    is_space: npt.NDArray[np.uint8]
+    low: U8
+    two: U32
+    three: U8
+    is_word: U8
+    is_space: U8
 
 
 @cache
@@ -157,7 +153,7 @@ def word_characters(words: Words) -> WordCharacters:
     )
 
 
-def hashes_of(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
+def hashes_of(text: TextBuffers, words: Words) -> tuple[U64, I64]:
     """(n_words,) hashes of all words, and (n_docs + 1,) where in them each document's begin."""
     letters, ends, doc_words = split_words(text, words)
     hashes = np.empty(len(ends), np.uint64)
@@ -165,7 +161,7 @@ def hashes_of(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
     return hashes, doc_words
 
 
-def word_hashes(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
+def word_hashes(text: TextBuffers, words: Words) -> tuple[U64, I64]:
     """`hashes_of`, taken apart in blocks that stay in the cache."""
     data, offsets = text
     made, counts = [np.empty(0, np.uint64)], np.zeros(len(offsets) - 1, np.int64)
@@ -186,9 +182,9 @@ class WordPlaces(NamedTuple):
     doc_words: (n_docs + 1,) int64.
     """
 
-    starts: Ints
-    ends: Ints
-    doc_words: Ints
+    starts: I64
+    ends: I64
+    doc_words: I64
 
 
 def word_places(text: TextBuffers, words: Words) -> WordPlaces:

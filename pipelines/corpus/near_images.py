@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import I64, U64, Bools
 from tokenmill.dedup.same.images import first_near
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
@@ -163,9 +163,7 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     return Done(files=files, facts=facts)
 
 
-def _hashes(
-    rows: Rows, column: str, alive: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _hashes(rows: Rows, column: str, alive: Bools) -> tuple[I64, U64]:
     """(n,) rows of images that have a hash, and their hashes."""
     there, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in rows.walk():

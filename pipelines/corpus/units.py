@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I32, I64, U8, U32, U64, Bools
 from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
@@ -54,8 +55,6 @@ LATER_COPY = 255  # of one before it in the same document
 FOUND_BYTES = 116  # of a unit of a shard: columns 29, twice joined; sorting, names, places 58
 NO_IMAGES = "no_images_left"  # a reason
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 UnitsOf = Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]
 
 
@@ -168,23 +167,23 @@ class ImageStep(UnitStep):
         return Applied(edited_where(self.name, documents, edited, [rule], receipts))
 
 
-def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> Ints:
+def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> I64:
     """(n_found,) row of the document of each."""
     return np.asarray(pc.index_in(found["doc_id"], documents["doc_id"])).astype(np.int64)
 
 
-def numbers_of(found: pa.RecordBatch) -> Ints:
+def numbers_of(found: pa.RecordBatch) -> I64:
     return np.asarray(found["number"]).astype(np.int64)
 
 
 class Leaving(NamedTuple):
     """Units that leave, by their rows; (n,) columns of schema RUN."""
 
-    rows: Ints
-    by: npt.NDArray[np.uint8]
-    values: npt.NDArray[np.uint32]
-    of_doc_ids: npt.NDArray[np.uint64]
-    of_numbers: npt.NDArray[np.int32]
+    rows: I64
+    by: U8
+    values: U32
+    of_doc_ids: U64
+    of_numbers: I32
 
     def at(self, places: npt.NDArray[Any] | slice) -> "Leaving":
         """Those at some places, or that a mask holds."""
@@ -239,7 +238,7 @@ class Runs:
                 yield batch, start, stop
 
 
-def run_of(rows: sidecar.Rows, here: Ints, first: Ints, counts: npt.NDArray[Any]) -> pa.RecordBatch:
+def run_of(rows: sidecar.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:
     """A batch of schema RUN.
 
     here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).
@@ -303,7 +302,7 @@ def units_left(corpus: Corpus, name: str, rows: sidecar.Rows, number: int, key: 
     return np.concatenate(left)
 
 
-def _is_among(ids: npt.NDArray[np.uint64], ascending: npt.NDArray[np.uint64]) -> Bools:
+def _is_among(ids: U64, ascending: U64) -> Bools:
     """(n,) whether each id is one of others, which ascend."""
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)

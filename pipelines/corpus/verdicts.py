@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F32, I64, U64, Bools
 from tokenmill.pipelines.core.stage import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
@@ -33,8 +33,6 @@ VERDICTS = pa.schema(
         pa.field("alive", pa.bool_(), nullable=False),
     ]
 )
-
-Bools = npt.NDArray[np.bool_]
 
 
 class VerdictStep(CorpusStep):
@@ -77,9 +75,9 @@ class Going(NamedTuple):
     do not leave for another.  similarity: (n,) float32, NaN if it is not known.
     """
 
-    rows: npt.NDArray[np.int64]
-    of: npt.NDArray[np.uint64] | None = None
-    similarity: npt.NDArray[np.float32] | None = None
+    rows: I64
+    of: U64 | None = None
+    similarity: F32 | None = None
 
 
 def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) -> list[Path]:
@@ -161,7 +159,7 @@ def alive_of(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[Bools]:
         yield np.asarray(batch["alive"].to_numpy(zero_copy_only=False))
 
 
-def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.uint64]] | None:
+def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
     """Ids of the documents of each batch of a shard that a step before `name` removes, ascending.
 
     None if there is no such step.
@@ -172,7 +170,7 @@ def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.
     return _ids(corpus, step, key)
 
 
-def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[npt.NDArray[np.uint64]]:
+def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[U64]:
     documents = open_arrow(corpus.path(KEYS, key=key))[0]
     for batch, alive in zip(documents, alive_of(corpus, step, key), strict=True):
         yield values(batch, "doc_id")[~alive]

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.same.digest import first_occurrence
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.corpus.keys import KEY
@@ -62,8 +63,6 @@ FIRST_UNIT = 0  # the number of the first unit; tests begin elsewhere
 RANGE_UNITS = 1 << 20  # of keys, about; fewer than of documents: more of them leave
 BUCKETS = b"tokenmill.buckets"
 
-Ints = npt.NDArray[np.int64]
-
 
 class Span(NamedTuple):
     """Unit rows of one bucket, from `start` to before `stop`."""
@@ -85,8 +84,8 @@ class Units(NamedTuple):
     """
 
     keys: tuple[str, ...]
-    starts: Ints
-    buckets: Ints
+    starts: I64
+    buckets: I64
 
     @property
     def n_buckets(self) -> int:
@@ -233,7 +232,7 @@ def rows_of(corpus: Corpus, units: Units) -> Rows:
     )
 
 
-def _buckets(corpus: Corpus, step: CountedStep, starts: Ints) -> Ints:
+def _buckets(corpus: Corpus, step: CountedStep, starts: I64) -> I64:
     """(n_buckets + 1,) unit row where each begins; one bucket of nothing if there is no unit."""
     begins = [0]
     if step.shards_in_bucket is not None:
@@ -244,7 +243,7 @@ def _buckets(corpus: Corpus, step: CountedStep, starts: Ints) -> Ints:
     return np.array([*np.unique([b for b in begins if b < total or b == 0]), total], np.int64)
 
 
-def _first_units(corpus: Corpus, starts: Ints, every: int) -> list[int]:
+def _first_units(corpus: Corpus, starts: I64, every: int) -> list[int]:
     """The unit row of each `every`-th document; every document has a unit, the first number 0."""
     docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
     keys, found = list(corpus.shard_keys()), [0]
@@ -262,8 +261,6 @@ def _first_units(corpus: Corpus, starts: Ints, every: int) -> list[int]:
         found.append(row)
     return found
 
-
-Bools = npt.NDArray[np.bool_]
 
 UNIT_KEYS = Folder("8-unit-keys", "group-{group:05d}.arrow")
 UNIT_COUNTS = Folder("8-unit-counts", "bucket-{bucket:05d}-{number:05d}.arrow")
@@ -287,8 +284,8 @@ class Counts(NamedTuple):
     counts: (n,) of the first of each key how many have it, of others 0; (1,) if all are equal.
     """
 
-    first: Ints
-    counts: Ints
+    first: I64
+    counts: I64
 
 
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
