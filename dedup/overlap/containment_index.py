@@ -30,11 +30,10 @@ from tokenmill.dedup.arrays import (
     text_buffers,
 )
 from tokenmill.dedup.kernels import containment as kernels
-from tokenmill.dedup.kernels import containment as windows
 from tokenmill.dedup.kernels.containment import Probe, Seeds, Texts
 from tokenmill.dedup.kernels.gram_words import mark_letters
 from tokenmill.dedup.kernels.table import mark
-from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC
+from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.text.gram_words import Block, blocks, chars, count_words
 from tokenmill.dedup.text.unicode import ALPHA, UNICODE_VERSION, tables
 
@@ -87,19 +86,6 @@ class Postings(NamedTuple):
         return Postings(self.seeds[wanted], self.tails[wanted], offsets, texts)
 
 
-class GramTables(NamedTuple):
-    """The distinct grams of texts; `Texts` of the kernels has the layout.
-
-    counts: (n_texts,) int64, of each text; 0 of one that is left out.
-    table: uint32.
-    offsets: (n_texts + 1,) int64, where in `table` each text's begins.
-    """
-
-    counts: I64
-    table: U32
-    offsets: I64
-
-
 def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
     lengths = np.array([0, *SEED_LENGTHS.values()])
@@ -132,12 +118,12 @@ def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Posti
 def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
     n = len(block.hashes)
-    doc_words, lettered = read_only(block.doc_words), np.empty(n, np.uint8)
+    lettered = np.empty(n, np.uint8)
     mark_letters(
-        read_only(text_buffers(texts).data),
-        read_only(block.begins),
-        read_only(block.stops),
-        doc_words,
+        text_buffers(texts).data,
+        block.begins,
+        block.stops,
+        block.doc_words,
         chars(),
         read_only(((tables().flags & ALPHA) != 0).astype(np.uint8)),
         lettered,
@@ -146,9 +132,9 @@ def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32
     family = np.searchsorted([f.shortest for f in FAMILIES], of_block, "right") - 1
     seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
     rows = np.empty(n, np.int32)
-    n = windows.hash_seeds(
-        read_only(block.hashes),
-        doc_words,
+    n = kernels.hash_seeds(
+        block.hashes,
+        block.doc_words,
         read_only(lettered),
         read_only(of_block),
         read_only(np.array([f.shortest for f in FAMILIES])[family]),
@@ -165,15 +151,12 @@ def _shared(postings: Postings, items: I64, starts: I64) -> Bools:
     often = postings.only(is_shared)
     seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
     pairs = np.unique(np.stack([seeds, items[often.texts]]), axis=1)
-    which = np.searchsorted(starts, pairs[1], "right") - 1
-    counted, counts = np.unique(np.stack([pairs[0], which]), axis=1, return_counts=True)
-    allowed = np.maximum(MOST_ITEMS, MOST_ITEMS_FRAC * np.diff(starts))
     is_shared[:] = False
-    is_shared[counted[0, counts > allowed[counted[1]]]] = True
+    is_shared[of_many_items(pairs[0], pairs[1], starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
 
 
-def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> GramTables:
+def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Texts:
     """The grams of each text that count.
 
     words, lengths: (n_texts,), words of each text and of its seeds.
@@ -185,8 +168,8 @@ def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Gram
     for block in whole_blocks(texts):
         rows = slice(block.doc, block.doc + len(block.begins))
         kernels.enter_grams(
-            read_only(block.hashes),
-            read_only(block.doc_words),
+            block.hashes,
+            block.doc_words,
             seeds,
             read_only(lengths[rows]),
             GRAM_WORDS,
@@ -197,7 +180,8 @@ def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Gram
         )
     has_seed = np.zeros(len(words), bool)
     has_seed[seeds.texts] = True
-    return GramTables(np.where(has_seed & (counts >= MIN_GRAMS), counts, 0), table, offsets)
+    counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
+    return Texts(GRAM_WORDS, words, counts, table, offsets)
 
 
 def whole_blocks(text: pa.Array) -> Iterator[Block]:
@@ -219,7 +203,8 @@ def whole_blocks(text: pa.Array) -> Iterator[Block]:
 def _joined(parts: list[Block]) -> Block:
     hashes = np.concatenate([part.hashes for part in parts])
     stops = np.concatenate([part.stops for part in parts])
-    return parts[0]._replace(hashes=hashes, stops=stops, doc_words=np.array([0, len(hashes)]))
+    doc_words = read_only(np.array([0, len(hashes)]))
+    return parts[0]._replace(hashes=read_only(hashes), stops=read_only(stops), doc_words=doc_words)
 
 
 def bitmap_of(tails: U64) -> U64:
@@ -248,7 +233,7 @@ class ContainmentIndex:
         and (n_families,) int64, where they end.
     words: (n_texts,) int64, gram words of each text.
     items: (n_texts,) int64, the item of each.
-    grams, table, table_offsets: as of `GramTables`.
+    grams, table, table_offsets: as of `Texts`.
     """
 
     seeds: U64
@@ -290,7 +275,8 @@ class ContainmentIndex:
         lengths = seed_lengths(words)
         postings = postings_of(texts, of_text, lengths, starts)
         slots = slots_of(postings.seeds)
-        tables = gram_tables(texts, words, lengths, _kernel_seeds(postings, slots))
+        seeds = _kernel_seeds(postings.seeds, slots, postings.offsets, postings.texts)
+        tables = gram_tables(texts, words, lengths, seeds)
         of_seeds = lengths[postings.texts[postings.offsets[:-1]]]
         bitmaps = [
             bitmap_of(postings.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
@@ -305,7 +291,7 @@ class ContainmentIndex:
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
             words=words,
             items=of_text,
-            grams=tables.counts,
+            grams=tables.grams,
             table=tables.table,
             table_offsets=tables.offsets,
         )
@@ -326,9 +312,7 @@ class ContainmentIndex:
         return cls(**load_arrays(path, kind=KIND, parameters=_parameters()))
 
     def kernel_seeds(self) -> Seeds:
-        nothing = np.empty(0, np.uint64)
-        postings = Postings(self.seeds, nothing, self.seed_offsets, self.seed_texts)
-        return _kernel_seeds(postings, self.slots)
+        return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
 
     def kernel_texts(self) -> Texts:
         return Texts(
@@ -355,14 +339,9 @@ class ContainmentIndex:
         ]
 
 
-def _kernel_seeds(postings: Postings, slots: I32) -> Seeds:
-    return Seeds(
-        read_only(postings.seeds),
-        read_only(slots),
-        shift_of(slots),
-        read_only(postings.offsets),
-        read_only(postings.texts),
-    )
+def _kernel_seeds(seeds: U64, slots: I32, offsets: I64, texts: I32) -> Seeds:
+    hashes, slots = read_only(seeds), read_only(slots)
+    return Seeds(hashes, slots, shift_of(slots), read_only(offsets), read_only(texts))
 
 
 def _parameters() -> dict[str, str]:

@@ -85,8 +85,8 @@ def cut(
     pieces = np.empty((len(text) + len(spans), 3), np.int64)
     n_pieces = np.empty(len(text), np.int64)
     kept = cut_documents(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         read_only(spans),
         rules.window_chars,
         rules.most_pieces,
@@ -189,7 +189,7 @@ def _paragraphs(text: TextBuffers) -> tuple[I64, I64, I64]:
     data, offsets = text
     n_feeds = np.count_nonzero(data[offsets[0] : offsets[-1]] == LINE_FEED)
     blanks = np.empty((n_feeds // 2, 3), np.int64)
-    blanks = blanks[: blank_lines(read_only(data), read_only(offsets), chars(), blanks)]
+    blanks = blanks[: blank_lines(data, offsets, chars(), blanks)]
     whole = np.arange(len(offsets) - 1)
     first = np.column_stack((whole, np.zeros_like(whole)))
     last = np.column_stack((whole, np.diff(offsets)))
@@ -241,8 +241,8 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts:
     spans, out = np.column_stack((docs, firsts, lasts)), np.empty((len(docs), 2), np.int64)
     pages, flags, _ = unicode.tables()
     cut_places(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         read_only(places.starts),
         read_only(places.ends),
         read_only(places.doc_words),

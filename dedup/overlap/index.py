@@ -85,8 +85,8 @@ def windows_of(texts: pa.Array, lengths: I64) -> Windows:
         grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
         rows_of = np.empty(room, np.int64)
         n = kernels.hash_windows(
-            read_only(block.hashes),
-            read_only(block.doc_words),
+            block.hashes,
+            block.doc_words,
             read_only(lengths[rows]),
             read_only(families[rows, 0]),
             read_only(families[rows, 1]),

@@ -47,8 +47,8 @@ def ccnet_form(lines: pa.Array) -> pa.Array:
     out_offsets = np.empty(len(lines) + 1, np.int64)
     known = tables()
     kernels.ccnet_lines(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         _low(),
         known.pages,
         known.flags,

@@ -10,9 +10,10 @@ change signatures: that is a new version of the shingles, not an update.
 """
 
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,15 +71,23 @@ def tables() -> UnicodeTables:
     Raises:
         RuntimeError: the packaged file is of another version of Unicode than this module.
     """
-    with np.load(FILE, allow_pickle=False) as stored:
-        version = str(stored["version"])
-        found = UnicodeTables(stored["pages"], stored["flags"], stored["lower_delta"])
-    if version != UNICODE_VERSION:
+    return UnicodeTables(**packaged(FILE))
+
+
+def packaged(path: Path) -> dict[str, Any]:
+    """The arrays of a packaged file of tables, read-only.
+
+    Raises:
+        RuntimeError: as `tables`.
+    """
+    with np.load(path, allow_pickle=False) as stored:
+        found = dict(stored)
+    if (version := str(found.pop("version"))) != UNICODE_VERSION:
         raise RuntimeError(
-            f"{FILE.name} holds Unicode {version!r}, this version needs {UNICODE_VERSION!r};"
+            f"{path.name} holds Unicode {version!r}, this version needs {UNICODE_VERSION!r};"
             " reinstall the package"
         )
-    for array in found:
+    for array in found.values():
         array.flags.writeable = False
     return found
 
@@ -141,10 +150,19 @@ def interpreter_tables() -> UnicodeTables:
     )
 
 
-if __name__ == "__main__":
+def package(path: Path, tables: Mapping[str, Any]) -> None:
+    """Write tables made from the running interpreter.
+
+    Raises:
+        SystemExit: it has another version of Unicode than this module.
+    """
     if unicodedata.unidata_version != UNICODE_VERSION:
         raise SystemExit(
             f"this interpreter has Unicode {unicodedata.unidata_version}, the tables are"
             f" {UNICODE_VERSION}; run this with Python 3.11, or change UNICODE_VERSION"
         )
-    np.savez_compressed(FILE, version=UNICODE_VERSION, **interpreter_tables()._asdict())
+    np.savez_compressed(path, version=UNICODE_VERSION, **tables)
+
+
+if __name__ == "__main__":
+    package(FILE, interpreter_tables()._asdict())

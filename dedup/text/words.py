@@ -46,7 +46,7 @@ def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
     at, end = text.offsets.tolist()
     while at < end:
         stop = _cut(text.data, at + n_bytes, end)
-        yield TextBuffers(text.data, np.array([at, stop]))
+        yield TextBuffers(text.data, read_only(np.array([at, stop])))
         at = stop
 
 
@@ -81,7 +81,7 @@ def lines(text: TextBuffers) -> Units:
     places = np.concatenate((feeds, offsets))  # a line that ends a document before the next one
     order = np.argsort(places, kind="stable")
     docs = np.flatnonzero(order >= len(feeds))
-    return Units(TextBuffers(data, places[order]), docs)
+    return Units(TextBuffers(data, read_only(places[order])), docs)
 
 
 # words
@@ -108,8 +108,7 @@ def split_words(text: TextBuffers, words: Words) -> WordLetters:
     letters = np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8)
     ends = np.empty((n_bytes + n_docs) // 2 + 1, np.int64)  # a word and a separator: 2 bytes
     doc_words = np.empty(n_docs + 1, np.int64)
-    data, offsets = read_only(text.data), read_only(text.offsets)
-    chars = word_characters(words)[:4]
+    (data, offsets), chars = text, word_characters(words)[:4]
     kernels.split_words(data, offsets, *chars, *unicode.tables(), letters, ends, doc_words)
     return WordLetters(letters, ends[: doc_words[-1]], doc_words)
 
@@ -196,8 +195,6 @@ def word_places(text: TextBuffers, words: Words) -> WordPlaces:
     doc_words = np.empty(len(offsets), np.int64)
     pages, flags, _ = unicode.tables()
     is_word = word_characters(words).is_word
-    kernels.word_places(
-        read_only(data), read_only(offsets), is_word, pages, flags, starts, ends, doc_words
-    )
+    kernels.word_places(data, offsets, is_word, pages, flags, starts, ends, doc_words)
     n = int(doc_words[-1])
     return WordPlaces(starts[:n], ends[:n], doc_words)

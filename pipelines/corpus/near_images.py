@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from tokenmill.dedup.arrays import I64, U64, Bools
-from tokenmill.dedup.same.images import first_near
+from tokenmill.dedup.same.images import MOST_DISTANCE, first_near
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
 from tokenmill.pipelines.corpus.units import (
@@ -35,7 +35,6 @@ from tokenmill.pipelines.runs.work import Done, Phases
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
 
-MOST_DISTANCE = 15  # as in dedup.same.images: more bands have less than 4 bits, and nearly all meet
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
 HASHED = 1  # the second word of a key: a hash of 64 zeros is one too

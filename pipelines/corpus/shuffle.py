@@ -14,10 +14,10 @@ first row, so that a key takes no more room for it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -316,20 +316,7 @@ class Within(NamedTuple):
         return Within(self.n_bits + bits, key)
 
 
-class Keys(Protocol):
-    """Keys of rows, to be gone through more than once.
-
-    n: no fewer than there are.  shape: of a key: () or (2,).
-    """
-
-    n: int
-    shape: tuple[int, ...]
-
-    def batches(self) -> Iterator[tuple[I64, U64]]:
-        """(n,) rows, ascending over all batches, and (n, n_words) keys."""
-
-
-def parts(column: Keys, room: Room) -> Iterator[Part]:
+def parts(column: Range, room: Room) -> Iterator[Part]:
     """The rows of keys a range of prefixes at a time, in order of the keys' prefixes.
 
     A prefix that many rows share is told apart further, until it is a single key.
@@ -341,7 +328,7 @@ def parts(column: Keys, room: Room) -> Iterator[Part]:
     yield from _parts(column, room, whole, prefix_bits(column.n))
 
 
-def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part]:
+def _parts(column: Range, room: Room, within: Within, bits: int) -> Iterator[Part]:
     counts = _counts(column, within, bits)
     cut = ranges_within(counts, room.budget, per_row=room.per_row, per_largest=room.per_largest)
     for lo, hi in cut:
@@ -358,7 +345,7 @@ def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part
         yield from _parts(column, room, deeper, min(MAX_BITS, left_in_word))
 
 
-def _counts(column: Keys, within: Within, bits: int) -> I64:
+def _counts(column: Range, within: Within, bits: int) -> I64:
     """(2**bits,) rows of each prefix."""
     counts = np.zeros(1 << bits, np.int64)
     for _, keys in column.batches():
@@ -368,7 +355,7 @@ def _counts(column: Keys, within: Within, bits: int) -> I64:
 
 
 def _read(
-    column: Keys,
+    column: Range,
     within: Within,
     bits: int,
     lo: int,
@@ -391,8 +378,3 @@ def _read(
             found[at : at + len(here)] = keys[here]
         at += len(here)
     return Part(rows, found.reshape(len(found), *column.shape))
-
-
-def columns_of(tables: Mapping[str, npt.NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of a schema from its columns by name."""
-    return pa.record_batch([pa.array(tables[name]) for name in schema.names], schema=schema)

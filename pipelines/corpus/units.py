@@ -187,22 +187,14 @@ class Leaving(NamedTuple):
 
     def at(self, places: npt.NDArray[Any] | slice) -> "Leaving":
         """Those at some places, or that a mask holds."""
-        rows, by, counts, of_doc_ids, of_numbers = self
-        return Leaving(
-            rows[places], by[places], counts[places], of_doc_ids[places], of_numbers[places]
-        )
+        columns: tuple[Any, ...] = self
+        return Leaving(*(column[places] for column in columns))
 
     def batch(self) -> pa.RecordBatch:
         return pa.record_batch([*map(pa.array, self)], schema=RUN)
 
 
-NOTHING = Leaving(
-    np.empty(0, np.int64),
-    np.empty(0, np.uint8),
-    np.empty(0, np.uint32),
-    np.empty(0, np.uint64),
-    np.empty(0, np.int32),
-)
+NOTHING = Leaving(*(np.empty(0, field.type.to_pandas_dtype()) for field in RUN))
 
 
 def joined(parts: Sequence[Leaving]) -> Leaving:

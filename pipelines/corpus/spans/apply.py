@@ -3,7 +3,7 @@
 documents, FOUND of them ── without_spans ──► StageResult, a row of SPAN for each cut
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -44,15 +44,8 @@ class Runs(NamedTuple):
     is_own: Bools
 
     def only(self, wanted: Bools) -> "Runs":
-        docs, words, ngrams, of, of_words, is_own = self
-        return Runs(
-            docs[wanted],
-            words[wanted],
-            ngrams[wanted],
-            of[wanted],
-            of_words[wanted],
-            is_own[wanted],
-        )
+        columns: tuple[Any, ...] = self
+        return Runs(*(column[wanted] for column in columns))
 
 
 class Spans(NamedTuple):
