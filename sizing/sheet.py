@@ -73,7 +73,7 @@ class Sheet:
         """Start a section; rows added from now on are its."""
         self.sections.append(Section(title))
 
-    def add(self, name: str, formula: Formula, /, **given: Given) -> Requirement:
+    def add(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
         """Compute a row.
 
         given: each argument of the formula as a key of the plan, a row, or an input.
@@ -84,7 +84,7 @@ class Sheet:
         """
         return self.add_parts(name, formula, [self.input(arg, of) for arg, of in given.items()])
 
-    def add_parts(self, name: str, formula: Formula, parts: list[Input]) -> Requirement:
+    def add_parts(self, name: str, formula: Formula[...], parts: list[Input]) -> Requirement:
         """Compute a row of a formula that takes any number of arguments, as a sum does."""
         if name in self._rows:
             raise ValueError(f"two rows of the name {name!r}")

@@ -5,14 +5,7 @@ from dataclasses import replace
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas.image_text import (
-    IMAGE_TEXT_BYTES_PER_TOKEN,
-    REFERENCED_BYTES_PER_TOKEN,
-    SAMPLE_BYTES,
-    SAMPLE_TOKENS,
-)
-from tokenmill.sizing.formulas.mixture import DOCS
-from tokenmill.sizing.formulas.training import COMPUTE_OPTIMAL_TOKENS, TOKENS_IN_DAYS
+from tokenmill.sizing.formulas import image_text, mixture, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -106,11 +99,13 @@ def _trained_once(sheet: Sheet) -> Given:
     if sheet.plan.training.days is not None:
         return sheet.add(
             "tokens in so many days",
-            TOKENS_IN_DAYS,
+            training.tokens_in_days,
             days="training.days",
             tokens_per_s=sheet["training rate"],
         )
-    return sheet.add("compute-optimal tokens", COMPUTE_OPTIMAL_TOKENS, params="model.params")
+    return sheet.add(
+        "compute-optimal tokens", training.compute_optimal_tokens, params="model.params"
+    )
 
 
 def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:
@@ -142,7 +137,7 @@ def _text_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
         return f"{source.key}.text_bytes_per_token"
     return sheet.add(
         source.label("text bytes a token"),
-        IMAGE_TEXT_BYTES_PER_TOKEN,
+        image_text.image_text_bytes_per_token,
         sample_bytes=source.sample["text_bytes"],
         sample_tokens=_sample_tokens(sheet, source, source.sample),
     )
@@ -157,7 +152,7 @@ def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
         return source.token_width_bytes
     return sheet.add(
         source.label("image and text bytes a token"),
-        IMAGE_TEXT_BYTES_PER_TOKEN,
+        image_text.image_text_bytes_per_token,
         sample_bytes=sample,
         sample_tokens=_sample_tokens(sheet, source, source.sample),
     )
@@ -172,7 +167,7 @@ def _read_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
         return source.stored_bytes_per_token
     return sheet.add(
         source.label("dataset and image bytes a token"),
-        REFERENCED_BYTES_PER_TOKEN,
+        image_text.referenced_bytes_per_token,
         stored_bytes_per_token=source.stored_bytes_per_token,
         image_bytes=source.sample["image_bytes"],
         images_per_sample=source.sample["images_per_sample"],
@@ -189,7 +184,7 @@ def _sample_bytes(sheet: Sheet, source: SourceFacts) -> Requirement | None:
     if not set(names) <= source.sample.keys():
         return None
     given = {name: source.sample[name] for name in names}
-    return sheet.add(source.label("bytes a sample"), SAMPLE_BYTES, **given)
+    return sheet.add(source.label("bytes a sample"), image_text.sample_bytes, **given)
 
 
 def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given]) -> Requirement:
@@ -197,7 +192,7 @@ def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given
     if name in sheet:
         return sheet[name]
     names = ("tokens_per_image", "images_per_sample", "text_tokens")
-    return sheet.add(name, SAMPLE_TOKENS, **{n: sample[n] for n in names})
+    return sheet.add(name, image_text.sample_tokens, **{n: sample[n] for n in names})
 
 
 def _docs(sheet: Sheet, source: SourceFacts) -> Given:
@@ -218,5 +213,5 @@ def _docs(sheet: Sheet, source: SourceFacts) -> Given:
             source=measured.source,
         )
     return sheet.add(
-        source.label("documents"), DOCS, corpus_tokens=source.tokens, tokens_per_doc=per_doc
+        source.label("documents"), mixture.docs, corpus_tokens=source.tokens, tokens_per_doc=per_doc
     )

@@ -71,7 +71,7 @@ def unverified_cells(expression: Expression) -> Iterator[str]:
 
 
 def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
-    """A function and the unit of its result, which the Formula of the same name tells.
+    """A function and the unit of its result, which a formula tells.
 
     dotted: "module.function" of sizing.formulas, or a longer path, "sizing.module.function".
 
@@ -82,8 +82,8 @@ def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
     module = importlib.import_module(
         f"tokenmill.{name}" if name.startswith("sizing.") else f"{FORMULAS}.{name}"
     )
-    formula: Formula | None = getattr(module, function.upper(), None)
-    return getattr(module, function), unit_of("" if formula is None else formula.unit)
+    called = getattr(module, function)
+    return called, unit_of(called.unit if isinstance(called, Formula) else "")
 
 
 def _argument(name: str, given: Expression) -> Any:

@@ -5,16 +5,7 @@ corpus or sources ── corpus tokens ── trained on ── training time
 """
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES, WEIGHTS_SUM
-from tokenmill.sizing.formulas.training import (
-    EPOCHS,
-    MIXTURE_BYTES_PER_TOKEN,
-    MIXTURE_TOKENS,
-    SOURCE_TOKENS,
-    TOKENS_IN_DAYS,
-    TRAINED_TOKENS,
-    TRAINING_DAYS,
-)
+from tokenmill.sizing.formulas import mixture, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 from tokenmill.sizing.sources import facts
@@ -27,7 +18,9 @@ def add(sheet: Sheet) -> None:
     """Add the rows of the section, and the facts of the sources."""
     sheet.sources = facts(sheet)
     sheet.add_parts(
-        "corpus tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in sheet.sources]
+        "corpus tokens",
+        mixture.corpus_tokens,
+        [sheet.input(s.name, s.tokens) for s in sheet.sources],
     )
     if sheet.plan.sources:
         _mixture(sheet)
@@ -35,7 +28,7 @@ def add(sheet: Sheet) -> None:
         _single(sheet)
     days = sheet.add(
         "training time",
-        TRAINING_DAYS,
+        training.training_days,
         trained_tokens=sheet["tokens trained on"],
         tokens_per_s=sheet["training rate"],
     )
@@ -55,16 +48,18 @@ def _single(sheet: Sheet) -> None:
     if trained is None:
         trained = sheet.add(
             "tokens trained on",
-            TRAINED_TOKENS,
+            training.trained_tokens,
             corpus_tokens=sheet["corpus tokens"],
             epochs="training.epochs",
         )
     else:
-        sheet.add("epochs", EPOCHS, trained_tokens=trained, corpus_tokens=sheet["corpus tokens"])
+        sheet.add(
+            "epochs", training.epochs, trained_tokens=trained, corpus_tokens=sheet["corpus tokens"]
+        )
     read = _read_bytes(sheet, source, trained)
     sheet.add_parts(
         "stored bytes a token",
-        MIXTURE_BYTES_PER_TOKEN,
+        training.mixture_bytes_per_token,
         [trained.as_input("trained_tokens"), read.as_input(f"read of {source.name}")],
     )
 
@@ -75,7 +70,7 @@ def _mixture(sheet: Sheet) -> None:
     if "tokens trained on" not in sheet:
         sheet.add_parts(
             "tokens trained on",
-            MIXTURE_TOKENS,
+            training.mixture_tokens,
             [part.as_input(name) for name, part in parts.items()],
         )
     reads = [
@@ -83,14 +78,14 @@ def _mixture(sheet: Sheet) -> None:
         for source in sheet.sources
     ]
     trained = sheet["tokens trained on"].as_input("trained_tokens")
-    sheet.add_parts("stored bytes a token", MIXTURE_BYTES_PER_TOKEN, [trained, *reads])
+    sheet.add_parts("stored bytes a token", training.mixture_bytes_per_token, [trained, *reads])
 
 
 def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
     return {
         source.name: sheet.add(
             source.label("tokens trained on"),
-            TRAINED_TOKENS,
+            training.trained_tokens,
             corpus_tokens=source.tokens,
             epochs=f"{source.key}.epochs",
         )
@@ -103,26 +98,31 @@ def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
     if trained is None:
         trained = sheet.add(
             "tokens trained on",
-            TRAINED_TOKENS,
+            training.trained_tokens,
             corpus_tokens=sheet["corpus tokens"],
             epochs="training.epochs",
         )
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
     whole = sheet.add_parts(
         "weights of all sources",
-        WEIGHTS_SUM,
+        mixture.weights_sum,
         [sheet.input(name, weight) for name, weight in weights.items()],
     )
     parts = {}
     for source in sheet.sources:
         part = sheet.add(
             source.label("tokens trained on"),
-            SOURCE_TOKENS,
+            training.source_tokens,
             trained_tokens=trained,
             weight=weights[source.name],
             weights_sum=whole,
         )
-        sheet.add(source.label("epochs"), EPOCHS, trained_tokens=part, corpus_tokens=source.tokens)
+        sheet.add(
+            source.label("epochs"),
+            training.epochs,
+            trained_tokens=part,
+            corpus_tokens=source.tokens,
+        )
         parts[source.name] = part
     return parts
 
@@ -135,15 +135,15 @@ def _weight(sheet: Sheet, source: SourceFacts) -> Input:
 
 def _stated_tokens(sheet: Sheet) -> Requirement | None:
     """The row of the tokens that the plan states, or that so many days train on."""
-    training = sheet.plan.training
-    if training.tokens is not None:
+    stated = sheet.plan.training
+    if stated.tokens is not None:
         given = [sheet.input("stated", "training.tokens")]
-        return sheet.add_parts("tokens trained on", MIXTURE_TOKENS, given)
-    if training.days is None:
+        return sheet.add_parts("tokens trained on", training.mixture_tokens, given)
+    if stated.days is None:
         return None
     return sheet.add(
         "tokens trained on",
-        TOKENS_IN_DAYS,
+        training.tokens_in_days,
         days="training.days",
         tokens_per_s=sheet["training rate"],
     )
@@ -152,7 +152,7 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
     return sheet.add(
         source.label("read in training"),
-        READ_BYTES,
+        mixture.read_bytes,
         trained_tokens=trained,
         stored_bytes_per_token=source.read_bytes_per_token,
     )

@@ -1,18 +1,6 @@
 """What networks carry: a node's reads and checkpoints, the corpus on its way in, gradients."""
 
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
-from tokenmill.sizing.formulas.network import (
-    ALLREDUCE_FRAC,
-    ALLREDUCE_RANKS,
-    ALLREDUCE_S,
-    GRADIENT_BYTES,
-    GRADIENT_SHARERS,
-    NETWORK_FRAC,
-    NODE_BYTES_PER_S,
-    SOLD_BITS_PER_S,
-    STEP_S,
-    TRANSFER_HOURS,
-)
+from tokenmill.sizing.formulas import capacity, network
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
@@ -35,13 +23,13 @@ def add(sheet: Sheet) -> None:
 def _storage(sheet: Sheet) -> None:
     both = sheet.add(
         "reads and checkpoints, one node",
-        NODE_BYTES_PER_S,
+        network.node_bytes_per_s,
         read_bytes_per_s=sheet["read bandwidth, one node"],
         write_bytes_per_s=sheet["checkpoint write bandwidth, one node"],
     )
     needed = sheet.add(
         "network to storage, one node",
-        SOLD_BITS_PER_S,
+        network.sold_bits_per_s,
         bytes_per_s=both,
         efficiency="network.efficiency",
     )
@@ -49,7 +37,7 @@ def _storage(sheet: Sheet) -> None:
         return
     share = sheet.add(
         "network to storage, share of a node's",
-        NETWORK_FRAC,
+        network.network_frac,
         needed_bits_per_s=needed,
         link_bits_per_s=sheet["network of a node"],
     )
@@ -70,10 +58,10 @@ def _ingest(sheet: Sheet) -> None:
         if not rows:
             return
         parts = [row.as_input(row.name.removeprefix("stored: ")) for row in rows]
-        fetched = sheet.add_parts("bytes to ingest", LOGICAL_BYTES, parts)
+        fetched = sheet.add_parts("bytes to ingest", capacity.logical_bytes, parts)
     sheet.add(
         "ingest time",
-        TRANSFER_HOURS,
+        network.transfer_hours,
         transfer_bytes=fetched,
         link_bits_per_s="network.ingest_bits_per_s",
         efficiency="network.efficiency",
@@ -85,14 +73,14 @@ def _gradients(sheet: Sheet, link: Input) -> None:
     per_node = sheet.accelerator("per_node")
     sharers = sheet.add(
         "accelerators that share the gradients",
-        GRADIENT_SHARERS,
+        network.gradient_sharers,
         accelerators="cluster.count",
         per_node=per_node,
         replicas=replicas(sheet),
     )
     shared = sheet.add(
         "gradients of one accelerator",
-        GRADIENT_BYTES,
+        network.gradient_bytes,
         params="model.params",
         gradient_bytes_per_param=sheet.assume(
             "gradient_bytes_per_param",
@@ -104,13 +92,13 @@ def _gradients(sheet: Sheet, link: Input) -> None:
     )
     ranks = sheet.add(
         "ranks of the all-reduce",
-        ALLREDUCE_RANKS,
+        network.allreduce_ranks,
         accelerators="cluster.count",
         gradient_sharers=sharers,
     )
     reduce = sheet.add(
         "gradient all-reduce",
-        ALLREDUCE_S,
+        network.allreduce_s,
         gradient_bytes=shared,
         ranks=ranks,
         link_bits_per_s=link,
@@ -118,12 +106,15 @@ def _gradients(sheet: Sheet, link: Input) -> None:
     )
     step = sheet.add(
         "compute of one step",
-        STEP_S,
+        network.step_s,
         batch_tokens="training.batch_tokens",
         tokens_per_s=sheet["training rate"],
     )
     share = sheet.add(
-        "gradient all-reduce, share of compute", ALLREDUCE_FRAC, allreduce_s=reduce, step_s=step
+        "gradient all-reduce, share of compute",
+        network.allreduce_frac,
+        allreduce_s=reduce,
+        step_s=step,
     )
     if share.value > 1:
         sheet.warnings.append(

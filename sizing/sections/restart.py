@@ -1,13 +1,6 @@
 """What storage must deliver when the job starts again after a failure."""
 
-from tokenmill.sizing.formulas.restart import (
-    IMPORT_FILES,
-    IMPORT_S,
-    NODE_RESTART_BYTES_PER_S,
-    RESTART_READ_BYTES,
-    RESTART_READ_BYTES_PER_S,
-    RESTART_READ_S,
-)
+from tokenmill.sizing.formulas import restart
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
@@ -40,7 +33,7 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
     per_param = next(i for i in sheet["one checkpoint"].inputs if i.name == "bytes_per_param")
     return sheet.add(
         name,
-        RESTART_READ_BYTES,
+        restart.restart_read_bytes,
         params="model.params",
         bytes_per_param=per_param,
         weight_bytes_per_param=_weight_bytes(sheet, per_param),
@@ -65,7 +58,7 @@ def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
     if sheet.plan.checkpoints.restart_load_frac > 0:
         sheet.add(
             name,
-            RESTART_READ_BYTES_PER_S,
+            restart.restart_read_bytes_per_s,
             restart_read_bytes=read,
             restart_s="checkpoints.restart_s",
             load_frac="checkpoints.restart_load_frac",
@@ -81,7 +74,7 @@ def _node_rate(sheet: Sheet, read: Requirement) -> None:
     own = {i.name: i for i in read.inputs}
     sheet.add(
         NODE_READ,
-        NODE_RESTART_BYTES_PER_S,
+        restart.node_restart_bytes_per_s,
         params="model.params",
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
@@ -99,7 +92,10 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     if sheet.plan.value(offered) is None:
         return
     taken = sheet.add(
-        "restart read time", RESTART_READ_S, restart_read_bytes=read, read_bytes_per_s=offered
+        "restart read time",
+        restart.restart_read_s,
+        restart_read_bytes=read,
+        read_bytes_per_s=offered,
     )
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
@@ -112,13 +108,13 @@ def _time(sheet: Sheet, read: Requirement) -> None:
 def _imports(sheet: Sheet) -> None:
     files = sheet.add(
         "files opened at start",
-        IMPORT_FILES,
+        restart.import_files,
         processes="cluster.count",
         files_per_process="imports.files_per_process",
     )
     taken = sheet.add(
         "import time",
-        IMPORT_S,
+        restart.import_s,
         import_files=files,
         metadata_ops_per_s="imports.metadata_ops_per_s",
     )

@@ -6,7 +6,7 @@ what the capacity that is needed anyway brings; where that is short, how much mo
 
 from dataclasses import replace
 
-from tokenmill.sizing.formulas.verdict import SHORTFALL
+from tokenmill.sizing.formulas import supply
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.limits import NEEDS, OF_CHECKPOINTS, ONE_CLIENT, Limit, limits
 from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, instances, is_sold
@@ -112,7 +112,7 @@ def _with_capacity(sheet: Sheet, tier: TierRow, verdict: Verdict, wanted: Requir
 
 
 def _shortfall(tier: TierRow, limit: Limit) -> Requirement:
-    return SHORTFALL.requirement(
+    return supply.shortfall.requirement(
         f"{limit.needed.name}: shortfall of {tier.name}",
         [limit.needed.as_input("needed"), replace(limit.offered, name="offered")],
     )
