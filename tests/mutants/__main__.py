@@ -62,7 +62,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _undecorated(source: str) -> str:
-    """The same formulas, each decorated at the end of its module: mutmut passes decorated ones by."""
+    """The same formulas, each decorated at the end of its module: mutmut skips decorated ones."""
     lines, ends = source.splitlines(), []
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
