@@ -97,15 +97,8 @@ def _trained_once(sheet: Sheet) -> Given:
             given, source=f"{given.source}, each seen once as corpus.tokens says nothing"
         )
     if sheet.plan.training.days is not None:
-        return sheet.add(
-            "tokens in so many days",
-            training.tokens_in_days,
-            days="training.days",
-            tokens_per_s=sheet["training rate"],
-        )
-    return sheet.add(
-        "compute-optimal tokens", training.compute_optimal_tokens, params="model.params"
-    )
+        return sheet.add("tokens in so many days", training.tokens_in_days)
+    return sheet.add("compute-optimal tokens", training.compute_optimal_tokens)
 
 
 def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:

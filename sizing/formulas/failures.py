@@ -132,7 +132,7 @@ def faster_stall_s(*, stall_s: float, speedup: float) -> float:
 
 
 @formula(unit="fraction", equation="restart_s x (1 - load_frac) / (job_mttf_hours x 3,600)")
-def restart_frac(*, restart_s: float, job_mttf_hours: float, load_frac: float) -> float:
+def restart_frac(*, restart_s: float, load_frac: float, job_mttf_hours: float) -> float:
     """Share of time that goes into restarts, loading left out: no storage makes it smaller.
 
     >>> restart_frac(restart_s=360.0, job_mttf_hours=1.0, load_frac=0.25)

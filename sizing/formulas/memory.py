@@ -25,7 +25,7 @@ _ZERO = "ZeRO, Rajbhandari et al. 2020, arXiv:1910.02054, section 5"
     source=_BEKMAN,
 )
 def least_accelerators(
-    *, params: float, bytes_per_param: float, hbm_bytes: float, overhead: float = OVERHEAD
+    *, params: float, bytes_per_param: float, overhead: float = OVERHEAD, hbm_bytes: float
 ) -> float:
     """Fewest accelerators whose memory holds a model.
 

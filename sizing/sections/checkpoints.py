@@ -27,30 +27,13 @@ MOST_TIME = 0.5  # from here on the waste is no small share, as its formula take
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
     one = sheet.add(
-        "one checkpoint",
-        checkpoint.checkpoint_bytes,
-        params="model.params",
-        bytes_per_param=bytes_per_param(sheet),
+        "one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=bytes_per_param(sheet)
     )
     rank = sheet.add(
-        "checkpoint of one rank",
-        checkpoint.rank_checkpoint_bytes,
-        checkpoint_bytes=one,
-        accelerators="cluster.count",
+        "checkpoint of one rank", checkpoint.rank_checkpoint_bytes, checkpoint_bytes=one
     )
-    sheet.add(
-        "checkpoint of one node",
-        checkpoint.node_checkpoint_bytes,
-        checkpoint_bytes=one,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
-    )
-    sheet.add(
-        "mean time to failure",
-        failures.job_mttf_hours,
-        mttf_hours="cluster.mttf_hours",
-        accelerators="cluster.count",
-    )
+    sheet.add("checkpoint of one node", checkpoint.node_checkpoint_bytes, checkpoint_bytes=one)
+    sheet.add("mean time to failure", failures.job_mttf_hours, mttf_hours="cluster.mttf_hours")
     if sheet.plan.checkpoints.mode == "sync":
         _synchronous(sheet, one)
     else:
@@ -189,8 +172,6 @@ def _written(sheet: Sheet, one: Requirement) -> None:
         "checkpoint write bandwidth, one node",
         checkpoint.node_write_bytes_per_s,
         write_bytes_per_s=rate,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
     )
     sheet.add(
         "checkpoint bytes a day",
@@ -222,18 +203,8 @@ def _waste(sheet: Sheet) -> None:
     best = sheet[BEST] if BEST in sheet else sheet[YOUNG]
     sheet.add("waste at the optimal interval", failures.waste_frac, interval_s=best, **losing)
     if waste.value < 1:
-        sheet.add(
-            WITH_FAILURES,
-            failures.days_with_waste,
-            training_days=sheet["training time"],
-            waste_frac=waste,
-        )
-    sheet.add(
-        "failures to expect",
-        failures.expected_failures,
-        training_days=sheet["training time"],
-        job_mttf_hours=sheet["mean time to failure"],
-    )
+        sheet.add(WITH_FAILURES, failures.days_with_waste, waste_frac=waste)
+    sheet.add("failures to expect", failures.expected_failures)
     if waste.value >= MOST_TIME:
         hours = format_quantity(sheet["mean time to failure"].value, "hours")
         sheet.warnings.append(

@@ -26,12 +26,7 @@ def add(sheet: Sheet) -> None:
         _mixture(sheet)
     else:
         _single(sheet)
-    days = sheet.add(
-        "training time",
-        training.training_days,
-        trained_tokens=sheet["tokens trained on"],
-        tokens_per_s=sheet["training rate"],
-    )
+    days = sheet.add("training time", training.training_days)
     stated = sheet.plan.training.days
     if stated is not None and abs(days.value / stated - 1) > AGREEING:
         count = sheet.plan.cluster.count * days.value / stated
@@ -46,16 +41,9 @@ def _single(sheet: Sheet) -> None:
     source = sheet.sources[0]
     trained = _stated_tokens(sheet)
     if trained is None:
-        trained = sheet.add(
-            "tokens trained on",
-            training.trained_tokens,
-            corpus_tokens=sheet["corpus tokens"],
-            epochs="training.epochs",
-        )
+        trained = sheet.add("tokens trained on", training.trained_tokens)
     else:
-        sheet.add(
-            "epochs", training.epochs, trained_tokens=trained, corpus_tokens=sheet["corpus tokens"]
-        )
+        sheet.add("epochs", training.epochs, trained_tokens=trained)
     read = _read_bytes(sheet, source, trained)
     sheet.add_parts(
         "stored bytes a token",
@@ -96,12 +84,7 @@ def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
 def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
     trained = _stated_tokens(sheet)
     if trained is None:
-        trained = sheet.add(
-            "tokens trained on",
-            training.trained_tokens,
-            corpus_tokens=sheet["corpus tokens"],
-            epochs="training.epochs",
-        )
+        trained = sheet.add("tokens trained on", training.trained_tokens)
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
     whole = sheet.add_parts(
         "weights of all sources",
@@ -141,12 +124,7 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
         return sheet.add_parts("tokens trained on", training.mixture_tokens, given)
     if stated.days is None:
         return None
-    return sheet.add(
-        "tokens trained on",
-        training.tokens_in_days,
-        days="training.days",
-        tokens_per_s=sheet["training rate"],
-    )
+    return sheet.add("tokens trained on", training.tokens_in_days)
 
 
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:

@@ -14,22 +14,11 @@ def add(sheet: Sheet) -> None:
     sheet.add(
         "FLOP of the whole training",
         compute.train_flops,
-        trained_tokens=sheet["tokens trained on"],
         train_flops_per_token=sheet["train FLOP a token"],
     )
-    hours = sheet.add(
-        "accelerator hours",
-        training.job_accelerator_hours,
-        training_days=sheet["training time"],
-        accelerators="cluster.count",
-    )
+    hours = sheet.add("accelerator hours", training.job_accelerator_hours)
     parts: dict[str, Given] = {
-        "compute": sheet.add(
-            "compute cost",
-            cost.compute_usd,
-            accelerator_hours=hours,
-            usd_per_hour="prices.accelerator_hour",
-        )
+        "compute": sheet.add("compute cost", cost.compute_usd, accelerator_hours=hours)
     }
     days, ends = sheet["training time"], WITH_FAILURES in sheet
     if ends:
@@ -50,13 +39,7 @@ def _waste(sheet: Sheet, days: Requirement) -> Requirement:
 
 
 def _usd_per_day(sheet: Sheet, name: str, share: Requirement) -> Requirement:
-    return sheet.add(
-        name,
-        cost.waste_usd_per_day,
-        waste_frac=share,
-        accelerators="cluster.count",
-        usd_per_hour="prices.accelerator_hour",
-    )
+    return sheet.add(name, cost.waste_usd_per_day, waste_frac=share)
 
 
 def _storage(sheet: Sheet, days: Requirement) -> Requirement:
@@ -67,47 +50,26 @@ def _storage(sheet: Sheet, days: Requirement) -> Requirement:
         storage_bytes=sheet["raw capacity"],
         days=days,
     )
-    return sheet.add(
-        "storage cost", cost.storage_usd, tb_months=held, usd_per_tb_month="prices.storage_tb_month"
-    )
+    return sheet.add("storage cost", cost.storage_usd, tb_months=held)
 
 
 def _requests(sheet: Sheet) -> Requirement:
     made = sheet.add(
-        "requests, all of training",
-        object_store.requests,
-        read_bytes=_read_in_training(sheet),
-        request_bytes="storage.request_bytes",
+        "requests, all of training", object_store.requests, read_bytes=_read_in_training(sheet)
     )
-    return sheet.add(
-        "cost of requests",
-        object_store.requests_usd,
-        requests=made,
-        usd_per_1000="prices.get_per_1000",
-    )
+    return sheet.add("cost of requests", object_store.requests_usd, requests=made)
 
 
 def _read_in_training(sheet: Sheet) -> Requirement:
     name = "read in training"
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        mixture.read_bytes,
-        trained_tokens=sheet["tokens trained on"],
-        stored_bytes_per_token=sheet["stored bytes a token"],
-    )
+    return sheet.add(name, mixture.read_bytes)
 
 
 def _worth(sheet: Sheet) -> None:
     """What the best of all storage would save, and the storage that this would rent."""
-    rest = sheet.add(
-        "waste of restarts, loading aside",
-        failures.restart_frac,
-        restart_s="checkpoints.restart_s",
-        load_frac="checkpoints.restart_load_frac",
-        job_mttf_hours=sheet["mean time to failure"],
-    )
+    rest = sheet.add("waste of restarts, loading aside", failures.restart_frac)
     saved = sheet.add(
         "waste that storage could save, at most",
         cost.saved_frac,
@@ -117,10 +79,7 @@ def _worth(sheet: Sheet) -> None:
     a_day = _usd_per_day(sheet, "cost of waiting for storage, at most, one day", saved)
     if sheet.plan.prices.storage_tb_month > 0:
         sheet.add(
-            "raw storage that such a saving would rent",
-            cost.affordable_bytes,
-            usd_per_day=a_day,
-            usd_per_tb_month="prices.storage_tb_month",
+            "raw storage that such a saving would rent", cost.affordable_bytes, usd_per_day=a_day
         )
 
 

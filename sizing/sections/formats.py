@@ -102,7 +102,6 @@ def _arrow(sheet: Sheet, text: _Text) -> None:
         "Arrow, packed",
         formats.packed_arrow_bytes,
         tokens=text.tokens,
-        seq_len="model.seq_len",
         token_width_bytes=text.width,
         sequence_bytes=sheet.assume(
             "sequence_bytes", formats.ARROW_SEQUENCE_BYTES, unit="bytes", source=ours
@@ -118,12 +117,7 @@ def _megatron_and_mds(sheet: Sheet, text: _Text) -> None:
         docs=text.docs,
         token_width_bytes=text.width,
     )
-    sheet.add(
-        "files as Megatron .bin and .idx",
-        formats.megatron_files,
-        format_bytes=megatron,
-        shard_bytes="storage.shard_bytes",
-    )
+    sheet.add("files as Megatron .bin and .idx", formats.megatron_files, format_bytes=megatron)
     limit = "size_limit of MosaicML's MDSWriter, its default"
     samples: dict[str, Given] = {
         "tokens": text.tokens,
@@ -163,9 +157,4 @@ def _add(sheet: Sheet, format_name: str, formula: Formula[...], /, **given: Give
 
 
 def _files(sheet: Sheet, format_name: str, n_bytes: Requirement) -> None:
-    sheet.add(
-        f"files as {format_name}",
-        formats.files,
-        format_bytes=n_bytes,
-        shard_bytes="storage.shard_bytes",
-    )
+    sheet.add(f"files as {format_name}", formats.files, format_bytes=n_bytes)

@@ -70,7 +70,6 @@ def _reads(
             read_requests.tar_reads_per_s,
             **given,
             tar_sample_bytes=in_tar,
-            request_bytes="storage.request_bytes",
         )
 
 

@@ -3,7 +3,6 @@
 from tokenmill.sizing.formulas import bandwidth, loaders
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.images import decoded_per_core
-from tokenmill.sizing.sections.layout import node_accelerators
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_memory
 
@@ -15,7 +14,7 @@ def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
     workers = _workers(sheet)
     cores = sheet.add(
-        "cores, one node", loaders.cores, workers=workers, accelerators=node_accelerators(sheet)
+        "cores, one node", loaders.cores, workers=workers, accelerators=sheet.node_accelerators()
     )
     memory = _memory(sheet, workers)
     if cores.value > sheet.plan.cluster.host_cores:
@@ -32,7 +31,7 @@ def add(sheet: Sheet) -> None:
 
 def _workers(sheet: Sheet) -> Requirement:
     given: dict[str, Given] = {
-        "accelerators": node_accelerators(sheet),
+        "accelerators": sheet.node_accelerators(),
         "workers_per_accelerator": "loaders.workers_per_accelerator",
     }
     cpu_s = _sample_cpu_s(sheet)
@@ -40,10 +39,7 @@ def _workers(sheet: Sheet) -> Requirement:
         given["samples_per_s"] = sheet.add(
             "samples, one node",
             loaders.node_samples_per_s,
-            tokens_per_s=sheet["training rate"],
             tokens_per_sample=sheet["tokens a sample"] if _images(sheet) else "model.seq_len",
-            accelerators="cluster.count",
-            per_node=sheet.accelerator("per_node"),
         )
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
@@ -80,8 +76,6 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
     batch = sheet.add(
         "batch of one accelerator, decoded",
         loaders.batch_bytes,
-        batch_tokens="training.batch_tokens",
-        accelerators="cluster.count",
         decoded_bytes_per_token=_decoded(sheet),
     )
     parts = {
@@ -95,7 +89,7 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
         "pinned": sheet.add(
             "pinned batches, one node",
             loaders.pinned_bytes,
-            accelerators=node_accelerators(sheet),
+            accelerators=sheet.node_accelerators(),
             batch_bytes=batch,
         ),
         "buffered": sheet.add(
@@ -103,7 +97,6 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
             loaders.buffered_bytes,
             workers=workers,
             buffer_sequences="loaders.buffer_sequences",
-            sequence_bytes=sheet["sequence bytes"],
         ),
         "page_cache": _page_cache(sheet),
     }
@@ -116,12 +109,7 @@ def _page_cache(sheet: Sheet) -> Requirement:
     name = "page cache of a node"
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        bandwidth.page_cache_bytes,
-        host_memory_bytes="cluster.host_memory",
-        page_cache_frac="storage.page_cache_frac",
-    )
+    return sheet.add(name, bandwidth.page_cache_bytes)
 
 
 def _decoded(sheet: Sheet) -> Input:

@@ -2,7 +2,6 @@
 
 from tokenmill.sizing.formulas import checkpoint, memory
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Accelerator memory"
@@ -29,7 +28,6 @@ def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement
     return sheet.add(
         name,
         memory.least_accelerators,
-        params="model.params",
         bytes_per_param=sheet.assume(
             "bytes_per_param", per_param, unit="bytes/parameter", source=rule
         ),
@@ -40,23 +38,17 @@ def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement
 
 def _zero(sheet: Sheet) -> None:
     """What an accelerator holds in each stage of ZeRO."""
-    divided = sheet.add(
-        "accelerators of a replica",
-        memory.replica_accelerators,
-        accelerators="cluster.count",
-        replicas=replicas(sheet),
-    )
+    divided = sheet.add("accelerators of a replica", memory.replica_accelerators)
     for stage in ZERO_STAGES:
         per_param = sheet.add(
             f"bytes of a parameter, ZeRO {stage}",
             memory.zero_bytes_per_param,
             stage=sheet.assume("stage", stage, unit="ratio", source=f"ZeRO {stage}"),
-            ranks=replicas(sheet),
+            ranks=sheet.replicas(),
         )
         sheet.add(
             f"model states of one accelerator, ZeRO {stage}",
             memory.model_state_bytes,
-            params="model.params",
             bytes_per_param=per_param,
             model_parallel=divided,
         )
@@ -88,20 +80,15 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
     of_token = sheet.add(
         "KV cache of a token",
         memory.kv_bytes_per_token,
-        layers="model.layers",
         **heads,
         element_bytes=sheet.assume("element_bytes", KV_BYTES, unit="bytes", source="BF16"),
     )
     of_sequence = sheet.add(
-        "KV cache of a sequence",
-        memory.kv_sequence_bytes,
-        kv_bytes_per_token=of_token,
-        seq_len="model.seq_len",
+        "KV cache of a sequence", memory.kv_sequence_bytes, kv_bytes_per_token=of_token
     )
     weights = sheet.add(
         "weights to serve",
         checkpoint.checkpoint_bytes,
-        params="model.params",
         bytes_per_param=sheet.assume(
             "bytes_per_param", memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
         ),

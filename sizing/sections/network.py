@@ -2,7 +2,6 @@
 
 from tokenmill.sizing.formulas import capacity, network
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_count
 
@@ -27,12 +26,7 @@ def _storage(sheet: Sheet) -> None:
         read_bytes_per_s=sheet["read bandwidth, one node"],
         write_bytes_per_s=sheet["checkpoint write bandwidth, one node"],
     )
-    needed = sheet.add(
-        "network to storage, one node",
-        network.sold_bits_per_s,
-        bytes_per_s=both,
-        efficiency="network.efficiency",
-    )
+    needed = sheet.add("network to storage, one node", network.sold_bits_per_s, bytes_per_s=both)
     if "network of a node" not in sheet:
         return
     share = sheet.add(
@@ -64,7 +58,6 @@ def _ingest(sheet: Sheet) -> None:
         network.transfer_hours,
         transfer_bytes=fetched,
         link_bits_per_s="network.ingest_bits_per_s",
-        efficiency="network.efficiency",
     )
 
 
@@ -72,16 +65,11 @@ def _gradients(sheet: Sheet, link: Input) -> None:
     """What averaging gradients takes of a step; nothing where there is but one replica or node."""
     per_node = sheet.accelerator("per_node")
     sharers = sheet.add(
-        "accelerators that share the gradients",
-        network.gradient_sharers,
-        accelerators="cluster.count",
-        per_node=per_node,
-        replicas=replicas(sheet),
+        "accelerators that share the gradients", network.gradient_sharers, per_node=per_node
     )
     shared = sheet.add(
         "gradients of one accelerator",
         network.gradient_bytes,
-        params="model.params",
         gradient_bytes_per_param=sheet.assume(
             "gradient_bytes_per_param",
             BF16_BYTES,
@@ -90,26 +78,15 @@ def _gradients(sheet: Sheet, link: Input) -> None:
         ),
         gradient_sharers=sharers,
     )
-    ranks = sheet.add(
-        "ranks of the all-reduce",
-        network.allreduce_ranks,
-        accelerators="cluster.count",
-        gradient_sharers=sharers,
-    )
+    ranks = sheet.add("ranks of the all-reduce", network.allreduce_ranks, gradient_sharers=sharers)
     reduce = sheet.add(
         "gradient all-reduce",
         network.allreduce_s,
         gradient_bytes=shared,
         ranks=ranks,
         link_bits_per_s=link,
-        efficiency="network.efficiency",
     )
-    step = sheet.add(
-        "compute of one step",
-        network.step_s,
-        batch_tokens="training.batch_tokens",
-        tokens_per_s=sheet["training rate"],
-    )
+    step = sheet.add("compute of one step", network.step_s)
     share = sheet.add(
         "gradient all-reduce, share of compute",
         network.allreduce_frac,

@@ -17,24 +17,18 @@ def add(sheet: Sheet) -> None:
         flops["attention_flops_per_token"] = sheet.add(
             "attention FLOP a token",
             compute.attention_flops_per_token,
-            layers="model.layers",
             attention_width="model.hidden",
-            seq_len="model.seq_len",
         )
     per_token = sheet.add("train FLOP a token", compute.train_flops_per_token, **flops)
     rate = sheet.add(
         "training rate",
         training.tokens_per_s,
-        accelerators="cluster.count",
         dense_flops_per_s=peak(sheet),
         mfu=_mfu(sheet),
         train_flops_per_token=per_token,
     )
     sheet.add(
-        "training rate, one accelerator",
-        training.tokens_per_accelerator_s,
-        tokens_per_s=rate,
-        accelerators="cluster.count",
+        "training rate, one accelerator", training.tokens_per_accelerator_s, tokens_per_s=rate
     )
 
 

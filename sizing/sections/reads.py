@@ -23,26 +23,14 @@ USED = "bytes used of a read"
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    sequence = sheet.add(
-        "sequence bytes",
-        bandwidth.sequence_bytes,
-        seq_len="model.seq_len",
-        stored_bytes_per_token=sheet["stored bytes a token"],
-    )
+    sequence = sheet.add("sequence bytes", bandwidth.sequence_bytes)
     reads = _requests(sheet)
     job = sheet.add(
         "read bandwidth, whole job",
         bandwidth.read_bytes_per_s,
-        tokens_per_s=sheet["training rate"],
-        stored_bytes_per_token=sheet["stored bytes a token"],
         read_amplification=_amplification(sheet, sequence),
     )
-    sheet.add(
-        "nodes",
-        bandwidth.nodes,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
-    )
+    sheet.add("nodes", bandwidth.nodes)
     _shares(sheet, job)
     _drives(sheet, reads)
     for source in sheet.sources:
@@ -70,12 +58,7 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
             key=stated,
         )
     if USED not in sheet:
-        sheet.add(
-            USED,
-            bandwidth.useful_bytes_per_read,
-            sequence_bytes=sequence,
-            sequences_per_read="training.sequences_per_read",
-        )
+        sheet.add(USED, bandwidth.useful_bytes_per_read, sequence_bytes=sequence)
     return sheet.add(
         "read amplification",
         bandwidth.read_amplification,
@@ -107,18 +90,11 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
 
 
 def _shares(sheet: Sheet, job: Requirement) -> None:
-    sheet.add(
-        "read bandwidth, one node",
-        bandwidth.node_read_bytes_per_s,
-        read_bytes_per_s=job,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
-    )
+    sheet.add("read bandwidth, one node", bandwidth.node_read_bytes_per_s, read_bytes_per_s=job)
     sheet.add(
         "read bandwidth, one accelerator",
         bandwidth.accelerator_read_bytes_per_s,
         read_bytes_per_s=job,
-        accelerators="cluster.count",
     )
     sheet.add(
         "FLOP-ratio demand of one accelerator, upper bound",
@@ -140,13 +116,7 @@ def _requests(sheet: Sheet) -> Requirement:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
         parts = [row.as_input(name) for name, row in rows.items()]
         reads = sheet.add_parts(REQUESTS, read_requests.total_reads_per_s, parts)
-    sheet.add(
-        USED,
-        read_requests.mean_useful_bytes_per_read,
-        tokens_per_s=sheet["training rate"],
-        stored_bytes_per_token=sheet["stored bytes a token"],
-        reads_per_s=reads,
-    )
+    sheet.add(USED, read_requests.mean_useful_bytes_per_read, reads_per_s=reads)
     return reads
 
 
@@ -165,7 +135,6 @@ def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
         name,
         bandwidth.sequence_reads_per_s,
         tokens_per_s=rate,
-        seq_len="model.seq_len",
         sequences_per_read="training.sequences_per_read",
     )
 
@@ -178,11 +147,7 @@ def rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
     if name in sheet:
         return sheet[name]
     return sheet.add(
-        name,
-        training.source_tokens_per_s,
-        tokens_per_s=sheet["training rate"],
-        source_tokens=sheet[source.label("tokens trained on")],
-        trained_tokens=sheet["tokens trained on"],
+        name, training.source_tokens_per_s, source_tokens=sheet[source.label("tokens trained on")]
     )
 
 
@@ -223,18 +188,12 @@ def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
         return
     if "epochs" not in sheet:
         sheet.add("epochs", training.epochs, trained_tokens=trained, corpus_tokens=corpus)
-    page_cache = sheet.add(
-        "page cache of a node",
-        bandwidth.page_cache_bytes,
-        host_memory_bytes="cluster.host_memory",
-        page_cache_frac="storage.page_cache_frac",
-    )
+    page_cache = sheet.add("page cache of a node", bandwidth.page_cache_bytes)
     cached = sheet.add(
         "reads answered from page cache, at most",
         bandwidth.cached_frac,
         dataset_bytes=dataset,
         page_cache_bytes=page_cache,
-        nodes=sheet["nodes"],
         epochs=sheet["epochs"],
     )
     sheet.add(
@@ -250,23 +209,18 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
         link = sheet.add(
-            "network of a node",
-            staging.node_link_bits_per_s,
-            scale_out_bits_per_s=share,
-            per_node=sheet.accelerator("per_node"),
+            "network of a node", staging.node_link_bits_per_s, scale_out_bits_per_s=share
         )
         sheet.add(
             "staging to local drives, by a node's network",
             network.transfer_hours,
             transfer_bytes=dataset,
             link_bits_per_s=link,
-            efficiency="network.efficiency",
         )
     if sheet.plan.storage.read_bytes_per_s is not None:
         sheet.add(
             "staging to local drives, by the storage",
             staging.shared_staging_hours,
             staged_bytes=dataset,
-            nodes=sheet["nodes"],
             storage_bytes_per_s="storage.read_bytes_per_s",
         )

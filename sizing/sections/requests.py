@@ -19,12 +19,7 @@ def add(sheet: Sheet) -> None:
     }
     for name, size in ways.items():
         made = sheet.add(name, object_store.requests, read_bytes=dataset, request_bytes=size)
-        sheet.add(
-            f"cost of {name}",
-            object_store.requests_usd,
-            requests=made,
-            usd_per_1000="prices.get_per_1000",
-        )
+        sheet.add(f"cost of {name}", object_store.requests_usd, requests=made)
     _rates(sheet)
     sheet.add(
         "cost of egress, dataset once",
@@ -45,12 +40,7 @@ def _read_bytes(sheet: Sheet) -> Requirement:
     name = "bytes used of a read"
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        bandwidth.useful_bytes_per_read,
-        sequence_bytes=sheet["sequence bytes"],
-        sequences_per_read="training.sequences_per_read",
-    )
+    return sheet.add(name, bandwidth.useful_bytes_per_read)
 
 
 def _rates(sheet: Sheet) -> None:
@@ -59,7 +49,6 @@ def _rates(sheet: Sheet) -> None:
         "request rate, whole job",
         object_store.read_requests_per_s,
         read_bytes_per_s=sheet["read bandwidth, whole job"],
-        request_bytes="storage.request_bytes",
     )
     store = find_tier(STORE)
     if store.prefix_get_per_s is None:

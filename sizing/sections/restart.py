@@ -2,7 +2,6 @@
 
 from tokenmill.sizing.formulas import restart
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables.recipes import find_recipe
 from tokenmill.sizing.units import format_quantity
@@ -18,7 +17,7 @@ def add(sheet: Sheet) -> None:
     once = sheet.assume(
         "weight_readers", 1, unit="replicas", source="one reads for all, and broadcasts"
     )
-    ways: dict[str, Given] = {"with broadcast": once, "without broadcast": replicas(sheet)}
+    ways: dict[str, Given] = {"with broadcast": once, "without broadcast": sheet.replicas()}
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
     _rate(sheet, "restart read bandwidth", read)
@@ -34,7 +33,6 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
     return sheet.add(
         name,
         restart.restart_read_bytes,
-        params="model.params",
         bytes_per_param=per_param,
         weight_bytes_per_param=_weight_bytes(sheet, per_param),
         weight_readers=readers,
@@ -56,34 +54,24 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
 def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
     """The rate that loads it in time; none where no part of a restart may be loading."""
     if sheet.plan.checkpoints.restart_load_frac > 0:
-        sheet.add(
-            name,
-            restart.restart_read_bytes_per_s,
-            restart_read_bytes=read,
-            restart_s="checkpoints.restart_s",
-            load_frac="checkpoints.restart_load_frac",
-        )
+        sheet.add(name, restart.restart_read_bytes_per_s, restart_read_bytes=read)
 
 
 def _node_rate(sheet: Sheet, read: Requirement) -> None:
     """What one of the nodes that read the weights must be given, which is more than its share."""
     if not sheet.plan.checkpoints.restart_load_frac > 0:
         return
-    copies = sheet.input("replicas", replicas(sheet)).value
+    copies = sheet.input("replicas", sheet.replicas()).value
     of_replica = min(max(1.0, sheet["nodes"].value / copies), sheet["nodes"].value)
     own = {i.name: i for i in read.inputs}
     sheet.add(
         NODE_READ,
         restart.node_restart_bytes_per_s,
-        params="model.params",
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
         replica_nodes=sheet.assume(
             "replica_nodes", of_replica, unit="nodes", source="nodes / replicas, at least one"
         ),
-        nodes=sheet["nodes"],
-        restart_s="checkpoints.restart_s",
-        load_frac="checkpoints.restart_load_frac",
     )
 
 

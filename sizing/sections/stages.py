@@ -155,8 +155,6 @@ def _logs(sheet: Sheet) -> None:
     sheet.add(
         name,
         capacity.logs_bytes,
-        accelerators="cluster.count",
-        training_days=sheet["training time"],
         log_bytes_per_accelerator_day=sheet.assume(
             "log_bytes_per_accelerator_day",
             capacity.LOG_BYTES_PER_ACCELERATOR_DAY,
