@@ -16,7 +16,7 @@ from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator
+from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
 
@@ -204,7 +204,7 @@ class Sheet:
     def accelerator_row(self) -> AcceleratorRow | None:
         """The table's row; None for one that the plan gives by its figures alone."""
         try:
-            return find_accelerator(self.plan.cluster.accelerator, self.plan.accelerators)
+            return ACCELERATORS.find(self.plan.cluster.accelerator, self.plan.accelerators)
         except PlanError:  # a plan of an unknown name is refused unless it gives its figures
             return None
 

@@ -7,21 +7,17 @@ from typing import Any
 from tokenmill.sizing.claims.claim import Call, Expression, Text
 from tokenmill.sizing.claims.quantity import Quantity, Unit, parse_quantity, unit_of
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.tables.accelerators import find_accelerator
-from tokenmill.sizing.tables.access import find_access
-from tokenmill.sizing.tables.recipes import find_recipe
 from tokenmill.sizing.tables.row import Row
-from tokenmill.sizing.tables.tiers import find_tier
-from tokenmill.sizing.tables.workloads import find_workload
+from tokenmill.sizing.tables.shipped import ACCELERATORS, ACCESS, RECIPES, TIERS, WORKLOADS
 from tokenmill.sizing.units import UnitError
 
 FORMULAS = "tokenmill.sizing.formulas"
 TABLES: Mapping[str, Callable[[str], Row]] = {
-    "accelerators": find_accelerator,
-    "tiers": find_tier,
-    "recipes": find_recipe,
-    "access": find_access,
-    "workloads": find_workload,
+    "accelerators": ACCELERATORS.find,
+    "tiers": TIERS.find,
+    "recipes": RECIPES.find,
+    "access": ACCESS.find,
+    "workloads": WORKLOADS.find,
 }
 # how the name of an argument, or of a column, ends -> its unit; the longest that fits
 ENDINGS: Mapping[str, str | None] = {

@@ -11,7 +11,7 @@ import math
 from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.shipped import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Checkpoints"
@@ -48,7 +48,7 @@ def bytes_per_param(sheet: Sheet) -> Given:
     stated = "checkpoints.bytes_per_param"
     if sheet.plan.value(stated) is not None:
         return stated
-    recipe = find_recipe(sheet.plan.checkpoints.recipe)
+    recipe = RECIPES.find(sheet.plan.checkpoints.recipe)
     if not recipe.on_disk:
         sheet.warnings.append(
             f"checkpoints.recipe {recipe.name!r} counts what memory holds, gradients too, which"

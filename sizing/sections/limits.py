@@ -10,7 +10,7 @@ from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, in_unit
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 
 _SHARED = ("client", "tib", "total", "group", "drive")
 _READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}

@@ -7,7 +7,7 @@ from tokenmill.sizing.formulas import capacity, supply
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 
 CAPACITY = "usable capacity"
 RAW = "raw capacity"

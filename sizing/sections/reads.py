@@ -14,7 +14,7 @@ from tokenmill.sizing.sections import images
 from tokenmill.sizing.sections.rate import peak
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
-from tokenmill.sizing.tables.access import AccessRow, find_access
+from tokenmill.sizing.tables.shipped import ACCESS, AccessRow
 
 TITLE = "Reads"
 REQUESTS = "read requests, whole job"
@@ -46,7 +46,7 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
     stated = "training.read_amplification"
     if sheet.plan.value(stated) is not None:
         return stated
-    pattern = find_access(sheet.plan.training.access)
+    pattern = ACCESS.find(sheet.plan.training.access)
     chosen = f"{sheet.plan.source('training.access')}; {{}}"
     if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
         source = chosen.format(pattern.source_of("amplification"))

@@ -4,7 +4,7 @@ from tokenmill.sizing.formulas import bandwidth, object_store
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.tiers import find_tier
+from tokenmill.sizing.tables.shipped import TIERS
 
 TITLE = "Object store"
 STORE = "S3"
@@ -50,7 +50,7 @@ def _rates(sheet: Sheet) -> None:
         object_store.read_requests_per_s,
         read_bytes_per_s=sheet["read bandwidth, whole job"],
     )
-    store = find_tier(STORE)
+    store = TIERS.find(STORE)
     if store.prefix_get_per_s is None:
         return
     limit = sheet.assume(

@@ -3,7 +3,7 @@
 from tokenmill.sizing.formulas import restart
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.shipped import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Restart"
@@ -45,7 +45,7 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
     if sheet.plan.value("checkpoints.bytes_per_param") is not None:
         weights, source = min(BF16_BYTES, per_param.value), "BF16 weights, our choice"
     else:
-        recipe = find_recipe(sheet.plan.checkpoints.recipe)
+        recipe = RECIPES.find(sheet.plan.checkpoints.recipe)
         part = "weights" if "weights" in recipe.parts else "master weights"
         weights, source = recipe.parts[part], f"{part} of the recipe; {recipe.source_of('parts')}"
     return sheet.assume(name, weights, unit="bytes/parameter", source=source)

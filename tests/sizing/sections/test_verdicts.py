@@ -8,7 +8,7 @@ from tokenmill.sizing.formulas.checkpoint import checkpoint_bytes, write_bytes_p
 from tokenmill.sizing.sections import capacity
 from tokenmill.sizing.sections.limits import NEEDS
 from tokenmill.sizing.sections.verdicts import candidates, judge
-from tokenmill.sizing.tables.tiers import tiers
+from tokenmill.sizing.tables.shipped import TIERS
 from tokenmill.sizing.verdict import Verdict, to_buy
 
 READ, WRITE = "read bandwidth, whole job", "checkpoint write bandwidth, whole job"
@@ -56,7 +56,7 @@ def own(**cells):
 
 def test_every_tier_is_judged_against_every_requirement_the_sheet_has():
     made = sheet("")
-    wanted = [(t.name, need) for t in tiers() if t.candidate for need in (CAPACITY, *NEEDS)]
+    wanted = [(t.name, need) for t in TIERS.rows if t.candidate for need in (CAPACITY, *NEEDS)]
     assert [(v.tier, v.requirement) for v in judge(made)] == [
         pair for pair in wanted if pair[1] in made
     ]
