@@ -16,11 +16,11 @@ Twelve rooms; imports go down only (`make lint` holds it):
     core                           what all others speak in: schema, config, ledger, step, stage
 
 Each room's own page says what flows through it and which module to open first. Where to look for
-(`dedup` lies beside this folder: the kernels of deduplication, which know no step)
+(`dedup/` lies beside this folder: what deduplication computes, which knows no step)
 
-    how a document's text is shingled      dedup: `shingle.shingles_of`, called by
-                                           `minhash.signatures`, which `NearDedup.key_columns` in
-                                           corpus/near.py calls
+    how a document's text is shingled      dedup/text/shingle.py (`shingles_of`), called by
+                                           dedup/same/minhash.py (`signatures`), which
+                                           `NearDedup.key_columns` in corpus/near.py calls
     where a duplicate is decided           equal: corpus/equal.py (`find_equal`). Nearly the same:
                                            corpus/near.py (`find_edges`, which two are alike;
                                            `join_forests`, which of a cluster stays)

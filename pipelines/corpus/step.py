@@ -185,6 +185,11 @@ def group_works(groups: Sequence[int] | range, *args: Any) -> dict[str, Args]:
     return {f"group-{group:05d}": (*args, group) for group in groups}
 
 
+def facts_of(receipts: Sequence[Receipt], *steps: str) -> list[Any]:
+    """What the works of these phases tell, by the steps they have in receipts."""
+    return [receipt.facts for receipt in receipts if receipt.step.rpartition("-")[0] in steps]
+
+
 class ImageRule(NamedTuple):
     """By which images leave documents: those that the corpus has too often.
 
@@ -230,7 +235,6 @@ class CorpusStep(Step):
     looks_at_images: at their bytes.
     makes_ready: it builds something before the first pass (`build`, `setup`).
     compares_texts: documents that are the same to it have the same text, or nearly.
-    folders: what it writes of scratch in the run directory, behind each pass that it follows.
     side_tables: what it writes that stays.
     """
 
@@ -241,8 +245,15 @@ class CorpusStep(Step):
     looks_at_images: ClassVar[bool] = False
     makes_ready: ClassVar[bool] = False
     compares_texts: ClassVar[bool] = False
-    folders: ClassVar[tuple[Folder, ...]] = ()
     side_tables: ClassVar[tuple[SideTable, ...]] = ()
+
+    @property
+    def cuts_text(self) -> bool:
+        return getattr(self, "action", None) == "cut"
+
+    @property
+    def without_cutting(self) -> str:
+        return "action: document" if self.cuts_text else ""
 
     # before a run
 
@@ -344,7 +355,7 @@ class CorpusStep(Step):
         return {}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
-        """About how many bytes its folders hold at once, on the safe side, for the dry run."""
+        """About how many bytes of scratch it holds at once, on the safe side, for the dry run."""
         return 0.0
 
     def limit(self, memory_budget: int) -> str:

@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from tokenmill.dedup.arrays import power_of_two, read_only
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import power_of_two, read_only, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.stage import StageResult, keep_where
