@@ -20,7 +20,7 @@ Each room's own page says what flows through it and which module to open first. 
     how a document's text is shingled      dedup/shingle.py, called from corpus/near.py
     where a duplicate is decided           corpus/equal.py (`find_equal`), corpus/near.py
                                            (`find_edges`, `join_forests`)
-    where a removed row is written         core/stage.py (`removed_rows`) makes it,
+    where a removed row is written         core/step.py (`removed_rows`) makes it,
                                            prepare/shard.py (`Tally.receipts`) writes it
     the way of a shard through a pass      prepare/shard.py (`run_pass`)
     the order of all phases                prepare/phases.py

@@ -20,9 +20,8 @@ import xxhash
 from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
-from tokenmill.pipelines.core.stage import with_texts
+from tokenmill.pipelines.core.step import Rule, with_texts
 from tokenmill.pipelines.corpus.counted.count import FOLDERS, counting_phases, told_of_counting
 from tokenmill.pipelines.corpus.counted.table import CountedStep
 from tokenmill.pipelines.corpus.keys import fixed_size_list
