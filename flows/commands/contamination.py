@@ -21,8 +21,8 @@ from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.sizing.nearest import nearest
-from tokenmill.sizing.percent import parse_fraction
+from tokenmill.sizing.errors import nearest
+from tokenmill.sizing.units import parse_fraction
 
 MOST_FILES = 10  # of a benchmark, named
 OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}

@@ -19,8 +19,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
@@ -222,8 +221,12 @@ class Probing(Protocol):
 class CorpusStep(Step):
     """A step that needs something of all documents.
 
-    has_keys: it compares documents by columns of the key sidecar, so that it finds again what
-        earlier runs hold, too.  else earlier runs are not looked at: it counts in its own run.
+    `phases` must be written, and `applier`, if no base has it: `corpus.spill.KeyedStep` is the base
+    of those that compare keys, `corpus.verdicts.VerdictStep` of those that take documents out
+    whole. What it asks of memory is asked by its works (`corpus.rows.Corpus.memory_left`).
+
+    has_keys: it compares documents by columns of the key sidecar, with those of earlier runs too.
+        A step without counts in its own run alone.
     removes_whole: it leaves documents as they are or takes them out, and says so in files of
         verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
     cuts: it changes documents, so that a step behind it must see what is left of them.
@@ -317,7 +320,10 @@ class CorpusStep(Step):
     # corpus-wide
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        """Find what leaves, and write it by shard; the works of one phase have the step's name."""
+        """Find what leaves, and write it by shard.
+
+        The works of one phase are named after the step: `told` finds their receipts by that name.
+        """
         raise NotImplementedError
 
     # the pass behind
@@ -341,7 +347,8 @@ class CorpusStep(Step):
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> "Told":
         """What the report says of it, from the receipts of the run.
 
-        A section that is none of ours is shown as a table of its facts.
+        Sections "duplicates", "contamination" and "repeated" have their models in
+        `prepare.report.model`, and their tables; any other is shown as a table of its facts.
         """
         return {}
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I32, I64, U8, U32, U64, Bools
-from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U64, Bools
-from tokenmill.pipelines.core.stage import KEEP, keep_where
+from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
@@ -46,7 +46,7 @@ class VerdictStep(CorpusStep):
 
     @property
     def reason(self) -> str:
-        """Why documents leave, in their receipts."""
+        """Why documents leave, in their removed rows."""
         return self.name
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:

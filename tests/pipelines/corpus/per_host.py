@@ -30,6 +30,7 @@ from tokenmill.pipelines.storage.sidecar import open_arrow, values
 LEAVING = Folder("2-of-hosts", "leaving-{number:05d}.arrow")
 ROW = pa.schema([pa.field("row", pa.int64())])
 LEAVING_BYTES = 24  # of a document of a range: its row, joined, sorted
+KEPT_BYTES = 24  # of a document of a group that leaves: its row, joined, sorted
 ROW_BYTES = 48  # of a part: row and key 24, their order 8, the key in order 16
 
 
@@ -115,6 +116,7 @@ def write_leaving(run: RunFolder, part: Pass, group: int) -> Done:
     corpus, step = Corpus(run, part), part.step(PerHost.name)
     assert isinstance(step, PerHost)
     of_group, leaving = corpus.group(group)[1], [np.empty(0, np.int64)]
+    corpus.memory_left(step.name, len(of_group), KEPT_BYTES, works=corpus.shards.n_groups)
     for number in range(corpus.n_ranges):
         rows = values(open_arrow(corpus.path(LEAVING, number=number))[0][0], "row")
         leaving.append(rows[slice(*np.searchsorted(rows, [of_group.start, of_group.stop]))])

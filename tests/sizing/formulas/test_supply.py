@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.sizing.formulas.verdict import (
+from tokenmill.sizing.formulas.supply import (
     bought_bytes,
     capacity_needed_bytes,
     offered_by_capacity,

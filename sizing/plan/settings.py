@@ -1,5 +1,6 @@
 """Sections of a plan: model, training, cluster, checkpoints, storage, and what hosts do besides."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -13,8 +14,6 @@ from tokenmill.sizing.plan.fields import (
     Section,
     Size,
 )
-from tokenmill.sizing.tables.access import find_access
-from tokenmill.sizing.tables.recipes import find_recipe
 from tokenmill.sizing.tables.row import (
     BitRate,
     ByteRate,
@@ -27,6 +26,7 @@ from tokenmill.sizing.tables.row import (
     Share,
     Whole,
 )
+from tokenmill.sizing.tables.shipped import ACCESS, RECIPES
 
 LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
 
@@ -109,7 +109,7 @@ class Training(Section):
 
     @model_validator(mode="after")
     def _access_is_known(self) -> "Training":
-        find_access(self.access)
+        ACCESS.find(self.access)
         return self
 
 
@@ -193,7 +193,7 @@ class Checkpoints(Section):
     @model_validator(mode="after")
     def _recipe_is_known(self) -> "Checkpoints":
         if self.bytes_per_param is None:
-            find_recipe(self.recipe)
+            RECIPES.find(self.recipe)
         return self
 
 
@@ -288,3 +288,82 @@ class Prices(Section):
     egress_per_gb: Annotated[
         NotNegative, Assumed("USD/GB", "a cloud's list price to the internet", verified=False)
     ] = 0.09
+
+
+class ImageText(Section):
+    """Samples of images with text; without any stated figure, a captioned photograph.
+
+    image_bytes: of one as stored.  tokens_per_image: that the model sees of it.
+    text_tokens, text_bytes: of one sample.
+    """
+
+    image_bytes: Annotated[Size, Assumed("bytes", f"{OUR_CHOICE}: a JPEG photograph")] = 250e3
+    images_per_sample: Annotated[Positive, Assumed("images", OUR_CHOICE)] = 1.0
+    tokens_per_image: Annotated[Count, Assumed("tokens", f"{OUR_CHOICE}: 32 x 32 patches")] = 1024.0
+    text_tokens: Annotated[NotNegative, Assumed("tokens", OUR_CHOICE)] = 100.0
+    text_bytes: Annotated[
+        NotNegative, Assumed("bytes", "4 bytes a token, English web text (OpenAI, Lockwood)")
+    ] = 400.0
+
+
+class Corpus(Section):
+    """What is stored of a corpus, and measured facts in its place where there are any.
+
+    path: of a run directory, report.json or estimate.json, relative to the plan's folder.
+    tokens: to store, each counted once; more than were measured scales every stage up.
+    vocab_size: of the tokenizer; decides the width of a token id unless that is given.
+    kept_frac: of the documents that come in, those that reach the tokenizer.
+    raw_bytes: of the files that come in, if known.
+    """
+
+    path: Annotated[Path | None, Assumed("path", "nothing was measured"), Field(strict=False)] = (
+        None
+    )
+    tokens: Annotated[Count | None, Assumed("tokens", "those measured, else 20 a parameter")] = None
+    text_bytes_per_token: Annotated[
+        Positive, Assumed("bytes/token", "English web text, a rule of thumb (OpenAI, Lockwood)")
+    ] = 4.0
+    token_width_bytes: Annotated[
+        Whole | None,
+        Assumed("bytes/token", "2 for vocabularies under 65,500, else 4 (Megatron-LM)"),
+    ] = None
+    vocab_size: Annotated[Whole, Assumed("tokens", "Llama 3")] = 128_256
+    tokens_per_doc: Annotated[
+        Positive, Assumed("tokens/document", f"{OUR_CHOICE}: web pages", verified=False)
+    ] = 700.0
+    kept_frac: Annotated[
+        Share,
+        Assumed(
+            "fraction", f"{OUR_CHOICE}: two of three web documents are removed", verified=False
+        ),
+    ] = 1 / 3
+    compression_ratio: Annotated[
+        Positive,
+        Assumed("ratio", "measured for this project: gzip -6, C4 2.6, documentation 3.7 to 4.1"),
+    ] = 2.6
+    raw_bytes: Annotated[
+        Size | None, Assumed("bytes", "the text of all documents that come in, compressed")
+    ] = None
+    image_text: Annotated[ImageText | None, Assumed("samples", "text only")] = None
+
+
+class Source(Corpus):
+    """One of several corpora that are mixed.
+
+    weight: share of the training tokens, relative to the other sources' weights.
+    epochs: times that it is seen; of all sources either weights are given, or epochs.
+    """
+
+    name: Annotated[str, Assumed("name", "")]
+    weight: Annotated[Positive | None, Assumed("ratio", "as its tokens")] = None
+    epochs: Annotated[Positive | None, Assumed("epochs", "training.epochs")] = None
+
+    @model_validator(mode="after")
+    def _name_can_be_a_key(self) -> "Source":
+        if not self.name or not self.name.replace("-", "").replace("_", "").isalnum():
+            raise ValueError(
+                f"{self.name!r} is no name of a source; write letters, digits, - and _"
+            )
+        if self.weight is not None and self.epochs is not None:
+            raise ValueError(f"source {self.name!r} has a weight and epochs; give one")
+        return self

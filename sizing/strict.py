@@ -1,11 +1,23 @@
-"""YAML that says each thing once: of plans, and of recipes, which need nothing else of a plan."""
+"""Data that are taken as they are written, or refused.
+
+YAML says each thing once, of plans, and of recipes, which need nothing else of a plan.
+"""
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
+from pydantic import BaseModel, ConfigDict
 
 from tokenmill.sizing.errors import PlanError
+
+
+class Strict(BaseModel):
+    """Unknown keys are refused, numbers are not guessed from other types, nothing changes."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
+    )
 
 
 class StrictLoader(yaml.SafeLoader):

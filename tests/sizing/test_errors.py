@@ -1,6 +1,6 @@
 """What was written is looked for within names first; spelling comes second."""
 
-from tokenmill.sizing.nearest import nearest
+from tokenmill.sizing.errors import nearest
 
 TIERS = ["NFS nconnect", "old FSx", "FSx Lustre 125", "FSx Lustre 250", "S3"]
 
