@@ -32,8 +32,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, values
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows, values
 
 MOST_DISTANCE = 15  # as in dedup.images: more bands have less than 4 bits, and nearly all meet
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one

@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.runs.folder import Folder
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 Pairs = npt.NDArray[np.int64]
 

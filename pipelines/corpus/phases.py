@@ -6,7 +6,7 @@ there are follows from the documents alone, so that every runner does the same w
 
 from collections.abc import Sequence
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size
 from tokenmill.pipelines.runs.folder import RunFolder

@@ -27,9 +27,14 @@ from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
-from tokenmill.pipelines.storage import sidecar
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, open_arrow, values, with_parameters
+from tokenmill.pipelines.storage import files
+from tokenmill.pipelines.storage.files import (
+    Opened,
+    arrow_file,
+    open_arrow,
+    values,
+    with_parameters,
+)
 
 UNITS = Folder("8-units", "part-{key}.arrow")
 REPEATED = Folder("9-repeated", "part-{key}.arrow")
@@ -238,7 +243,7 @@ class Runs:
                 yield batch, start, stop
 
 
-def run_of(rows: sidecar.Rows, here: Ints, first: Ints, counts: npt.NDArray[Any]) -> pa.RecordBatch:
+def run_of(rows: files.Rows, here: Ints, first: Ints, counts: npt.NDArray[Any]) -> pa.RecordBatch:
     """A batch of schema RUN.
 
     here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).

@@ -1,10 +1,8 @@
 """The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
 
 It is given the reference's own file, without the control tokens where their text is to stay
-text. Before it is used it must agree with the reference on `adversarial` texts; documents that
-`guard` finds go to the reference; and of every batch a few are made both ways.
-
-Which documents another library may read otherwise, for it knows another version of Unicode.
+text. Before it is used it must agree with the reference on `adversarial` texts, on which tokenizers
+tend to differ; `risky` documents go to the reference; and of every batch a few are made both ways.
 
 Two libraries that know different versions of Unicode split and compose some characters
 differently: those that the older one has not heard of. Documents without them are safe, by
@@ -12,13 +10,10 @@ Unicode's stability policy (a character once assigned keeps its composition), an
 all code points, in four vocabularies, gigatoken 0.10.0 and tokenizers 0.23.3 differ on 4,787,
 all unassigned in Unicode 14, and, composing, on one mark that was not in canonical order.
 
-Added tokens that libraries match in text in different orders.
-
-`tokenizers` looks for tokens of one kind after those of another: first those that are not
-normalized; and where control tokens stay text it still steps over them. gigatoken takes
-whichever begins first. They agree but where tokens of two kinds share characters.
-
-Texts on which tokenizers tend to differ; an engine must make the reference's ids of them all.
+Added tokens too may be read otherwise (`clashes`). `tokenizers` looks for tokens of one kind after
+those of another: first those that are not normalized; and where control tokens stay text it still
+steps over them. gigatoken takes whichever begins first. They agree but where tokens of two kinds
+share characters.
 """
 
 import json

@@ -54,8 +54,7 @@ from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, values
+from tokenmill.pipelines.storage.files import Rows, arrow_file, values
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

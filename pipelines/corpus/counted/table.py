@@ -23,8 +23,14 @@ from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.corpus.units import UNITS, UnitStep, step_of
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+    values,
+)
 
 UNIT_TABLE = Folder("8-unit-table", "shards.arrow")
 TABLE = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])

@@ -10,7 +10,7 @@ from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, REMOVED_SPANS
 from tokenmill.pipelines.corpus.step import Applied, Applier, Chain, Rows, Size
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Phases
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 
 class RepeatedSpans(SpanSettings):

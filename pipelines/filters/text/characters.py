@@ -18,7 +18,7 @@ from tokenmill.dedup import unicode
 from tokenmill.dedup.arrow_text import text_buffers
 from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.pipelines.filters.kernels.words import count_bits
 
 PADDING = 8  # bytes
 
@@ -76,13 +76,6 @@ def characters(column: pa.Array) -> Characters:
     classes = np.empty(len(data) + PADDING, np.uint8)
     class_of_bytes(data, class_table(), classes)
     return Characters(data, classes, text.offsets - first)
-
-
-def word_counts(text: Characters) -> npt.NDArray[np.int64]:
-    """(n_docs,) int64, words as `str.split()` has them."""
-    counts = np.empty(len(text.offsets) - 1, np.int64)
-    count_words(text.classes, text.offsets, counts)
-    return counts
 
 
 def char_counts(text: Characters) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ Letters are all bytes of words, without what stands between:
 
 import unicodedata
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from tokenmill.pipelines.filters.kernels.characters import (
     split_words,
 )
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words
+from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters, class_table
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
@@ -88,11 +89,8 @@ def split(text: str, kind: WordKind) -> list[str]:
     >>> split("don't stop!", "unicode")
     ['don', 't', 'stop']
     """
-    words = words_of(characters(pa.array([text], pa.large_string())), kind)
-    borders = np.empty(2 * int(word_counts(words)[0]) + 2, np.uint64)
-    find_words(words.classes, words.splits, borders, len(words.data))
-    ends = borders[:-2].astype(np.int64).reshape(-1, 2).tolist()
-    return [words.data[start:stop].tobytes().decode() for start, stop in ends]
+    found = letters(words_of(characters(pa.array([text], pa.large_string())), kind))
+    return [found.data[a:b].tobytes().decode() for a, b in pairwise(found.starts.tolist())]
 
 
 @cache
