@@ -3,7 +3,7 @@
     FOUND of every shard ─ add ─► Analysis ──► items: clean, dirty, untestable; documents; sources
 
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
-appendix C) that is not ignored (`dedup.gram_counts`). An item of fewer than 8 words cannot be
+appendix C) that is not ignored (`dedup.overlap.counts`). An item of fewer than 8 words cannot be
 tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
 The n-grams of an item that many documents repeat are in too many of them, so that all are ignored
 and the item is clean by that rule. Such a clean item is *widespread*: at least half of its n-grams
@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.kernels.spans import merge_spans
-from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
-from tokenmill.dedup.overlap import Hits, overlaps
+from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.find import Hits, overlaps
+from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.examples import (
     EXAMPLE,
     BestRows,

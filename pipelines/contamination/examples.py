@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.ngram_index import NgramIndex
-from tokenmill.dedup.overlap import Hits, Overlaps
+from tokenmill.dedup.overlap.find import Hits, Overlaps
+from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.pipelines.contamination.found import excerpts, places_of
 
 EXAMPLE = pa.schema(
@@ -19,7 +19,7 @@ EXAMPLE = pa.schema(
         # n-grams of the item that the document has, and their share of all that count
         pa.field("ngrams", pa.int64(), nullable=False),
         pa.field("found_frac", pa.float64(), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see them all
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see them all
         pa.field("foldings", pa.uint8(), nullable=False),
         # spans of the document that have them; UTF-8 bytes of the longest
         pa.field("spans", pa.int64(), nullable=False),

@@ -1,6 +1,6 @@
 """The section of a report that says how items were looked for, and what such a search misses."""
 
-from tokenmill.dedup.ngram_index import MIN_WORDS
+from tokenmill.dedup.overlap.index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
 from tokenmill.pipelines.contamination.model import Settings
 from tokenmill.sizing.document.section import Section, table

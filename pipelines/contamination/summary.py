@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.fold import fold, names_of
-from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.dedup.overlap.counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.examples import best_of

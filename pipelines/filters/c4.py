@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.config import Count
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels

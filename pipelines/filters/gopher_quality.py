@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
 from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, decide, ratio
 from tokenmill.pipelines.filters.kernels import lines, words

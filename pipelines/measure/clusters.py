@@ -25,8 +25,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tokenmill.dedup.lsh import NO_KEY
-from tokenmill.dedup.verify import least_equal
+from tokenmill.dedup.same.lsh import NO_KEY
+from tokenmill.dedup.same.verify import least_equal
 from tokenmill.pipelines.measure.fraction import Heavy, heavy
 from tokenmill.pipelines.storage.files import Rows
 

@@ -24,8 +24,7 @@ from tokenmill.pipelines.measure.scan import READ
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unique import bracket
 from tokenmill.pipelines.storage.files import open_arrow
-from tokenmill.sizing.corpus_images import CorpusImages
-from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
+from tokenmill.sizing.corpus import CorpusImages, FormatEstimate, ImageEstimate
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import passes

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult, Step

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.verify import ALL_PAIRS
+from tokenmill.dedup.same.verify import ALL_PAIRS
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus import equal, near
 from tokenmill.pipelines.corpus.keys import key_schema

@@ -35,10 +35,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
+from tokenmill.pipelines.filters.text.characters import point_flags
 from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
 
 UNKNOWN = 4
@@ -69,10 +70,8 @@ def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt
 @cache
 def _table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, MAY_COMPOSE and UNKNOWN by code point."""
-    frozen = tables()
-    rows = frozen.pages.astype(np.int64)[:, None] * PAGE + np.arange(PAGE)
-    flags = frozen.flags[rows.reshape(-1)]
-    return composing() | np.where((flags & UNASSIGNED) != 0, UNKNOWN, 0).astype(np.uint8)
+    unknown = point_flags() & UNASSIGNED != 0
+    return composing() | np.where(unknown, UNKNOWN, 0).astype(np.uint8)
 
 
 Kind = tuple[bool, bool]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import AfterValidator
 
-from tokenmill.dedup import unicode
+from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels.characters import (
     PUNCT,
     SPACE,
@@ -32,7 +32,13 @@ from tokenmill.pipelines.filters.kernels.characters import (
 )
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
-from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters, class_table
+from tokenmill.pipelines.filters.text.characters import (
+    PADDING,
+    Characters,
+    characters,
+    class_table,
+    point_flags,
+)
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
@@ -96,11 +102,8 @@ def split(text: str, kind: WordKind) -> list[str]:
 @cache
 def _unicode_table() -> npt.NDArray[np.uint8]:
     r"""`class_table`, but SPACE is all that is not `\w`."""
-    t = unicode.tables()
-    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
     table = class_table()
-    return np.where(flags & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
+    return np.where(point_flags() & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
 
 
 LETTERS_PADDING = 32  # bytes, of any value, that kernels may read behind the last letter
