@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.dedup.same.verify import least_equal
 from tokenmill.pipelines.measure.fraction import Heavy, heavy
-from tokenmill.pipelines.storage.sidecar import Rows
+from tokenmill.pipelines.storage.files import Rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

@@ -21,8 +21,7 @@ from tokenmill.pipelines.measure.clusters import equal_keys
 from tokenmill.pipelines.measure.image_rows import IMAGES, KEYS
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.read.images.nodes import BREAK
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]

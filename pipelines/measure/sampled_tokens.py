@@ -19,7 +19,7 @@ from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import DOCUMENTS, TOKENIZE, TOKENS, PartFacts
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 F64 = npt.NDArray[np.float64]
 ROW_BITS = np.uint64(32)
