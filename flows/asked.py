@@ -22,9 +22,9 @@ from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure import run as estimating
-from tokenmill.pipelines.measure.growth import FURTHEST
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import n_cores
+from tokenmill.pipelines.measure.unseen import FURTHEST
 from tokenmill.pipelines.prepare.prepare import finished_report, opened, plan_run
 from tokenmill.pipelines.prepare.recipe import (
     SHIPPED,

@@ -13,6 +13,14 @@ Clusters of equal documents, whole, of a share of the hash space; giants counted
 Memory is that of MOST_KEYS keys, however large the corpus; where it has fewer, p is 1 and every
 cluster is known.
 
+Keys that stand in very many documents, found in one walk and little memory (Misra-Gries).
+
+    counts of keys ── add ── at most `room` counters: the largest stay, all less the next largest
+
+A key of more than n / (room + 1) of n documents is among the counters, whatever the order; each
+counter is too low by that many at most. How often a key found truly stands
+there a second walk tells.
+
 How many rows of the corpus have the key of each row drawn: one walk over a key column.
 """
 
@@ -27,12 +35,8 @@ from scipy.sparse.csgraph import connected_components
 
 from tokenmill.dedup.lsh import NO_KEY
 from tokenmill.dedup.verify import least_equal
-from tokenmill.pipelines.measure.fraction import Heavy, heavy
+from tokenmill.pipelines.measure.drawn import I64, U64, Bools
 from tokenmill.pipelines.storage.sidecar import Rows
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
 
 MOST_NODES = 1 << 18  # 150 MB of signatures and keys
 MOST_WALKS = 30
@@ -230,7 +234,7 @@ class _Table:
         docs = np.flatnonzero((self._ids[self._by_id[at]] == here) & (keys != NO_KEY).all(axis=1))
         return docs * len(self._signed) + self._by_id[at[docs]]
 
-    def _verified(self, signed: npt.NDArray[np.uint32], docs: I64, nodes: I64) -> BoolArray:
+    def _verified(self, signed: npt.NDArray[np.uint32], docs: I64, nodes: I64) -> Bools:
         same = np.zeros(len(docs), np.bool_)
         for start in range(0, len(docs), COMPARED):
             at = slice(start, start + COMPARED)
@@ -262,6 +266,34 @@ ODD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of split
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
+class Heavy(NamedTuple):
+    """A summary of `docs` documents.
+
+    keys: (n,) uint64, ascending, n <= room.  counts: (n,) over 0, of each at least so many.
+    """
+
+    keys: U64
+    counts: I64
+    docs: int
+    room: int
+
+    def add(self, keys: U64) -> "Heavy":
+        """With more documents, one key each."""
+        unique, counts = np.unique(keys, return_counts=True)
+        together, place = np.unique(np.concatenate([self.keys, unique]), return_inverse=True)
+        summed = np.bincount(place, np.concatenate([self.counts, counts]), len(together))
+        found = summed.astype(np.int64)
+        if len(together) > self.room:
+            found = found - np.partition(found, -self.room - 1)[-self.room - 1]
+        left = found > 0
+        return Heavy(together[left], found[left], self.docs + len(keys), self.room)
+
+
+def heavy(room: int) -> Heavy:
+    """A summary of no document, with so many counters."""
+    return Heavy(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, room)
+
+
 class Clusters(NamedTuple):
     """What is known of clusters of equal documents.
 
@@ -274,7 +306,7 @@ class Clusters(NamedTuple):
     sizes: I64
     units: I64
     unit: I64
-    giant: npt.NDArray[np.bool_]
+    giant: Bools
     first: dict[str, I64]
 
     @property
@@ -314,7 +346,7 @@ class Keys:
         self.first = np.concatenate([self.first, rows[at[fresh]]])[order]
         self.latest = np.concatenate([self.latest, ones * unit])[order]
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+    def keep(self, kept: Bools) -> None:
         self.keys, self.sizes, self.units = self.keys[kept], self.sizes[kept], self.units[kept]
         self.first, self.latest = self.first[kept], self.latest[kept]
 
@@ -443,6 +475,6 @@ def equal_keys(
     return counts[place], kept[place], spans[place]
 
 
-def _as_pairs(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
+def _as_pairs(pairs: U64) -> npt.NDArray[Any]:
     """(n,) one sortable value for each (n, 2) key."""
     return np.ascontiguousarray(pairs).view([("a", np.uint64), ("b", np.uint64)]).reshape(-1)

@@ -23,6 +23,7 @@ from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
+from tokenmill.pipelines.measure.drawn import F64, I64, U64, Bools
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS
@@ -32,7 +33,6 @@ from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
 from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
 
-I64 = npt.NDArray[np.int64]
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
 
 
@@ -49,7 +49,7 @@ class Copies(NamedTuple):
     copies: I64
     first: dict[str, I64]
     alike: I64
-    whole: npt.NDArray[np.bool_]
+    whole: Bools
     most: I64
     units: I64
 
@@ -65,9 +65,9 @@ class Probed(NamedTuple):
     """
 
     corpus_docs: int
-    doc_id: npt.NDArray[np.uint64]
-    certain: npt.NDArray[np.bool_]
-    kept_id: npt.NDArray[np.uint64]
+    doc_id: U64
+    certain: Bools
+    kept_id: U64
     ends: dict[str, I64]
     steps: dict[str, Copies]
     clusters: Clusters | None
@@ -83,7 +83,7 @@ class Probed(NamedTuple):
         return self.corpus_docs - int(self.certain.sum())
 
     @property
-    def scale(self) -> npt.NDArray[np.float64]:
+    def scale(self) -> F64:
         """(n,) documents of the corpus that each stands for."""
         n_drawn = int((~self.certain).sum())
         return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))

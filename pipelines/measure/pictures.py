@@ -9,14 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.corpus.step import ImageRule
-from tokenmill.pipelines.measure.between import between
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.image_rows import BEFORE, END, KEYS, SUMMED, formats_of, sum_name
-from tokenmill.pipelines.measure.images import fates
+from tokenmill.pipelines.measure.drawn import F64, I64, Bools, Drawn, between, exact
+from tokenmill.pipelines.measure.images import (
+    BEFORE,
+    END,
+    KEYS,
+    SUMMED,
+    fates,
+    formats_of,
+    sum_name,
+)
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.joint import Prediction
 from tokenmill.pipelines.measure.left import Left, share_of
@@ -27,8 +32,6 @@ from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.sizing.corpus_images import CorpusImages
 from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 DEFAULT_RULE = ImageRule(("url", "md5"), 10, "none", True)  # where the recipe has none
 CUT_TOKENS = 0.5, 4.5  # fewer for each image: two breaks become one, and what is beside them
 WHAT = ("images", *SUMMED)
@@ -175,7 +178,7 @@ class Pictures:
         if step is None:
             return made
         before = self._scanned.left("images")
-        return made + before * (exact(1.0) + kept[step.name] * -1.0)
+        return made + before * (exact(1.0) - kept[step.name])
 
     def _cut(self) -> Drawn:
         placed = self._values("images") * self._flags("placed")
@@ -236,7 +239,7 @@ class Pictures:
             return np.ones(len(self._doc))
         return np.asarray(self._images[what]).astype(np.float64)
 
-    def _flags(self, name: str) -> npt.NDArray[np.bool_]:
+    def _flags(self, name: str) -> Bools:
         return np.asarray(self._images[name].to_numpy(zero_copy_only=False))
 
 
@@ -245,17 +248,13 @@ def with_images(prediction: Prediction, told: PredictedImages) -> Prediction:
     as one.
     """
     fewer = told.cut * between(*CUT_TOKENS, order=12, value=1.5) * -1.0
-    text_tokens = _at_least_none(prediction.tokens + fewer)
+    text_tokens = (prediction.tokens + fewer).within(0.0)
     text_bytes = list(prediction.text_bytes.values())[-1]
     return replace(
         prediction,
         tokens=text_tokens + told.total("tokens"),
         text_bytes_per_token=_ratio(text_bytes, text_tokens),
     )
-
-
-def _at_least_none(drawn: Drawn) -> Drawn:
-    return Drawn(max(drawn.value, 0.0), drawn.draws.clip(0.0))
 
 
 def corpus_images(
@@ -268,13 +267,13 @@ def corpus_images(
     name = list(prediction.docs)[-1]
     docs, text_bytes = prediction.docs[name], prediction.text_bytes[name]
     image_tokens = told.total("tokens")
-    text_tokens = prediction.tokens + image_tokens * -1.0
+    text_tokens = (prediction.tokens - image_tokens).within(0.0)
     size, pixels = told.total("bytes"), told.total("pixels")
     return CorpusImages(
         images=images.figure(),
         images_per_sample=_ratio(images, docs).figure(),
         tokens_per_image=_ratio(image_tokens, images).figure(),
-        text_tokens=_ratio(_at_least_none(text_tokens), docs).figure(),
+        text_tokens=_ratio(text_tokens, docs).figure(),
         text_bytes=_ratio(text_bytes, docs).figure(),
         image_bytes=_ratio(size, images).figure() if size.value else None,
         pixels_per_image=_ratio(pixels, images).figure() if pixels.value else None,

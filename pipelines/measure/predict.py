@@ -21,28 +21,19 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.measure.between import between
+from tokenmill.pipelines.measure import scratch
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, exact
-from tokenmill.pipelines.measure.growth import Growth
-from tokenmill.pipelines.measure.image_scratch import image_folders, shown
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, between, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.joint import HOUR_S, Prediction, Step, predict
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
-from tokenmill.pipelines.measure.removed import removed_bytes
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.sampled_tokens import Parts
 from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE, PartFacts
 from tokenmill.pipelines.measure.scanned import Scanned
-from tokenmill.pipelines.measure.scratch import (
-    Written,
-    clustering_memory_bytes,
-    edge_bytes,
-    files_of,
-    stored_of,
-)
+from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
@@ -186,7 +177,7 @@ class Glue:
         made = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
         hours = self._seconds.writing(made) * (1 / HOUR_S)
         if self._images is not None:
-            pictures = shown(self._job, self._plan, self._images)
+            pictures = scratch.shown(self._job, self._plan, self._images)
             hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
         prediction = replace(
             prediction,
@@ -204,8 +195,8 @@ class Glue:
             unique_by=unique_by,
             growth=self._left.growth() if self._left else None,
             grown=None if isinstance(grown, str) else grown,
-            files=files_of(self._job, self._plan, prediction.tokens, width),
-            memory_bytes=clustering_memory_bytes(self._job, self._docs),
+            files=scratch.files_of(self._job, self._plan, prediction.tokens, width),
+            memory_bytes=scratch.clustering_memory_bytes(self._job, self._docs),
             token_width_bytes=cast(Literal[2, 4], width),
             images=self._images,
             remarks=(
@@ -241,8 +232,8 @@ class Glue:
             docs_now, text_now = self._left.by(copies, "docs"), self._left.by(copies, "text")
             step = Step(
                 name=name,
-                kept_docs_frac=_at_most_one(docs_now / docs),
-                kept_text_frac=_at_most_one(text_now / text),
+                kept_docs_frac=(docs_now / docs).within(most=1.0),
+                kept_text_frac=(text_now / text).within(most=1.0),
                 cpu_s=None if made else cpu_s,
                 serial_s=self._seconds.clustering(name, self._docs),
             )
@@ -273,7 +264,7 @@ class Glue:
             made.append(
                 Step(
                     name=name,
-                    kept_docs_frac=_at_most_one(docs_now / docs),
+                    kept_docs_frac=(docs_now / docs).within(most=1.0),
                     kept_text_frac=text_now / text,
                     cpu_s=self._seconds.of(name, self._scanned.later[name].bytes_in),
                 )
@@ -286,7 +277,7 @@ class Glue:
         per_byte = None
         if self._job.first_pass.after:
             per_byte = self._parts.compressed().ratio("bytes", "text_bytes")
-        written = Written(
+        written = scratch.Written(
             docs=self._docs,
             text_bytes=self._text_bytes,
             compressed_frac=per_byte,
@@ -300,7 +291,7 @@ class Glue:
             left=prediction.docs,
             of_images=self._image_folders(prediction),
         )
-        return stored_of(self._job, self._plan, written)
+        return scratch.stored_of(self._job, self._plan, written)
 
     def _reach(self, prediction: Prediction) -> dict[int, Drawn]:
         """By pass, the share of documents that reaches its end, of those before duplicates."""
@@ -317,20 +308,19 @@ class Glue:
         if self._images is None:
             return {}
         docs = list(prediction.docs.values())[-1]
-        return image_folders(self._job, self._plan, self._images, docs)
+        return scratch.image_folders(self._job, self._plan, self._images, docs)
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None
         if self._probed is None or last is None or not last.joined_columns:
             return None
-        return edge_bytes(last.joined_columns, self._probed, self._docs)
+        return scratch.edge_bytes(last.joined_columns, self._probed, self._docs)
 
     def _removed(self, prediction: Prediction) -> Drawn:
         docs = list(prediction.docs.values())
-        gone = docs[0] + docs[-1] * -1.0
-        rows = Drawn(max(gone.value, 0.0), np.maximum(gone.draws, 0.0))
+        rows = (docs[0] - docs[-1]).within(0.0)
         each = self._parts.removed_row_bytes()
-        return removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
+        return scratch.removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
 
     def _tokenized(self) -> Step:
         cpu_s = self._seconds.sampled(self._parts.encoded())
@@ -356,9 +346,6 @@ class Glue:
         steps = self._probed.steps
         of_all = self._left.by(self._probed.last, "docs")
         if self._scanned.is_whole and next(iter(steps)) == self._image_step:
-            of_all = _at_most_one(of_all / self._left.by(steps[self._image_step], "docs"))
+            of_images = self._left.by(steps[self._image_step], "docs")
+            of_all = (of_all / of_images).within(most=1.0)
         return of_all
-
-
-def _at_most_one(drawn: Drawn) -> Drawn:
-    return Drawn(min(drawn.value, 1.0), np.minimum(drawn.draws, 1.0))

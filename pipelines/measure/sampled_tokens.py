@@ -9,19 +9,17 @@ that are left. Where the recipe looks for no duplicates, each document counts as
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.copies import Probed
+from tokenmill.pipelines.measure.drawn import F64, I64, Bools
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.measure.removed import ROWS
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import DOCUMENTS, TOKENIZE, TOKENS, PartFacts
+from tokenmill.pipelines.measure.scan import DOCUMENTS, ROWS, TOKENIZE, TOKENS, PartFacts
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.storage.sidecar import open_arrow
 
-F64 = npt.NDArray[np.float64]
 ROW_BITS = np.uint64(32)
 
 
@@ -98,7 +96,7 @@ class Parts:
 
         Where documents are alike that differ in text, only those that are left tell of theirs.
         """
-        left: npt.NDArray[np.bool_] = probed.last.first["left_at"] >= 0
+        left: Bools = probed.last.first["left_at"] >= 0
         differ = self._job.recipe.images is not None
         if differ or not all(step.compares_texts for step in self._job.dedup):
             itself = left & (probed.kept_id == probed.doc_id)
@@ -106,7 +104,7 @@ class Parts:
                 return np.asarray(itself, np.float64)
         return np.asarray(left / probed.last.copies, np.float64)
 
-    def _tokens_of(self, probed: Probed, part: npt.NDArray[np.int64]) -> F64:
+    def _tokens_of(self, probed: Probed, part: I64) -> F64:
         """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
         made = np.zeros(len(part))
         for ordinal in np.flatnonzero(self._sample.drawn).tolist():
@@ -161,7 +159,7 @@ class Parts:
         )
         return np.where(read, sizes, part_bytes * per_byte[strata])
 
-    def _collapsed(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def _collapsed(self, used: Bools) -> I64:
         """Strata of the parts; those of which nothing was looked at join one of their source, or
         the first of all.
         """
@@ -189,5 +187,5 @@ class Parts:
         return np.array([0.0 if r is None else told(r) for r in self._receipts], np.float64)
 
 
-def _by_part(part: npt.NDArray[np.int64], values: F64, n_parts: int) -> F64:
+def _by_part(part: I64, values: F64, n_parts: int) -> F64:
     return np.bincount(part, values, n_parts).astype(np.float64)

@@ -38,8 +38,6 @@ from tokenmill.pipelines.core.shard import numbered
 from tokenmill.pipelines.core.stage import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
-from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import find, present
@@ -487,13 +485,7 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     manifest = prepared_run(out)
-    plan = plan_inputs(
-        recipe.inputs,
-        recipe.shard_bytes,
-        limits=recipe.limits,
-        images=recipe.images is not None,
-        html=recipe.html is not None,
-    )
+    plan = recipe.plan()
     now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
     if now != manifest["identity"]["inputs"]:
         raise ConfigError(
@@ -507,10 +499,7 @@ def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, 
             behind = f" from {first} on" if first else ""
             raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards{behind}")
         wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
-        batches = read_shard(
-            shards[ordinal], limits=recipe.limits, images=recipe.images, html=recipe.html
-        )
-        for batch in batches:
+        for batch in recipe.read(shards[ordinal]):
             rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
             for row in rows.to_pylist():
                 if recipe.images is not None:

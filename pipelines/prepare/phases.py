@@ -18,15 +18,8 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.shard import run_pass
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_phase
-from tokenmill.pipelines.tokens.dataset import (
-    FileFacts,
-    Layout,
-    close_dataset,
-    layout,
-    write_file,
-    write_state,
-)
+from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_one, do_phase
+from tokenmill.pipelines.tokens import dataset
 from tokenmill.pipelines.tokens.mix.phases import mix
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
 
@@ -35,7 +28,7 @@ from tokenmill.pipelines.tokens.shards import TokenShard, splits
 class Prepared(Finished):
     """What a finished run has to show, and how its dataset is laid out."""
 
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[dataset.Layout, ...] = ()
 
 
 def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
@@ -85,23 +78,25 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
     inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
     if job.recipe.output.shuffle:
         mixed = yield from mix(job, made, finished)
-        plans = tuple(layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
+        plans = tuple(dataset.layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
     else:
-        plans = tuple(layout(job, s, _token_shards(made, s), width) for s in splits(job))
+        plans = tuple(dataset.layout(job, s, _token_shards(made, s), width) for s in splits(job))
     works = tuple(
         Work(
             step="dataset",
             key=f"{plan.split}-{number:05d}",
             inputs=inputs,
-            facts=FileFacts,
-            call=write_file,
+            facts=dataset.FileFacts,
+            call=dataset.write_file,
             args=(plan, number),
         )
         for plan in plans
         for number in range(plan.files)
     )
     if len(find_receipts(job.out, works).receipts) < len(works):
-        close_dataset(job)  # a dataset that an earlier run completed must not open half replaced
+        dataset.close_dataset(
+            job
+        )  # a dataset that an earlier run completed must not open half replaced
     files = yield from do_phase(Phase(name="dataset", works=works, whole=True), finished)
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans
@@ -110,10 +105,10 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
         step="state",
         key="all",
         inputs=digest_of([inputs, *(d for split in digests for d in split)]),
-        call=write_state,
+        call=dataset.write_state,
         args=(plans, digests),
     )
-    yield from do_phase(Phase(name="state", works=(state,), whole=True), finished)
+    yield from do_one(state, finished)
     finished.layouts = plans
 
 

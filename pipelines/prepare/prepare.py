@@ -16,8 +16,7 @@ from tokenmill.pipelines.prepare.against import (
     index_in_manifest,
     index_wanting,
 )
-from tokenmill.pipelines.prepare.identity import open_job
-from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob, open_job
 from tokenmill.pipelines.prepare.phases import phases
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
@@ -25,7 +24,6 @@ from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.prepare.steps import side_folders
 from tokenmill.pipelines.read.images.stored import check_shards
-from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
@@ -122,14 +120,7 @@ def plan_run(recipe: Recipe) -> Plan:
     for step in corpus_steps(recipe.steps):
         step.check(recipe.inputs)
     try:
-        plan = plan_inputs(
-            recipe.inputs,
-            recipe.shard_bytes,
-            limits=recipe.limits,
-            images=recipe.images is not None,
-            html=recipe.html is not None,
-            against=against,
-        )
+        plan = recipe.plan(against=against)
     except OutageError as e:
         raise ConfigError(str(e)) from e
     if not plan.shards:

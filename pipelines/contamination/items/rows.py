@@ -3,9 +3,12 @@
     file, pattern, folder of files, saved `datasets` folder, hf://… --> rows, one a question
 
 A file's name says its format; each may be compressed: .gz, .bz2, .zst.
+
+The files of benchmarks, and benchmarks that lie in the corpus itself.
 """
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
@@ -14,6 +17,8 @@ from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.formats import READERS, Row, one_a_question
 from tokenmill.pipelines.contamination.items.hub import hub_rows, is_hub, parse_hub
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.shard import InputFile
 from tokenmill.pipelines.storage.inputs import expand, open_input, resolve
 
@@ -108,3 +113,49 @@ def _bytes(path: str) -> bytes:
     with open_input(path) as file:
         data: bytes = file.read()
         return data
+
+
+def files_of(benchmark: Benchmark) -> list[InputFile]:
+    """The files of a benchmark; none of a set on the hub, whose items an index keeps the digest of.
+
+    Raises:
+        ConfigError: nothing is there, it may not be read, or the store does not answer.
+    """
+    if is_hub(benchmark.path):
+        return []
+    try:
+        return expand(benchmark.path)
+    except (InputError, OSError) as e:
+        raise ConfigError(f"benchmark {benchmark.name!r}: {e}") from None
+
+
+def check_outside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> None:
+    """Refuse a benchmark that has files in the corpus.
+
+    corpus_paths: files, folders and patterns, as `pipelines.storage.inputs.expand` takes them.
+
+    Raises:
+        ConfigError: one has; or a benchmark or a path of the corpus does not exist, or its store
+            does not answer.
+    """
+    corpus = {_real(f.path): f.path for path in corpus_paths for f in _files(path)}
+    by_benchmark = [(b, [corpus.get(_real(f.path)) for f in files_of(b)]) for b in benchmarks]
+    for benchmark, paths in by_benchmark:
+        if inside := [path for path in paths if path is not None]:
+            more = f" and {len(inside) - 1} more" if len(inside) > 1 else ""
+            raise ConfigError(
+                f"benchmark {benchmark.name!r}: {inside[0]}{more} is also read as corpus, which"
+                " would find every item; move it out of the corpus, or narrow the corpus to a"
+                " pattern such as FOLDER/*.parquet"
+            )
+
+
+def _files(path: str) -> list[InputFile]:
+    try:
+        return expand(path)
+    except (InputError, OSError) as e:
+        raise ConfigError(str(e)) from None
+
+
+def _real(path: str) -> str:
+    return path if "://" in path else os.path.realpath(path)

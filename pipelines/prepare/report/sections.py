@@ -15,7 +15,12 @@ from pydantic import JsonValue
 
 from tokenmill.pipelines.contamination.report_found import found_sections, warnings
 from tokenmill.pipelines.core.measured import TOTAL
-from tokenmill.pipelines.prepare.report.images import image_blocks, image_plots, notes_table
+from tokenmill.pipelines.prepare.report.images import (
+    image_blocks,
+    image_plots,
+    notes_table,
+    reasons_plot,
+)
 from tokenmill.pipelines.prepare.report.model import (
     Against,
     Given,
@@ -77,20 +82,16 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}"),
         KeyFigure("tokens", format_count(report.total.tokens)),
     ]
-    for what, shown in (("text", _text_ratio(report)), ("stored", _stored_ratio(report))):
-        value, sign, error = shown.partition(" ±")
+    for what in ("text", "stored"):
+        value, sign, error = _ratio(report, what).partition(" ±")
         figures.append(KeyFigure(f"{what} bytes per token", value, sign + error))
     return [*figures, KeyFigure("dataset", format_bytes(report.dataset.bytes))]
 
 
-def _text_ratio(report: Report) -> str:
-    total = report.total
-    return with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
-
-
-def _stored_ratio(report: Report) -> str:
-    total = report.total
-    return with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
+def _ratio(report: Report, of: str) -> str:
+    """Bytes per token.  of: "text" or "stored"."""
+    name = f"{of}_bytes_per_token"
+    return with_error(getattr(report.total, name), getattr(report.total, f"{name}_se"))
 
 
 def _plots(report: Report) -> list[str]:
@@ -144,17 +145,11 @@ def _reasons_plot(report: Report) -> str:
     """Bars by reason; one that several stages give is told apart by its stage."""
     rows = report.documents_that_left()
     stages = Counter(reason for _, _, reason, _ in rows)
-    bars = [
-        Bar(
-            reason if stages[reason] == 1 else f"{reason} · {stage}",
-            n,
-            "failed" if outcome == "failed" else "main",
-        )
+    labelled = (
+        (reason if stages[reason] == 1 else f"{reason} · {stage}", outcome, n)
         for stage, outcome, reason, n in rows
-    ]
-    drawn = charts.bars("reasons", "Documents that left, by reason", DOCUMENTS, bars)
-    note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
-    return figure("Why documents left", note, drawn)
+    )
+    return reasons_plot("reasons", DOCUMENTS, labelled)
 
 
 def _cluster_plot(report: Report) -> list[str]:
@@ -334,8 +329,8 @@ def headline(report: Report) -> str:
     else:
         of_text, other = (" of text", ", any token") if total.images else ("", " and")
         sentences.append(
-            f"A token{of_text} stands for {_text_ratio(report)} bytes of"
-            f" UTF-8 text{other} takes {_stored_ratio(report)} bytes in the"
+            f"A token{of_text} stands for {_ratio(report, 'text')} bytes of"
+            f" UTF-8 text{other} takes {_ratio(report, 'stored')} bytes in the"
             f" dataset (± one standard error over {count(total.shards, 'shard')})."
         )
     if mixture is not None:
