@@ -5,7 +5,7 @@ from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.curves import Curve, Dots, Flag, curves, dots
 from tokenmill.sizing.document.page import figure
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.formulas.failures import waste_frac
+from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.report_sections import shown
 from tokenmill.sizing.report_tiers import tiers_by_name
 from tokenmill.sizing.requirement import Requirement
@@ -89,8 +89,8 @@ def checkpoint_plot(sheet: Sheet) -> str | None:
     planned, young = given["interval_s"], sheet[YOUNG].value
     low, high = min(planned, young) / AROUND, max(planned, young) * AROUND
     at = [low * (high / low) ** (k / POINTS) for k in range(POINTS + 1)]
-    lost = [(s, ALL * waste_frac(**{**given, "interval_s": s})) for s in at]
-    restarts = ALL * waste_frac(**{**given, "stall_s": 0.0, "interval_s": 1.0})
+    lost = [(s, ALL * failures.waste_frac(**{**given, "interval_s": s})) for s in at]
+    restarts = ALL * failures.waste_frac(**{**given, "stall_s": 0.0, "interval_s": 1.0})
     title = "Checkpoint interval against time lost"
     drawn = curves(
         "interval-waste",

@@ -6,7 +6,7 @@ from tokenmill.sizing.document.section import NONE, Table, table
 from tokenmill.sizing.sections.purchases import CAPACITY
 from tokenmill.sizing.sections.verdicts import candidates, judge
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 from tokenmill.sizing.units import format_bytes, format_quantity
 from tokenmill.sizing.verdict import MOST_NODE_DRIVES, Verdict, times, told_to_buy
 

@@ -5,8 +5,8 @@ import contextlib
 import sys
 from typing import Any, Literal
 
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.ngram_index import MAX_NGRAM
+from tokenmill.dedup.overlap.index import MAX_NGRAM
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.cli import NO
 from tokenmill.flows.contamination_tables import show_report
@@ -21,8 +21,8 @@ from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import Report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.sizing.nearest import nearest
-from tokenmill.sizing.percent import parse_fraction
+from tokenmill.sizing.errors import nearest
+from tokenmill.sizing.units import parse_fraction
 
 MOST_FILES = 10  # of a benchmark, named
 OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}

@@ -3,7 +3,7 @@
     FOUND of every shard ─ add ─► Analysis ──► items: clean, dirty, untestable; documents; sources
 
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
-appendix C) that is not ignored (`dedup.gram_counts`). An item of fewer than 8 words cannot be
+appendix C) that is not ignored (`dedup.overlap.counts`). An item of fewer than 8 words cannot be
 tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
 The n-grams of an item that many documents repeat are in too many of them, so that all are ignored
 and the item is clean by that rule. Such a clean item is *widespread*: at least half of its n-grams
@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.kernels.spans import merge_spans
-from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
-from tokenmill.dedup.overlap import Hits, Overlaps, overlaps
+from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
+from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import F64, I64, U8, U64, Bools, ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
@@ -38,7 +38,7 @@ EXAMPLE = pa.schema(
         # n-grams of the item that the document has, and their share of all that count
         pa.field("ngrams", pa.int64(), nullable=False),
         pa.field("found_frac", pa.float64(), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see them all
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see them all
         pa.field("foldings", pa.uint8(), nullable=False),
         # spans of the document that have them; UTF-8 bytes of the longest
         pa.field("spans", pa.int64(), nullable=False),

@@ -29,11 +29,12 @@ from typing import Annotated, Any
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
-from tokenmill.dedup import containment_index, ngram_index
-from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import FOLDINGS, Folded, fold
-from tokenmill.dedup.fold_tables import FOLD_VERSION
-from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.dedup.overlap import containment_index
+from tokenmill.dedup.overlap import index as ngram_index
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.text.fold import FOLDINGS, Folded, fold
+from tokenmill.dedup.text.fold_tables import FOLD_VERSION
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import (
     COPY,

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.cut import Pieces, cut, piece_texts
-from tokenmill.dedup.overlap import Hits
-from tokenmill.dedup.paragraphs import drop_paragraphs
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
+from tokenmill.dedup.overlap.find import Hits
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.found import hits_of
 from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
-from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import Folded, fold
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import excerpts
 from tokenmill.pipelines.contamination.index import Bools, ItemTexts
@@ -31,7 +31,7 @@ COPY = pa.schema(
         pa.field("text", pa.int64(), nullable=False),
         # share of the text's word pairs that the stretch of the document has
         pa.field("containment", pa.float64(), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see all of the stretch
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see all of the stretch
         pa.field("foldings", pa.uint8(), nullable=False),
         # UTF-8 bytes of the document's text
         pa.field("start_byte", pa.int64(), nullable=False),
@@ -47,7 +47,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Copies(Config):
-    """From which containment on a stretch of a document is a copy (`dedup.containment`).
+    """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
     threshold, short_threshold: of texts of some 20 words and more, and of shorter ones.
     """

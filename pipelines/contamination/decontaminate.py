@@ -78,16 +78,7 @@ class Decontaminate(Cleaning, Matching, CorpusStep):
     name: ClassVar[str] = NAME
     makes_pieces: ClassVar[bool] = True
     makes_ready: ClassVar[bool] = True
-    folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
-
-    @property
-    def cuts_text(self) -> bool:
-        return self.action == "cut"
-
-    @property
-    def without_cutting(self) -> str:
-        return "action: document"
 
     @property
     def only_own_run(self) -> bool:
@@ -205,7 +196,7 @@ def of_short_items(index: "BenchmarkIndex") -> Bools:
     These are looked for and told, but no document is cut for them: GPT-3's appendix C on
     "examples less than 8 words long, which we ignored in our filtering process".
     """
-    from tokenmill.dedup.ngram_index import MIN_WORDS
+    from tokenmill.dedup.overlap.index import MIN_WORDS
 
     texts, grams = index.texts, index.ngrams
     which = np.searchsorted(texts.starts, np.arange(len(texts.lengths)), "right") - 1

@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import parts, read_only
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.cut import Pieces, piece_texts
-from tokenmill.dedup.fold import Folded, fold
-from tokenmill.dedup.gram_counts import GramCounts, document_counts, frequent, total
-from tokenmill.dedup.kernels.spans import merge_spans
-from tokenmill.dedup.ngram_index import NgramIndex
-from tokenmill.dedup.overlap import MOST_PAIRS, Hits, find
+from tokenmill.dedup.arrays import parts, read_only, text_buffers
+from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.counts import GramCounts, document_counts, frequent, total
+from tokenmill.dedup.overlap.cut import Pieces, piece_texts
+from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
+from tokenmill.dedup.overlap.index import NgramIndex
+from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.index import I64, U8, BenchmarkIndex, Bools
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import arrow_file
@@ -41,7 +40,7 @@ FOUND = pa.schema(
         pa.field("grams", pa.list_(pa.int64()), nullable=False),
         pa.field("starts", pa.list_(pa.int64()), nullable=False),
         pa.field("ends", pa.list_(pa.int64()), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see it
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see it
         pa.field("foldings", pa.list_(pa.uint8()), nullable=False),
         # of each stretch of text with hits: its first byte in the document, the text
         pa.field("passage_starts", pa.list_(pa.int64()), nullable=False),

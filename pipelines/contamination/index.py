@@ -26,10 +26,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.fold import Folding, fold
-from tokenmill.dedup.gram_counts import MOST_DOCS, letterless, shared
-from tokenmill.dedup.gram_words import count_words
-from tokenmill.dedup.ngram_index import MAX_NGRAM, MIN_WORDS, NgramIndex
+from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
+from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
+from tokenmill.dedup.text.fold import Folding, fold
+from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
@@ -140,7 +140,7 @@ def prepare_texts(
 
 
 class Folds(Config):
-    """Which disguises to see through; `dedup.fold` says what each does."""
+    """Which disguises to see through; `dedup.text.fold` says what each does."""
 
     entities: bool = True
     line_breaks: bool = True
@@ -157,9 +157,9 @@ class Folds(Config):
 class Matching(Config):
     """How items are looked for; the defaults are GPT-3's (Brown et al. 2020, appendix C).
 
-    Words are lower-cased, without punctuation, between white space (`dedup.gram_words`). An item's
-    fields are matched each by itself and all together; a text of fewer words than an n-gram is
-    matched as a whole, and not at all under 8 words unless the item has no longer one.
+    Words are lower-cased, without punctuation, between white space (`dedup.text.gram_words`). An
+    item's fields are matched each by itself and all together; a text of fewer words than an n-gram
+    is matched as a whole, and not at all under 8 words unless the item has no longer one.
 
     ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
         lengths, at least 8 and at most 13.

@@ -4,8 +4,8 @@
     copy_passage    the words that an item and an edited copy of it have in common
     differences     case, punctuation or white space in which the same words are written otherwise
 
-Gram words are blind to these three (`dedup.gram_words`): a difference is named if the stretches
-would still differ with the other two made alike.
+Gram words are blind to these three (`dedup.text.gram_words`): a difference is named if the
+stretches would still differ with the other two made alike.
 """
 
 import re
@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.fold import Folding, fold
-from tokenmill.dedup.overlap import Hits, find
-from tokenmill.dedup.unicode import PUNCT, flags_of, lower_of
+from tokenmill.dedup.overlap.find import Hits, find
+from tokenmill.dedup.text.fold import Folding, fold
+from tokenmill.dedup.text.unicode import PUNCT, flags_of, lower_of
 from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex
 
 

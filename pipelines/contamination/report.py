@@ -9,7 +9,7 @@ The section of a report that says how items were looked for, and what such a sea
 
 from pathlib import Path
 
-from tokenmill.dedup.ngram_index import MIN_WORDS
+from tokenmill.dedup.overlap.index import MIN_WORDS
 from tokenmill.pipelines.contamination.index import LEAST_NGRAM, LEAST_WHOLE, MOST_NGRAM, PERCENTILE
 from tokenmill.pipelines.contamination.model import Report, Settings
 from tokenmill.pipelines.contamination.report_found import (

@@ -5,7 +5,7 @@ The report may be of a search or of preparing a corpus; all text in it is untrus
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.model import (
     AnyExample,
     BenchmarkSummary,

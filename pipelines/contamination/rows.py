@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.fold import FOLDINGS, names_of
-from tokenmill.dedup.overlap import Overlaps, overlaps
+from tokenmill.dedup.overlap.find import Overlaps, overlaps
+from tokenmill.dedup.text.fold import FOLDINGS, names_of
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
 from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of

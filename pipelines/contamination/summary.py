@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.fold import fold, names_of
-from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.dedup.overlap.counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination import model
 from tokenmill.pipelines.contamination.analysis import Analysis, best_of
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis

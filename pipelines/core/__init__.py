@@ -11,7 +11,8 @@ Nouns of this room:
 
     step           settings with a name in a recipe; a stage is one that is called with a batch
     shard          a piece of one input, read by one work
-    account        counts of documents, bytes and images: what goes in comes out, or is counted
-    receipt row    why a document or an image left (REMOVED, REMOVED_IMAGE)
+    ledger         counts of documents, bytes and images by stage: what goes in comes out, or is
+                   removed or failed and counted as such
+    removed row    why a document or an image left (REMOVED, REMOVED_IMAGE)
     place          a folder here or a prefix of a bucket; roots say which are allowed
 """

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
 
@@ -56,14 +56,14 @@ def keep_where(
     duplicate_of: pa.Array | None = None,
     similarity: pa.Array | None = None,
 ) -> StageResult:
-    """Keep the documents whose verdict is `KEEP`; give the others a receipt, counted by reason.
+    """Keep the documents whose verdict is `KEEP`; give the others a row each, counted by reason.
 
     Args:
-        stage: name of the stage, for the receipts.
+        stage: name of the stage, for the removed rows.
         batch: documents (schema DOCUMENT).
         verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
         values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
-        details: (n_docs,) string, what else a reader of the receipt needs.
+        details: (n_docs,) string, what else a reader of the removed row needs.
         duplicate_of: (n_docs,) uint64, the document kept in place of one that leaves.
         similarity: (n_docs,) float32, to that document.
 
@@ -139,7 +139,7 @@ def removed_rows(
     duplicate_of: pa.Array | None = None,
     similarity: pa.Array | None = None,
 ) -> pa.RecordBatch:
-    """A receipt (schema REMOVED) for each of `documents`, all of which left at `stage`.
+    """A row (schema REMOVED) for each of `documents`, all of which left at `stage`.
 
     values: NaN becomes null.
     """

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.step import Pass, Size
+from tokenmill.pipelines.corpus.step import CorpusStep, Pass, Size
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
@@ -29,8 +29,12 @@ from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21
 RANGE_ROWS = 1 << 22
+LEAST_BYTES = 1 << 18  # of memory for a work: with less, nothing is gained by trying
 MOST_BITS = 14  # of a key, that tell its range: a file of each group is opened for each range
+ROWS_AT_ONCE = 1 << 20
 FIRST_ROW = 0  # the number of the corpus' first row; tests begin elsewhere
+
+StepT = TypeVar("StepT", bound=CorpusStep)
 
 ROWS = Folder("1-rows", "shards.arrow")
 # A row for each shard; those of earlier runs have no key, and come in the order of `earlier_keys`.
@@ -134,6 +138,12 @@ class Corpus:
         """A file of the pass."""
         return self.run.path(folder, self.part.index, **fields)
 
+    def last_step(self, kind: type[StepT]) -> StepT:
+        """The last of the steps behind the pass, which is of a kind."""
+        step = self.part.after[-1]
+        assert isinstance(step, kind)
+        return step
+
     @cached_property
     def shards(self) -> Shards:
         return read_shards(self.path(ROWS))
@@ -197,18 +207,20 @@ class Corpus:
         n: int,
         per_doc: int,
         *,
-        least: int,
-        at_once: int = 1,
+        works: int = 1,
+        least: int | None = None,
         of: str = "documents",
     ) -> int:
-        """Bytes of the budget that one of `at_once` works has besides `per_doc` for each document.
+        """Bytes of the budget that one work of a phase has besides `per_doc` for each document.
 
+        works: of the phase.  least: None is LEAST_BYTES.
         of: what there are `n` of, if not documents.
 
         Raises:
             ConfigError: less than `least`.
         """
-        budget = self.run.options.memory_budget
+        budget, at_once = self.run.options.memory_budget, self.at_once(works)
+        least = LEAST_BYTES if least is None else least
         left = budget // at_once - n * per_doc
         if left < least:
             fewer = ", use fewer workers" if at_once > 1 else ""
@@ -218,6 +230,3 @@ class Corpus:
                 f" raise it{fewer} or split the corpus"
             )
         return left
-
-
-ROWS_AT_ONCE = 1 << 20

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.lsh import Buckets, buckets
-from tokenmill.dedup.partition import (
+from tokenmill.dedup.same.lsh import Buckets, buckets
+from tokenmill.dedup.same.partition import (
     MAX_BITS,
     MAX_ROWS,
     partition,

@@ -22,7 +22,6 @@ from tokenmill.pipelines.storage.sidecar import Batch
 
 SPILL = Folder("2-spill", "{step}-{group:05d}.arrow")
 ROW_BYTES = 13  # of a group: row number 4, partition 4, alive 1, and 4 on the way
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 class KeyedStep(CorpusStep):
@@ -55,8 +54,7 @@ def spill_keys(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     of_key = 8 * n_words
     # once more, in order of the ranges, if there are several
     per_row = ROW_BYTES + of_key + (of_key + 4 if bits else 0)
-    at_once = corpus.at_once(corpus.shards.n_groups)
-    corpus.memory_left(name, len(of_group), per_row, least=LEAST_BYTES, at_once=at_once)
+    corpus.memory_left(name, len(of_group), per_row, works=corpus.shards.n_groups)
     alive = alive_before(corpus, name, group)
     path, schema = corpus.path(SPILL, step=name, group=group), row_schema(n_words)
     with arrow_file(path, schema) as writer:

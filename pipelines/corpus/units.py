@@ -21,6 +21,7 @@ from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar
+from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys
 from tokenmill.pipelines.read.images.blobs import Blobs
@@ -287,16 +288,24 @@ def _later_copies(batch: pa.RecordBatch, alive: Bools) -> Leaving:
     )
 
 
-def is_among(ids: npt.NDArray[np.uint64], ascending: npt.NDArray[np.uint64]) -> Bools:
+def units_left(corpus: Corpus, name: str, rows: sidecar.Rows, number: int, key: str) -> Bools:
+    """(n_units,) of a shard, those of documents that no step standing before `name` removes.
+
+    rows: the sidecars of all shards.  number: of this one.
+    """
+    opened, removed = rows.shard(number), removed_ids(corpus, name, key)
+    if removed is None:
+        return np.ones(opened.n, np.bool_)
+    left = [np.empty(0, np.bool_)]
+    for batch, ids in zip(opened.batches, removed, strict=True):
+        left.append(~_is_among(values(batch, "doc_id"), ids))
+    opened.mapped.madvise(mmap.MADV_DONTNEED)
+    return np.concatenate(left)
+
+
+def _is_among(ids: npt.NDArray[np.uint64], ascending: npt.NDArray[np.uint64]) -> Bools:
     """(n,) whether each id is one of others, which ascend."""
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)
     place = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
     return np.asarray(ascending[place] == ids)
-
-
-def step_of(corpus: Corpus) -> UnitStep:
-    """The last of the steps behind a pass, which looks at units."""
-    step = corpus.part.after[-1]
-    assert isinstance(step, UnitStep)
-    return step

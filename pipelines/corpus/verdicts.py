@@ -48,7 +48,7 @@ class VerdictStep(CorpusStep):
 
     @property
     def reason(self) -> str:
-        """Why documents leave, in their receipts."""
+        """Why documents leave, in their removed rows."""
         return self.name
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:

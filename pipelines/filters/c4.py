@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import c4 as kernels

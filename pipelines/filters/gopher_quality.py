@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
 from tokenmill.pipelines.core.stage import StageResult
 from tokenmill.pipelines.core.step import Step

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels.controls import (

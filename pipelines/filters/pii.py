@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.unicode import tables
+from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.text.unicode import tables
 from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.filters.kernels import phones

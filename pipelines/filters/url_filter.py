@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from tokenmill.dedup.arrays import power_of_two, read_only
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import power_of_two, read_only, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.stage import StageResult, keep_where
@@ -295,8 +294,8 @@ class UrlFilter(Step):
     without_url: what becomes of a document without a URL.
 
     Entries of the three lists of words count in lower case, less all but letters and digits. The
-    value of a receipt is the number of soft words, its detail the part of the URL that was listed
-    (from the first soft word to the last).
+    value of a removed row is the number of soft words, its detail the part of the URL that was
+    listed (from the first soft word to the last).
 
     Source: datatrove 0.10's URLFilter, which RefinedWeb's and FineWeb's lists are for
     (arXiv:2306.01116, section G.1; arXiv:2406.17557); no list comes with this step. datatrove knows

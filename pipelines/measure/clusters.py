@@ -33,8 +33,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tokenmill.dedup.lsh import NO_KEY
-from tokenmill.dedup.verify import least_equal
+from tokenmill.dedup.same.lsh import NO_KEY
+from tokenmill.dedup.same.verify import least_equal
 from tokenmill.pipelines.measure.drawn import I64, U64, Bools
 from tokenmill.pipelines.storage.sidecar import Rows
 

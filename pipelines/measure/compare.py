@@ -14,9 +14,8 @@ from tokenmill.pipelines.measure.run import recipe_digest
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.pipelines.prepare.steps import corpus_steps
-from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate
+from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.image_estimate import ImageEstimate
 
 NAME = "estimate.json"
 HOUR_S = 3600

@@ -29,8 +29,7 @@ from tokenmill.pipelines.measure.scan import READ
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unique import bracket
 from tokenmill.pipelines.storage.sidecar import open_arrow
-from tokenmill.sizing.corpus_images import CorpusImages
-from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
+from tokenmill.sizing.corpus import CorpusImages, FormatEstimate, ImageEstimate
 
 DEFAULT_RULE = ImageRule(("url", "md5"), 10, "none", True)  # where the recipe has none
 CUT_TOKENS = 0.5, 4.5  # fewer for each image: two breaks become one, and what is beside them

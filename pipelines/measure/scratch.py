@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.verify import ALL_PAIRS
+from tokenmill.dedup.same.verify import ALL_PAIRS
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus import equal, near

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import tokenizers
 
-from tokenmill.dedup import ngram_index
-from tokenmill.dedup.fold_tables import FOLD_VERSION
+from tokenmill.dedup.overlap import index as ngram_index
+from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps

@@ -2,7 +2,7 @@
 
 set-up ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ mix? ─ dataset files ─ dataset state
 
-What is corpus-wide: see `pipelines.corpus.phases`. Mixing: `pipelines.tokens.mix.phases`.
+What is corpus-wide: see `pipelines.corpus.passes`. Mixing: `pipelines.tokens.mix.phases`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import corpus_steps, passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob

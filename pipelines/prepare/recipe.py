@@ -36,7 +36,7 @@ from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.strict import StrictLoader
+from tokenmill.sizing.strict import StrictLoader
 
 
 def _step(value: Any) -> Step:

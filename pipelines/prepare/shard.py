@@ -83,12 +83,12 @@ class Tally:
         """What a stage did to the batch `before`."""
         stats = result.stats
         if self._with_images:
-            receipts = [] if result.images is None else [result.images]
-            stats = replace(stats, images=image_stats(before, result.kept, receipts))
-            self.image_receipts(result.images)
+            removed_images = [] if result.images is None else [result.images]
+            stats = replace(stats, images=image_stats(before, result.kept, removed_images))
+            self.write_removed_images(result.images)
             self._thumbnails.removed(before, result.images, self.blobs)
         self.count(name, stats)
-        self.receipts(result.removed)
+        self.write_removed(result.removed)
         self._of_earlier(name, result.removed)
         self.note(result.notes)
 
@@ -117,12 +117,12 @@ class Tally:
     def count(self, name: str, stats: StageStats) -> None:
         self.stats[name] += stats
 
-    def receipts(self, removed: pa.RecordBatch) -> None:
+    def write_removed(self, removed: pa.RecordBatch) -> None:
         """Write rows of schema REMOVED."""
         if removed.num_rows:
             self._removed.write_batch(removed)
 
-    def image_receipts(self, removed: pa.RecordBatch | None) -> None:
+    def write_removed_images(self, removed: pa.RecordBatch | None) -> None:
         """Write rows of schema REMOVED_IMAGE."""
         if removed is not None and removed.num_rows:
             self._removed_images.write_batch(removed)
@@ -184,8 +184,8 @@ def _read(tally: Tally) -> Iterator[Illustrated]:
     recipe = tally.job.recipe
     for batch in recipe.read(tally.shard, tally.job.identity):
         tally.count("read", read_stats(batch))
-        tally.receipts(batch.failed)
-        tally.image_receipts(batch.failed_images)
+        tally.write_removed(batch.failed)
+        tally.write_removed_images(batch.failed_images)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
         tally.note(batch.notes)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
     CRAWLED,

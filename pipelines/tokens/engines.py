@@ -40,8 +40,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.unicode import PAGE, UNASSIGNED, tables
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
 from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference

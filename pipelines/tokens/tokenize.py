@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place

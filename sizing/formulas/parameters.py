@@ -1,12 +1,11 @@
 """How many parameters a model has, and how many bytes each of them takes."""
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 
+@formula(unit="bytes/parameter", equation="memory_bytes / params")
 def bytes_per_param(*, memory_bytes: float, params: float) -> float:
     """Memory that a parameter has where so many of them just fit.
-
-        bytes of memory / parameters
 
     >>> bytes_per_param(memory_bytes=32e9, params=1e9)
     32.0
@@ -14,10 +13,9 @@ def bytes_per_param(*, memory_bytes: float, params: float) -> float:
     return memory_bytes / params
 
 
+@formula(unit="bytes/parameter", equation="the sum of the parts")
 def parts_bytes_per_param(**parts: float) -> float:
     """Bytes of a parameter as the sum of what is held of it.
-
-        the sum of the parts
 
     >>> parts_bytes_per_param(weight=2, gradient=2, master=4, momentum=4, variance=4)
     16
@@ -25,10 +23,9 @@ def parts_bytes_per_param(**parts: float) -> float:
     return sum(parts.values())
 
 
+@formula(unit="ratio", equation="bytes_per_param / weight_bytes")
 def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
     """All that is held of a parameter, in sizes of its weight.
-
-        bytes of a parameter / bytes of its weight
 
     >>> memory_over_weights(bytes_per_param=16, weight_bytes=2)
     8.0
@@ -36,10 +33,9 @@ def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float
     return bytes_per_param / weight_bytes
 
 
+@formula(unit="ratio", equation="(bytes_per_param - weight_bytes) / weight_bytes")
 def state_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
     """What is held of a parameter besides its weight, in sizes of its weight.
-
-        (bytes of a parameter - bytes of its weight) / bytes of its weight
 
     >>> state_over_weights(bytes_per_param=16, weight_bytes=2)
     7.0
@@ -47,13 +43,16 @@ def state_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
     return (bytes_per_param - weight_bytes) / weight_bytes
 
 
+@formula(
+    unit="parameters",
+    equation="layers x (2 hidden^2 + 2 hidden^2 x kv_heads / heads"
+    " + 3 hidden x ffn) + 2 x vocab_size x hidden",
+    source="the layout of Llama 3, arXiv:2407.21783",
+)
 def transformer_params(
     *, layers: float, hidden: float, ffn: float, heads: float, kv_heads: float, vocab_size: float
 ) -> float:
     """Parameters of a Llama-like model: gated feed-forward, grouped queries, untied embeddings.
-
-        layers x (2 hidden^2 + 2 hidden^2 x kv_heads / heads + 3 hidden x ffn)
-        + 2 x vocabulary x hidden
 
     Norms, a few parameters in 100,000, are left out.
 
@@ -65,36 +64,3 @@ def transformer_params(
     """
     attention = 2 * hidden**2 + 2 * hidden**2 * kv_heads / heads
     return layers * (attention + 3 * hidden * ffn) + 2 * vocab_size * hidden
-
-
-BYTES_PER_PARAM = Formula(
-    function=bytes_per_param,
-    equation="memory_bytes / params",
-    unit="bytes/parameter",
-    source="definition",
-)
-PARTS_BYTES_PER_PARAM = Formula(
-    function=parts_bytes_per_param,
-    equation="the sum of the parts",
-    unit="bytes/parameter",
-    source="definition",
-)
-MEMORY_OVER_WEIGHTS = Formula(
-    function=memory_over_weights,
-    equation="bytes_per_param / weight_bytes",
-    unit="ratio",
-    source="definition",
-)
-STATE_OVER_WEIGHTS = Formula(
-    function=state_over_weights,
-    equation="(bytes_per_param - weight_bytes) / weight_bytes",
-    unit="ratio",
-    source="definition",
-)
-TRANSFORMER_PARAMS = Formula(
-    function=transformer_params,
-    equation="layers x (2 hidden^2 + 2 hidden^2 x kv_heads / heads"
-    " + 3 hidden x ffn) + 2 x vocab_size x hidden",
-    unit="parameters",
-    source="the layout of Llama 3, arXiv:2407.21783",
-)

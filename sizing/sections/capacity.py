@@ -1,6 +1,6 @@
 """All that is stored at once, and the size of what must be bought to store it."""
 
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES, RAW_BYTES, USABLE_BYTES
+from tokenmill.sizing.formulas import capacity
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.sections.stages import STORED
 from tokenmill.sizing.sheet import Sheet
@@ -13,12 +13,12 @@ def add(sheet: Sheet) -> None:
     parts = [row for row in sheet if row.name.startswith(STORED)]
     logical = sheet.add_parts(
         "stored in all",
-        LOGICAL_BYTES,
+        capacity.logical_bytes,
         [part.as_input(part.name.removeprefix(STORED)) for part in parts],
     )
     usable = sheet.add(
         "usable capacity",
-        USABLE_BYTES,
+        capacity.usable_bytes,
         logical_bytes=logical,
         fill_frac="storage.fill_frac",
         growth_frac="storage.growth_frac",
@@ -28,7 +28,7 @@ def add(sheet: Sheet) -> None:
     factor = redundancy_factor(sheet.plan.storage.redundancy)
     sheet.add(
         "raw capacity",
-        RAW_BYTES,
+        capacity.raw_bytes,
         usable_bytes=usable,
         redundancy=sheet.plan.input(key, value=factor),
     )

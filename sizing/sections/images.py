@@ -3,14 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tokenmill.sizing.formulas.image_text import IMAGES_PER_S, SAMPLE_READ_BYTES_PER_S
-from tokenmill.sizing.formulas.loaders import DECODE_CORES
-from tokenmill.sizing.formulas.read_requests import (
-    BATCH_READS_PER_S,
-    SAMPLE_READS_PER_S,
-    TAR_READS_PER_S,
-    TAR_SAMPLE_BYTES,
-)
+from tokenmill.sizing.formulas import image_text, loaders, read_requests
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -23,7 +16,7 @@ def add(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Re
     tokens = sheet[source.label("tokens a sample")]
     images = sheet.add(
         source.label("images, whole job"),
-        IMAGES_PER_S,
+        image_text.images_per_s,
         tokens_per_s=rate,
         sample_tokens=tokens,
         images_per_sample=sample["images_per_sample"],
@@ -31,7 +24,7 @@ def add(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Re
     if "image_bytes" in sample:
         sheet.add(
             source.label("read bandwidth of images alone, whole job"),
-            SAMPLE_READ_BYTES_PER_S,
+            image_text.sample_read_bytes_per_s,
             samples_per_s=images,
             sample_bytes=sample["image_bytes"],
         )
@@ -39,7 +32,7 @@ def add(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Re
     if decoded is not None:
         sheet.add(
             source.label("cores to decode images, whole job"),
-            DECODE_CORES,
+            loaders.decode_cores,
             images_per_s=images,
             images_per_core_s=decoded,
         )
@@ -59,25 +52,24 @@ def _reads(
     sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], given: Mapping[str, Given]
 ) -> None:
     """Reads each second of samples that lie alone, in record batches, or in tars."""
-    sheet.add(source.label("reads, each sample alone"), SAMPLE_READS_PER_S, **given)
+    sheet.add(source.label("reads, each sample alone"), read_requests.sample_reads_per_s, **given)
     batch = _in_batch(source)
     if batch is not None:
         name = source.label("reads, Arrow by record batch")
-        sheet.add(name, BATCH_READS_PER_S, **given, batch_samples=batch)
+        sheet.add(name, read_requests.batch_reads_per_s, **given, batch_samples=batch)
     size = source.label("bytes a sample")
     if size in sheet:
         in_tar = sheet.add(
             source.label("bytes a sample, in a tar"),
-            TAR_SAMPLE_BYTES,
+            read_requests.tar_sample_bytes,
             sample_bytes=sheet[size],
             images_per_sample=sample["images_per_sample"],
         )
         sheet.add(
             source.label("reads, tars from end to end"),
-            TAR_READS_PER_S,
+            read_requests.tar_reads_per_s,
             **given,
             tar_sample_bytes=in_tar,
-            request_bytes="storage.request_bytes",
         )
 
 

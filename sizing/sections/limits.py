@@ -4,20 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from tokenmill.sizing.formulas.bandwidth import NODE_READ_BYTES_PER_S
-from tokenmill.sizing.formulas.verdict import (
-    CAPACITY_NEEDED_BYTES,
-    OFFERED_BY_CAPACITY,
-    OFFERED_TOGETHER,
-    RAW_WRITE_BYTES_PER_S,
-    UNITS_NEEDED,
-)
+from tokenmill.sizing.formulas import bandwidth, supply
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, in_unit
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 
 _SHARED = ("client", "tib", "total", "group", "drive")
 _READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}
@@ -71,10 +64,10 @@ def _of_client(sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) 
 def _of_tib(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
     of_tib = replace(given, name="of_tib")
     rows = bought(sheet, tier, sheet[CAPACITY])
-    offered = in_unit(OFFERED_BY_CAPACITY, needed.unit).requirement(
+    offered = in_unit(supply.offered_by_capacity, needed.unit).requirement(
         f"{needed.name}: offered by {tier.name}", [rows[-1].as_input("bought_bytes"), of_tib]
     )
-    enough = CAPACITY_NEEDED_BYTES.requirement(
+    enough = supply.capacity_needed_bytes.requirement(
         f"{needed.name}: capacity of {tier.name}", [needed.as_input("needed"), of_tib]
     )
     steps = tuple(row for row in (*rows, offered) if row is not sheet[CAPACITY])
@@ -87,7 +80,7 @@ def _of_all(_sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) ->
 
 def _of_group(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
     size = cell(sheet, tier, "group_nodes", "of_one", "nodes")
-    groups = in_unit(UNITS_NEEDED, "groups").requirement(
+    groups = in_unit(supply.units_needed, "groups").requirement(
         f"{needed.name}: groups of {tier.name}", [sheet["nodes"].as_input("needed"), size]
     )
     offered = _together(tier, needed, groups, given)
@@ -101,7 +94,7 @@ def _of_drive(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) ->
     rows = drives(sheet, tier)
     asked = _asked_of_drives(sheet, tier, needed)
     offered = _together(tier, needed, rows[-1], given)
-    enough = in_unit(UNITS_NEEDED, rows[-1].unit).requirement(
+    enough = in_unit(supply.units_needed, rows[-1].unit).requirement(
         f"{needed.name}: drives of {tier.name}", [asked.as_input("needed"), given]
     )
     steps = (*rows, offered, *([asked] if asked is not needed else []))
@@ -116,7 +109,7 @@ def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requir
     if needed.name != WRITES:
         return needed
     factor = redundancy_factor(sheet.plan.storage.redundancy)
-    return RAW_WRITE_BYTES_PER_S.requirement(
+    return supply.raw_write_bytes_per_s.requirement(
         f"{needed.name}: with redundancy",
         [
             needed.as_input("write_bytes_per_s"),
@@ -126,7 +119,7 @@ def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requir
 
 
 def _of_prefix(_sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    enough = in_unit(UNITS_NEEDED, "prefixes").requirement(
+    enough = in_unit(supply.units_needed, "prefixes").requirement(
         f"{needed.name}: prefixes of {tier.name}", [needed.as_input("needed"), given]
     )
     return Limit("one prefix", needed, given, (), enough)
@@ -146,7 +139,7 @@ def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
     """What one node must be given: of reading a checkpoint more than its share, else that."""
     if needed.name == RESTART and NODE_READ in sheet:
         return sheet[NODE_READ]
-    return in_unit(NODE_READ_BYTES_PER_S, needed.unit).requirement(
+    return in_unit(bandwidth.node_read_bytes_per_s, needed.unit).requirement(
         f"{needed.name}: of one node",
         [
             needed.as_input("read_bytes_per_s"),
@@ -157,6 +150,6 @@ def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
 
 
 def _together(tier: TierRow, needed: Requirement, units: Requirement, given: Input) -> Requirement:
-    return in_unit(OFFERED_TOGETHER, needed.unit).requirement(
+    return in_unit(supply.offered_together, needed.unit).requirement(
         f"{needed.name}: offered by {tier.name}", [units.as_input("units"), given]
     )

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas.capacity import USABLE_BYTES
-from tokenmill.sizing.formulas.verdict import BOUGHT_BYTES, UNITS_NEEDED
+from tokenmill.sizing.formulas import capacity, supply
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 
 CAPACITY = "usable capacity"
 RAW = "raw capacity"
@@ -34,7 +33,7 @@ def bought(sheet: Sheet, tier: TierRow, wanted: Requirement) -> tuple[Requiremen
         *sold,
         *([several.as_input("instances")] if several is not None else []),
     ]
-    made = BOUGHT_BYTES.requirement(f"{wanted.name}: of {tier.name}", given)
+    made = supply.bought_bytes.requirement(f"{wanted.name}: of {tier.name}", given)
     return (made,) if several is None else (several, made)
 
 
@@ -43,7 +42,7 @@ def instances(sheet: Sheet, tier: TierRow, wanted: Requirement) -> Requirement |
     if not tier.several or tier.most_bytes is None or wanted.value <= tier.most_bytes:
         return None
     most = cell(sheet, tier, "most_bytes", "of_one", "bytes")
-    return in_unit(UNITS_NEEDED, "instances").requirement(
+    return in_unit(supply.units_needed, "instances").requirement(
         f"{wanted.name}: instances of {tier.name}", [wanted.as_input("needed"), most]
     )
 
@@ -58,7 +57,7 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     Shared ones hold all, with its redundancy; those in a node hold the datasets of all sources.
     """
     held = on_drives(sheet) if tier.local else sheet[RAW]
-    made = in_unit(UNITS_NEEDED, "drives").requirement(
+    made = in_unit(supply.units_needed, "drives").requirement(
         f"{CAPACITY}: drives of {tier.name}",
         [held.as_input("needed"), cell(sheet, tier, "drive_bytes", "of_one", "bytes")],
     )
@@ -69,7 +68,7 @@ def on_drives(sheet: Sheet) -> Requirement:
     """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
     held = sheet[DATASETS] if DATASETS in sheet else one_dataset(sheet, sheet.sources[0])
     settings = ("fill_frac", "growth_frac", "growth_years")
-    return USABLE_BYTES.requirement(
+    return capacity.usable_bytes.requirement(
         ON_DRIVES,
         [
             held.as_input("logical_bytes"),
@@ -83,6 +82,6 @@ def cell(sheet: Sheet, tier: TierRow, column: str, name: str, unit: str) -> Inpu
     return sheet.assume(name, getattr(tier, column), unit=unit, source=tier.source_of(column))
 
 
-def in_unit(formula: Formula, unit: str) -> Formula:
+def in_unit(formula: Formula[...], unit: str) -> Formula[...]:
     """The formula for quantities of another unit."""
     return replace(formula, unit=unit)

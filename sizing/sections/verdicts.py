@@ -6,12 +6,12 @@ what the capacity that is needed anyway brings; where that is short, how much mo
 
 from dataclasses import replace
 
-from tokenmill.sizing.formulas.verdict import SHORTFALL
+from tokenmill.sizing.formulas import supply
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.limits import NEEDS, OF_CHECKPOINTS, ONE_CLIENT, Limit, limits
 from tokenmill.sizing.sections.purchases import CAPACITY, bought, cell, drives, instances, is_sold
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.tables.shipped import TIERS, TierRow
 from tokenmill.sizing.units import format_bytes
 from tokenmill.sizing.verdict import Verdict
 
@@ -20,9 +20,9 @@ def candidates(sheet: Sheet) -> tuple[TierRow, ...]:
     """The tiers that the plan names; else its own rows and every one that can be bought."""
     own = sheet.plan.tiers
     if sheet.plan.storage.candidates:
-        return tuple(find_tier(name, own) for name in sheet.plan.storage.candidates)
+        return tuple(TIERS.find(name, own) for name in sheet.plan.storage.candidates)
     named = {row.name for row in own}
-    return (*own, *(row for row in tiers() if row.candidate and row.name not in named))
+    return (*own, *(row for row in TIERS.rows if row.candidate and row.name not in named))
 
 
 def judge(sheet: Sheet) -> tuple[Verdict, ...]:
@@ -112,7 +112,7 @@ def _with_capacity(sheet: Sheet, tier: TierRow, verdict: Verdict, wanted: Requir
 
 
 def _shortfall(tier: TierRow, limit: Limit) -> Requirement:
-    return SHORTFALL.requirement(
+    return supply.shortfall.requirement(
         f"{limit.needed.name}: shortfall of {tier.name}",
         [limit.needed.as_input("needed"), replace(limit.offered, name="offered")],
     )

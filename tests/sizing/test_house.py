@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tokenmill import sizing
+from tokenmill.sizing.formula import Formula
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sizing.__path__, "tokenmill.sizing."))
 FORMULAS = [m for m in MODULES if m.startswith("tokenmill.sizing.formulas.")]
@@ -35,9 +36,9 @@ def test_every_formula_has_a_doctest(name):
     finder = doctest.DocTestFinder()
     formulas = [
         v
-        for k, v in vars(importlib.import_module(name)).items()
-        if k.isupper() and hasattr(v, "function")
+        for v in vars(importlib.import_module(name)).values()
+        if isinstance(v, Formula) and v.__module__ == name
     ]
     assert formulas
     for formula in formulas:
-        assert any(t.examples for t in finder.find(formula.function)), formula.function
+        assert any(t.examples for t in finder.find(formula)), formula.function

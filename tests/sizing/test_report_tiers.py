@@ -18,7 +18,7 @@ from tokenmill.sizing.report_tiers import (
 )
 from tokenmill.sizing.requirements import requirement_sheet
 from tokenmill.sizing.sections.verdicts import judge
-from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.tables.shipped import TIERS, TierRow
 
 PLAN = """
 model: {params: 405B}
@@ -109,7 +109,7 @@ def test_the_words_of_the_cells_are_explained_and_no_others():
 
 
 def test_what_a_tier_delivers_is_told_limit_by_limit():
-    found = delivered([find_tier(n) for n in ("Filestore", "HDD", "SuperPOD good", "S3")]).rows
+    found = delivered([TIERS.find(n) for n in ("Filestore", "HDD", "SuperPOD good", "S3")]).rows
     filestore = "Google Cloud Filestore documentation, zonal service tier, provisioned"
     assert found[0] == (
         *("Filestore zonal", "each TiB", "273 MB/s", "92.3 MB/s"),
@@ -143,8 +143,8 @@ def test_what_is_sold_is_told_of_a_tier_without_figures_too(sizes, told):
 
 
 def test_every_figure_of_the_table_is_told():
-    told = delivered(tiers()).rows
-    for tier in tiers():
+    told = delivered(TIERS.rows).rows
+    for tier in TIERS.rows:
         given = [c for c in tier.columns() if c.endswith(("_per_s", "_iops")) and getattr(tier, c)]
         rows = [row for row in told if row[0] == tier.name]
         figures = [cell for row in rows for cell in (*row[2:4], *row[4].split(", ")) if cell != "—"]

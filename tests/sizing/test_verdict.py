@@ -1,8 +1,10 @@
 """What is said of a tier, and what to buy of it."""
 
+from dataclasses import replace
+
 import pytest
 
-from tokenmill.sizing.formulas.verdict import UNITS_NEEDED
+from tokenmill.sizing.formulas.supply import units_needed
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
 
@@ -12,7 +14,7 @@ def row(unit, value):
         Input(name=name, value=n, unit=unit, measured=False, source="s")
         for name, n in (("needed", value), ("of_one", 1))
     ]
-    return type(UNITS_NEEDED)(**{**vars(UNITS_NEEDED), "unit": unit}).requirement("r", made)
+    return replace(units_needed, unit=unit).requirement("r", made)
 
 
 def verdict(outcome="enough", **more):

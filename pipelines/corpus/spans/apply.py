@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.span_cut import cut_words, without_units, word_places
-from tokenmill.dedup.spans import Units, lines, whole_documents
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.cut import cut_words, without_units
+from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.rules import Rule, ratio
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.stage import StageResult, with_texts
-from tokenmill.pipelines.corpus.spans.settings import SPAN, SpanSettings
+from tokenmill.pipelines.corpus.spans.step import SPAN, RepeatedSpans
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of
 
@@ -69,7 +69,7 @@ class Spans(NamedTuple):
     runs: Ints
 
 
-def without_spans(step: SpanSettings, documents: pa.RecordBatch, found: pa.RecordBatch) -> Taken:
+def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.RecordBatch) -> Taken:
     """Take out what was found (schema FOUND) in these documents.
 
     Receipts: "repeated_ngrams" of a document that is dropped for the share of its n-grams, its
@@ -107,7 +107,7 @@ def _runs(documents: pa.RecordBatch, found: pa.RecordBatch) -> Runs:
     return Runs(rows, words, ngrams, of, of_words, of == np.asarray(found["doc_id"]))
 
 
-def _cut(step: SpanSettings, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
+def _cut(step: RepeatedSpans, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
     """Cut runs out, those together that touch. text: of the documents with runs alone."""
     firsts = runs.docs << ROW_BITS | runs.words
     ends = np.maximum.accumulate(firsts + runs.ngrams + step.ngram - 1)
@@ -122,7 +122,7 @@ def _cut(step: SpanSettings, text: pa.Array, runs: Runs) -> tuple[pa.Array, Span
 
 
 def _dropped(
-    step: SpanSettings, documents: pa.RecordBatch, text: pa.Array, runs: Runs
+    step: RepeatedSpans, documents: pa.RecordBatch, text: pa.Array, runs: Runs
 ) -> tuple[pa.Array, Spans, npt.NDArray[np.float64], Runs]:
     """Drop lines; (n_docs,) the share of n-grams of each document, and the runs that count."""
     units = (lines if step.of_lines else whole_documents)(text_buffers(text))
@@ -167,7 +167,7 @@ def _have_images(units: Units) -> Bools:
 
 
 def _share_rule(
-    step: SpanSettings, n_docs: int, touched: Ints, share: npt.NDArray[np.float64]
+    step: RepeatedSpans, n_docs: int, touched: Ints, share: npt.NDArray[np.float64]
 ) -> Rule:
     value = np.full(n_docs, np.nan)
     value[touched] = share
@@ -175,7 +175,7 @@ def _share_rule(
         return Rule(REPEATED, value, value > step.share)
 
 
-def _rest_rule(step: SpanSettings, edited: pa.RecordBatch, docs: Ints) -> Rule:
+def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: Ints) -> Rule:
     left = np.asarray(pc.utf8_length(pc.utf8_trim_whitespace(edited["text"]))).astype(np.float64)
     lost = np.zeros(edited.num_rows, np.bool_)
     lost[docs] = True

@@ -150,8 +150,8 @@ class InterleavedText(Step):
 
     A node is what stands between "\n\n". One that holds nothing but images always stays; of one
     that fails, the images stay, as nodes of their own. Placeholders of images count as spaces.
-    Nodes that failed are counted by rule, as "node_too_few_words", and the receipt of a document
-    that is removed tells of its own. Samples pass: `captions` has rules for those.
+    Nodes that failed are counted by rule, as "node_too_few_words", and the removed row of a
+    document tells of its own. Samples pass: `captions` has rules for those.
 
     node, document: their limits.
     char_ngram, word_ngram: of windows that repeat.
@@ -220,6 +220,6 @@ def _by_reason(
 
 
 def _told(counts: list[int], rules: list[Rule]) -> str | None:
-    """What a receipt says of the nodes of its document; null if none failed."""
+    """What a removed row says of the nodes of its document; null if none failed."""
     told = [f"{n} {rule.reason}" for n, rule in zip(counts, rules, strict=True) if n]
     return f"nodes: {', '.join(told)}" if told else None

@@ -177,7 +177,7 @@ class ImageRules(Step):
         verdicts, values = first_failing(rules, len(part))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
-        receipts = removed_images(
+        removed = removed_images(
             self.name,
             batch,
             places,
@@ -186,7 +186,7 @@ class ImageRules(Step):
             details=_details(columns.take(places), part.take(pa.array(places)), reasons),
         )
         edited = drop_images(batch, verdicts == KEEP)
-        return edited_where(self.name, batch, edited, self._count_rules(edited), receipts)
+        return edited_where(self.name, batch, edited, self._count_rules(edited), removed)
 
     def _unknown(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
         sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)

@@ -178,8 +178,8 @@ class ImageScores(Scored, Step):
         verdicts, values = first_failing(rules, len(known))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = [rules[v - 1].reason for v in verdicts[places]]
-        receipts = removed_images(self.name, batch, places, reasons, values=values[places])
-        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), receipts)
+        removed = removed_images(self.name, batch, places, reasons, values=values[places])
+        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), removed)
 
     def _documents(self, batch: pa.RecordBatch, rules: list[Rule]) -> StageResult:
         """Judge a document by the first of its images that fails a rule."""
@@ -199,7 +199,7 @@ class DocumentScores(Scored, Step):
     """Remove documents whose scores are beyond their limits.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.
-    by: the documents' ids, as receipts and the dataset have them, or their URLs.
+    by: the documents' ids, as removed rows and the dataset have them, or their URLs.
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     unknown: what becomes of documents without a score ("no_score").
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 from tokenmill.dedup.kernels.utf8 import place
-from tokenmill.dedup.unicode import WORD
+from tokenmill.dedup.text.unicode import WORD
 
 DASH, DOT, COLON, OPEN_BRACKET, CLOSE_BRACKET, ZERO = b"-.:[]0"
 
@@ -128,7 +128,7 @@ def find_emails(
 ) -> int:
     """Find e-mail addresses from their "@"; return how many.
 
-    kinds: (256,) of bytes.  pages, flags: of `dedup.unicode`.
+    kinds: (256,) of bytes.  pages, flags: of `dedup.text.unicode`.
     """
     found, d, done = 0, 0, 0
     for a in range(anchors.shape[0]):

@@ -31,10 +31,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import parts, read_only
-from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
-from tokenmill.dedup.digest import digests
-from tokenmill.dedup.shingle import WordLetters, split_words
+from tokenmill.dedup.arrays import TextBuffers, parts, read_only, text_buffers
+from tokenmill.dedup.same.digest import digests
+from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
 from tokenmill.pipelines.storage.atomic import atomic_path

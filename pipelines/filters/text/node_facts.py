@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup import unicode
-from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import read_only, text_buffers
 from tokenmill.dedup.kernels.words import hash_words
-from tokenmill.dedup.shingle import split_words
+from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text.words import split_words
 from tokenmill.pipelines.core.rules import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
 from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL

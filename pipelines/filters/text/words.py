@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import AfterValidator
 
-from tokenmill.dedup import unicode
+from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
 from tokenmill.pipelines.filters.kernels.classes import SPACE, SPLIT
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words

@@ -14,7 +14,7 @@ from tests.pipelines.contamination.as_json import (
 )
 from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
 from tests.sizing.document.test_passages import HOSTILE
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.report import FOLDING_WORDS as FOLDING_MEANINGS
 from tokenmill.pipelines.contamination.report_found import MOST_OPEN, MOST_ROWS, REASONS, percent
 from tokenmill.sizing.document.section import Table

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.pipelines.keyed import part_of
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.ledger import StageStats
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide
 from tokenmill.pipelines.corpus.spans.apply import without_spans
 from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS
 from tokenmill.pipelines.prepare.job import PrepareJob

@@ -1,6 +1,7 @@
 """A formula that is wrong turns a claim red: each one that claims call, 6 % off."""
 
 import importlib
+from dataclasses import replace
 
 import pytest
 
@@ -48,7 +49,9 @@ def turned_red(dotted, monkeypatch):
     module, name = place(dotted)
     right = getattr(module, name)
     before = {id: check(claim).verdict for id, claim in CALLERS[dotted].items()}
-    monkeypatch.setattr(module, name, lambda **inputs: right(**inputs) * OFF)
+    off = lambda **inputs: right(**inputs) * OFF  # noqa: E731
+    is_formula = isinstance(right, Formula)
+    monkeypatch.setattr(module, name, replace(right, function=off) if is_formula else off)
     return [id for id, claim in CALLERS[dotted].items() if check(claim).verdict != before[id]]
 
 
@@ -67,7 +70,6 @@ def test_no_fewer_formulas_are_reached_than_before():
     reached = {
         dotted
         for dotted in CALLERS.keys() - EXCEPTIONS
-        if dotted.partition(".")[0] not in own
-        and isinstance(getattr(place(dotted)[0], place(dotted)[1].upper(), None), Formula)
+        if dotted.partition(".")[0] not in own and isinstance(getattr(*place(dotted)), Formula)
     }
     assert len(reached) >= LEAST_TOUCHED

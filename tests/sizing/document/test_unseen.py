@@ -3,7 +3,7 @@ import unicodedata
 
 import pytest
 
-from tokenmill.dedup.fold_tables import invisible
+from tokenmill.dedup.text.fold_tables import invisible
 from tokenmill.sizing.document.unseen import RUN, name_of, named
 
 SEEN = set(range(0x600, 0x606)) | {0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}

@@ -13,7 +13,7 @@ from tokenmill.sizing.sections.purchases import (
     is_sold,
     on_drives,
 )
-from tokenmill.sizing.tables.tiers import TierRow
+from tokenmill.sizing.tables.shipped import TierRow
 
 SOURCES = """
 sources:

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.sizing.sections.begun import begun
-from tokenmill.sizing.formulas.bandwidth import READ_BYTES_PER_S
-from tokenmill.sizing.formulas.checkpoint import CHECKPOINT_BYTES, WRITE_BYTES_PER_S
+from tokenmill.sizing.formulas.bandwidth import read_bytes_per_s
+from tokenmill.sizing.formulas.checkpoint import checkpoint_bytes, write_bytes_per_s
 from tokenmill.sizing.sections import capacity
 from tokenmill.sizing.sections.limits import NEEDS
 from tokenmill.sizing.sections.verdicts import candidates, judge
-from tokenmill.sizing.tables.tiers import tiers
+from tokenmill.sizing.tables.shipped import TIERS
 from tokenmill.sizing.verdict import Verdict, to_buy
 
 READ, WRITE = "read bandwidth, whole job", "checkpoint write bandwidth, whole job"
@@ -21,13 +21,13 @@ def sheet(text):
     made = begun(text, until=capacity)
     one = made.add(
         "one checkpoint",
-        CHECKPOINT_BYTES,
+        checkpoint_bytes,
         params="model.params",
         bytes_per_param=made.assume("b", 14, unit="bytes/parameter", source="a test"),
     )
     made.add(
         WRITE,
-        WRITE_BYTES_PER_S,
+        write_bytes_per_s,
         checkpoint_bytes=one,
         interval_s=made.assume("interval_s", 1800, unit="s", source="a test"),
         stall_frac="checkpoints.stall_frac",
@@ -56,7 +56,7 @@ def own(**cells):
 
 def test_every_tier_is_judged_against_every_requirement_the_sheet_has():
     made = sheet("")
-    wanted = [(t.name, need) for t in tiers() if t.candidate for need in (CAPACITY, *NEEDS)]
+    wanted = [(t.name, need) for t in TIERS.rows if t.candidate for need in (CAPACITY, *NEEDS)]
     assert [(v.tier, v.requirement) for v in judge(made)] == [
         pair for pair in wanted if pair[1] in made
     ]
@@ -167,7 +167,7 @@ def test_checkpoints_in_drives_of_a_node_are_not_shared():
     row = {"drive_bytes": "4 TB", "drive_read_bytes_per_s": "7 GB/s", "local": "true"}
     row["drive_write_bytes_per_s"] = "5 GB/s"
     made = sheet(own(**row))
-    made.add("restart read bandwidth", READ_BYTES_PER_S, **reading(made))
+    made.add("restart read bandwidth", read_bytes_per_s, **reading(made))
     got = {v.requirement: v for v in judge(made)}
     for need in (WRITE, "restart read bandwidth"):
         assert (got[need].outcome, got[need].told) == ("not shared", "not shared")
@@ -185,7 +185,7 @@ def test_drives_are_added_for_requests():
 
 def test_a_restart_reads_like_training():
     made = sheet(own(total_read_bytes_per_s="1 GB/s"))
-    made.add("restart read bandwidth", READ_BYTES_PER_S, **reading(made))
+    made.add("restart read bandwidth", read_bytes_per_s, **reading(made))
     got = {v.requirement: v for v in judge(made)}["restart read bandwidth"]
     assert (got.told, got.enough) == ("short 3 x (all of it)", None)
 

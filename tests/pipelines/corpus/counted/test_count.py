@@ -6,16 +6,17 @@ from tests.pipelines.corpus.repeats_corpora import batch_of, corpus
 from tests.pipelines.keyed import part_of
 from tests.reference import repeats as reference
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.corpus.counted import count, table
+from tokenmill.pipelines.corpus.counted import count
 from tokenmill.pipelines.corpus.counted.count import (
+    CountedStep,
     count_units,
     merged_facts,
     spill_units,
     write_repeated,
+    write_units,
 )
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.table import CountedStep, write_units
 from tokenmill.pipelines.corpus.equal import SameImages, SameUrl, find_equal, write_equal
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.rows import write_rows
@@ -195,8 +196,8 @@ def test_many_groups_and_ranges_find_what_few_do(tmp_path, step, monkeypatch):
     shards = corpus(3, (30, 0, 60, 5, 0, 20))
     n_ranges = {}
     for name, units in (("few", 1 << 20), ("many", 40)):
-        monkeypatch.setattr(table, "GROUP_ROWS", 7 * units)
-        monkeypatch.setattr(table, "RANGE_UNITS", units)
+        monkeypatch.setattr(count, "GROUP_ROWS", 7 * units)
+        monkeypatch.setattr(count, "RANGE_UNITS", units)
         job = job_of(tmp_path / name, [step])
         write_sidecars(job, shards)
         find_repeats(job, (step,))

@@ -12,7 +12,7 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.words import KINDS
 from tests.reference.words import words
 from tests.strategies import text_columns
-from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
 from tokenmill.pipelines.core.stage import KEEP
 from tokenmill.pipelines.filters.kernels import classes as bits
 from tokenmill.pipelines.filters.text import characters as chars
