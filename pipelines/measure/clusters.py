@@ -18,8 +18,8 @@ Keys that stand in very many documents, found in one walk and little memory (Mis
     counts of keys ── add ── at most `room` counters: the largest stay, all less the next largest
 
 A key of more than n / (room + 1) of n documents is among the counters, whatever the order; each
-counter is too low by that many at most. How often a key found truly stands
-there a second walk tells.
+counter is too low by that many at most. How often a key found truly stands there a second walk
+tells.
 
 How many rows of the corpus have the key of each row drawn: one walk over a key column.
 """
@@ -99,18 +99,18 @@ class Closure:
         keyed = self._has_key
         node = order[np.searchsorted(self._ids[order], self._drawn_ids[keyed])]
         ones = np.ones(len(keyed), np.int64)
-        made = {name: ones.copy() for name in ("copies", "alike", "units")}
-        made["first"] = self._drawn.copy()
-        made["copies"][keyed] = sizes[label[node]]
-        made["first"][keyed] = first[label[node]]
-        made["alike"][keyed] = self._alike[node]
+        columns = {name: ones.copy() for name in ("copies", "alike", "units")}
+        columns["first"] = self._drawn.copy()
+        columns["copies"][keyed] = sizes[label[node]]
+        columns["first"][keyed] = first[label[node]]
+        columns["alike"][keyed] = self._alike[node]
         placed = order[np.searchsorted(self._ids[order], self._places["id"])]
         spans = np.unique(np.column_stack([label[placed], self._places["other"]]), axis=0)
         found_in = np.bincount(spans[:, 0], minlength=n_clusters)
-        made["units"][keyed] = np.maximum(found_in[label[node]], 1)
+        columns["units"][keyed] = np.maximum(found_in[label[node]], 1)
         whole = np.ones(len(keyed), np.bool_)
         whole[keyed] = ~open_ended[label[node]]
-        return {**made, "whole": whole}
+        return {**columns, "whole": whole}
 
     def _walk(self) -> None:
         """Find all documents that are like a node of the frontier; new ones make the next."""
@@ -197,8 +197,8 @@ class _Met:
     def pairs(self) -> tuple[U64, I64]:
         if not self._pairs:
             return np.zeros(0, np.uint64), np.zeros(0, np.int64)
-        found = np.unique(np.concatenate(self._pairs))
-        return found["id"], found["other"]
+        pairs = np.unique(np.concatenate(self._pairs))
+        return pairs["id"], pairs["other"]
 
 
 class _Table:
@@ -214,15 +214,15 @@ class _Table:
     def alike(self, keys: U64, signed: npt.NDArray[np.uint32]) -> tuple[I64, I64]:
         """Pairs of documents and nodes that share a band and verify; each pair once."""
         n_nodes = len(self._signed)
-        found = [self._itself(keys)]
+        candidates = [self._itself(keys)]
         for band in range(keys.shape[1]):
             low = np.searchsorted(self._sorted[:, band], keys[:, band], "left")
             high = np.searchsorted(self._sorted[:, band], keys[:, band], "right")
             counts = np.minimum(high - low, MOST_OF_BUCKET) * (keys[:, band] != NO_KEY)
             docs = np.repeat(np.arange(len(keys)), counts)
             within = np.arange(len(docs)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found.append(docs * n_nodes + self._order[low[docs] + within, band])
-        pairs = np.unique(np.concatenate(found))
+            candidates.append(docs * n_nodes + self._order[low[docs] + within, band])
+        pairs = np.unique(np.concatenate(candidates))
         docs, nodes = np.divmod(pairs, n_nodes)
         same = self._verified(signed, docs, nodes)
         return docs[same], nodes[same]
@@ -254,9 +254,9 @@ def idents(keys: U64) -> U64:
 
 
 def _pairs(ids: U64, others: I64) -> npt.NDArray[Any]:
-    made = np.empty(len(ids), [("id", np.uint64), ("other", np.int64)])
-    made["id"], made["other"] = ids, others
-    return made
+    pairs = np.empty(len(ids), [("id", np.uint64), ("other", np.int64)])
+    pairs["id"], pairs["other"] = ids, others
+    return pairs
 
 
 MOST_KEYS = 1 << 20  # 40 MB
@@ -282,11 +282,11 @@ class Heavy(NamedTuple):
         unique, counts = np.unique(keys, return_counts=True)
         together, place = np.unique(np.concatenate([self.keys, unique]), return_inverse=True)
         summed = np.bincount(place, np.concatenate([self.counts, counts]), len(together))
-        found = summed.astype(np.int64)
+        lowered = summed.astype(np.int64)
         if len(together) > self.room:
-            found = found - np.partition(found, -self.room - 1)[-self.room - 1]
-        left = found > 0
-        return Heavy(together[left], found[left], self.docs + len(keys), self.room)
+            lowered = lowered - np.partition(lowered, -self.room - 1)[-self.room - 1]
+        left = lowered > 0
+        return Heavy(together[left], lowered[left], self.docs + len(keys), self.room)
 
 
 def heavy(room: int) -> Heavy:
@@ -315,40 +315,33 @@ class Clusters(NamedTuple):
         return np.where(self.giant, 1.0, 1 / self.share)
 
 
-@dataclass
-class Keys:
-    """Keys seen, ascending: documents, units, first row and latest unit of each."""
+# A key: documents that have it, units that hold one, the row of the first, the latest unit.
+SEEN = np.dtype([("key", "u8"), ("sizes", "i8"), ("units", "i8"), ("first", "i8"), ("unit", "i8")])
 
-    keys: U64
-    sizes: I64
-    units: I64
-    first: I64
-    latest: I64
+
+class Keys:
+    """Keys seen, ascending.  seen: (n,) of SEEN."""
+
+    def __init__(self) -> None:
+        self.seen = np.zeros(0, SEEN)
 
     def add(self, keys: U64, rows: I64, unit: int) -> None:
         """Documents of one unit, in order; units come in order too."""
         new, at, counts = np.unique(keys, return_index=True, return_counts=True)
-        place = np.searchsorted(self.keys, new)
+        there = self.seen["key"]
+        place = np.searchsorted(there, new)
         known = np.zeros(len(new), np.bool_)
-        inside = place < len(self.keys)
-        known[inside] = self.keys[place[inside]] == new[inside]
+        inside = place < len(there)
+        known[inside] = there[place[inside]] == new[inside]
         old = place[known]
-        self.sizes[old] += counts[known]
-        self.units[old] += self.latest[old] != unit
-        self.latest[old] = unit
-        fresh = ~known
-        ones = np.ones(int(fresh.sum()), np.int64)
-        together = np.concatenate([self.keys, new[fresh]])
-        order = np.argsort(together, kind="stable")  # two runs: linear
-        self.keys = together[order]
-        self.sizes = np.concatenate([self.sizes, counts[fresh]])[order]
-        self.units = np.concatenate([self.units, ones])[order]
-        self.first = np.concatenate([self.first, rows[at[fresh]]])[order]
-        self.latest = np.concatenate([self.latest, ones * unit])[order]
-
-    def keep(self, kept: Bools) -> None:
-        self.keys, self.sizes, self.units = self.keys[kept], self.sizes[kept], self.units[kept]
-        self.first, self.latest = self.first[kept], self.latest[kept]
+        self.seen["sizes"][old] += counts[known]
+        self.seen["units"][old] += self.seen["unit"][old] != unit
+        self.seen["unit"][old] = unit
+        fresh = np.ones(int((~known).sum()), SEEN)
+        fresh["key"], fresh["sizes"] = new[~known], counts[~known]
+        fresh["first"], fresh["unit"] = rows[at[~known]], unit
+        together = np.concatenate([self.seen, fresh])
+        self.seen = together[np.argsort(together["key"], kind="stable")]  # two runs: linear
 
 
 @dataclass(frozen=True)
@@ -359,19 +352,11 @@ class Sampled:
     giants: Keys
     share: float
 
-    @property
-    def first(self) -> I64:
-        """(n,) row of the first document of each."""
-        return np.concatenate([self.kept.first, self.giants.first])
-
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Of all, giants last."""
-        return {
-            "sizes": np.concatenate([self.kept.sizes, self.giants.sizes]),
-            "units": np.concatenate([self.kept.units, self.giants.units]),
-            "unit": np.concatenate([self.kept.latest, self.giants.latest]),
-            "giant": np.arange(len(self.first)) >= len(self.kept.keys),
-        }
+        both = np.concatenate([self.kept.seen, self.giants.seen])
+        columns = {name: both[name].copy() for name in ("sizes", "units", "first", "unit")}
+        return columns | {"giant": np.arange(len(both)) >= len(self.kept.seen)}
 
 
 def sample_keys(
@@ -381,18 +366,19 @@ def sample_keys(
 
     units: (n_shards,) what each shard is of, ascending.
     """
-    kept, found, halvings = _none(), heavy(MOST_GIANTS), 0
+    kept, giants, frequent, halvings = Keys(), Keys(), heavy(MOST_GIANTS), 0
     for keys, at, unit in _blocks(rows, units, column):
-        found = found.add(keys)
+        frequent = frequent.add(keys)
         here = keys < _bound(halvings)
         kept.add(keys[here], at[here], unit)
-        while len(kept.keys) > most:
+        while len(kept.seen) > most:
             halvings += 1
-            kept.keep(kept.keys < _bound(halvings))
-    giants = _none()
-    if halvings:
-        giants = _counted(rows, units, column, found)
-        kept.keep(~np.isin(kept.keys, giants.keys))
+            kept.seen = kept.seen[kept.seen["key"] < _bound(halvings)]
+    if halvings:  # exactly, the keys that the summary found
+        for keys, at, unit in _blocks(rows, units, column):
+            here = np.isin(keys, frequent.keys)
+            giants.add(keys[here], at[here], unit)
+        kept.seen = kept.seen[~np.isin(kept.seen["key"], giants.seen["key"])]
     return Sampled(kept, giants, 0.5**halvings)
 
 
@@ -406,15 +392,6 @@ def hashed(digests: U64) -> U64:
             mixed = (mixed ^ (mixed >> SHIFTS[1])) * ODD[1]
             mixed ^= mixed >> SHIFTS[2]
     return mixed
-
-
-def _counted(rows: Rows, units: I64, column: str, found: Heavy) -> Keys:
-    """Exactly, the keys that the summary found."""
-    giants = _none()
-    for keys, at, unit in _blocks(rows, units, column):
-        here = np.isin(keys, found.keys)
-        giants.add(keys[here], at[here], unit)
-    return giants
 
 
 def _blocks(rows: Rows, units: I64, column: str) -> Iterator[tuple[U64, I64, int]]:
@@ -435,11 +412,6 @@ def _blocks(rows: Rows, units: I64, column: str) -> Iterator[tuple[U64, I64, int
 
 def _bound(halvings: int) -> np.uint64:
     return np.uint64((1 << (64 - halvings)) - 1)  # the very last key is never kept
-
-
-def _none() -> Keys:
-    none = np.zeros(0, np.int64)
-    return Keys(np.zeros(0, np.uint64), *(none.copy() for _ in range(4)))
 
 
 def equal_keys(

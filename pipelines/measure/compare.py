@@ -89,14 +89,14 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
     workers: of a run that was made in one go; of no other is the wall time known. It is compared
         where the estimate is for as many cores, and the run took a minute.
     """
-    told = [
+    known = [
         (name, figure, float(value))
         for name, figure, value in _figures(estimate, report, workers)
         if figure is not None and value is not None
     ]
     return [
         Compared(name, figure, value, _held(name, figure, value))
-        for name, figure, value in told
+        for name, figure, value in known
         if report.mixture is None or not name.startswith(NOT_MIXED)
     ]
 
@@ -163,6 +163,6 @@ def _image_figures(
 def _unique_frac(report: Report) -> float | None:
     """What the steps that find duplicates leave of what comes to the first of them."""
     finders = {step.name for step in corpus_steps() if step.has_keys}
-    found = [row for row in report.ledger if row.stage in finders]
-    most = max((row.docs_in for row in found), default=0)
-    return min(row.docs_out for row in found) / most if most else None
+    rows = [row for row in report.ledger if row.stage in finders]
+    most = max((row.docs_in for row in rows), default=0)
+    return min(row.docs_out for row in rows) / most if most else None

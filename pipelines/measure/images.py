@@ -85,16 +85,16 @@ def image_rows(
 
 def image_sums(rows: pa.RecordBatch, n_later: int) -> dict[str, int]:
     """How many images of each format there are, and their sums: before duplicates, at the end."""
-    made: dict[str, int] = {}
+    sums: dict[str, int] = {}
     at_end = rows.filter(pc.greater_equal(rows["left_at"], n_later))
     for state, part in ((BEFORE, rows), (END, at_end)):
         table = pa.Table.from_batches([part]).group_by("format")
         wanted = [("format", "count"), *((name, "sum") for name in SUMMED)]
         for row in table.aggregate(wanted).to_pylist():
             name = row["format"]
-            made[sum_name(state, name, "images")] = row["format_count"]
-            made |= {sum_name(state, name, what): row[f"{what}_sum"] for what in SUMMED}
-    return made
+            sums[sum_name(state, name, "images")] = row["format_count"]
+            sums |= {sum_name(state, name, what): row[f"{what}_sum"] for what in SUMMED}
+    return sums
 
 
 def sum_name(state: str, kind: str, what: str) -> str:
@@ -186,7 +186,7 @@ def count_images(
     """
     rows, rule = counted_rows([job.images(key) for key in keys], {}), job.image_rule
     wanted = np.union1d(doc_ids, kept_ids)
-    made = probe_images(
+    probed = probe_images(
         rows,
         wanted,
         rule,
@@ -195,12 +195,17 @@ def count_images(
         behind=job.image_step is not None and job.predicted.index(job.image_step) > 0,
     )
     with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
-        writer.write_batch(made)
+        writer.write_batch(probed)
     if rule is None:
         return None
     at = np.searchsorted(wanted, doc_ids)
-    told = fates(made, rule, len(wanted))
-    return Fates(told.lost[at], told.perhaps[at], told.cut_bytes[at], told.cut_row_bytes[at])
+    fate = fates(probed, rule, len(wanted))
+    return Fates(
+        fate.lost[at],
+        fate.perhaps[at],
+        fate.cut_bytes[at],
+        fate.cut_row_bytes[at],
+    )
 
 
 def probe_images(
@@ -278,7 +283,7 @@ def fates(images: pa.RecordBatch, rule: ImageRule, n_docs: int) -> Fates:
 
 
 def narrowed(
-    first: Mapping[str, I64], found: Mapping[str, npt.NDArray[Any]], fate: Fates, n_docs: int
+    first: Mapping[str, I64], like: Mapping[str, npt.NDArray[Any]], fate: Fates, n_docs: int
 ) -> tuple[dict[str, I64], dict[str, npt.NDArray[Any]]]:
     """What becomes of documents, and how many are like each, where some go with their images.
 
@@ -291,9 +296,9 @@ def narrowed(
     left_at = np.where(fate.lost, -1, first["left_at"])
     ends = np.maximum(first["end_bytes"] - fate.cut_bytes, 0)
     stay = 1 - fate.lost.mean() if len(fate.lost) else 1.0
-    fewer = np.maximum((1 + (found["alike"] - 1) * stay).astype(np.int64), 1)
-    whole = found["whole"] & ~fate.perhaps & (fewer == found["alike"])
-    most = np.where(fate.perhaps, n_docs, found["most"])
-    made = {**found, "alike": fewer, "whole": whole, "most": most}
+    fewer = np.maximum((1 + (like["alike"] - 1) * stay).astype(np.int64), 1)
+    whole = like["whole"] & ~fate.perhaps & (fewer == like["alike"])
+    most = np.where(fate.perhaps, n_docs, like["most"])
+    narrower = {**like, "alike": fewer, "whole": whole, "most": most}
     rows = np.maximum(first["row_bytes"] - fate.cut_row_bytes, 0)
-    return {**first, "end_bytes": ends, "row_bytes": rows, "left_at": left_at}, made
+    return {**first, "end_bytes": ends, "row_bytes": rows, "left_at": left_at}, narrower

@@ -118,11 +118,11 @@ class Prediction:
 
     def _disk_bytes(self) -> Iterator[tuple[str, Drawn]]:
         """All that was written when a folder is full."""
-        made = exact(0)
+        written = exact(0)
         for folder, size in self.stored_bytes.items():
             if folder != INPUTS:
-                made = made + size
-                yield folder, made
+                written = written + size
+                yield folder, written
 
     def _corpus(
         self, name: str, sample: str, width: Literal[2, 4], files: Mapping[str, Drawn]

@@ -121,7 +121,7 @@ class Left:
     def _of_clusters(self, clusters: Clusters, what: What, passed: int) -> Drawn:
         """As `_of_read`, from a sample of clusters, or all of them."""
         giant, kept = clusters.giant, self._kept(clusters.first, what, passed)
-        told = HashSample(
+        sample = HashSample(
             sizes=clusters.sizes[~giant],
             giants=clusters.sizes[giant],
             share=clusters.share,
@@ -129,12 +129,12 @@ class Left:
             seed=self._job.measuring.seed,
         )
         if what == "docs" and passed == 0:
-            return told.unique_frac()
+            return sample.unique_frac()
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         if not kept.any():
             return exact(0.0)
         # text may be longer when it is normalized
-        return told.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
+        return sample.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
 
     def _seen(self, copies: Copies, what: What, passed: int) -> Seen:
         clusters = self._clusters_of(copies)

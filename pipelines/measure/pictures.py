@@ -61,7 +61,7 @@ class PredictedImages:
 
     def total(self, what: str) -> Drawn:
         """Of all formats."""
-        return sum((told[what] for told in self.formats.values()), exact(0))
+        return sum((by_what[what] for by_what in self.formats.values()), exact(0))
 
     def estimate(self) -> ImageEstimate:
         """As estimate.json has it."""
@@ -73,11 +73,11 @@ class PredictedImages:
             image_tokens=self.total("tokens").figure(),
             formats={
                 name: FormatEstimate(
-                    images=told["images"].figure(),
-                    bytes=told["bytes"].figure(),
-                    pixels=told["pixels"].figure(),
+                    images=by_what["images"].figure(),
+                    bytes=by_what["bytes"].figure(),
+                    pixels=by_what["pixels"].figure(),
                 )
-                for name, told in self.formats.items()
+                for name, by_what in self.formats.items()
             },
             kept_frac={name: drawn.figure() for name, drawn in self.kept_frac.items()},
             unique_frac={name: drawn.figure() for name, drawn in self.unique_frac.items()},
@@ -127,7 +127,7 @@ class Pictures:
             bytes_in=self._scanned.went_in("image_bytes"),
             before=self._scanned.left("images"),
             bytes_before=self._scanned.left("image_bytes"),
-            formats={name: self._of_format(name, told) for name, told in before.items()},
+            formats={name: self._of_format(name, by_what) for name, by_what in before.items()},
             kept_frac=kept,
             receipts=self._receipts(kept),
             cut=self._cut(),
@@ -168,16 +168,17 @@ class Pictures:
         return bracket(self._of_docs(ones, ones * ~self._out), least)
 
     def _receipts(self, kept: Mapping[str, Drawn]) -> Drawn:
-        made = exact(0.0)
+        receipts = exact(0.0)
         for stats in (s.images for s in self._scanned.totals.values() if s.images is not None):
-            made += float(sum(stats.removed.values()) + sum(stats.failed.values()))
+            receipts += float(sum(stats.removed.values()) + sum(stats.failed.values()))
         read = self._scanned.totals[READ].images
-        made = made * self._scanned.went_in("images") * (1 / max(read.images_in if read else 0, 1))
+        n_read = max(read.images_in if read else 0, 1)
+        receipts = receipts * self._scanned.went_in("images") * (1 / n_read)
         step = self._job.image_step
         if step is None:
-            return made
+            return receipts
         before = self._scanned.left("images")
-        return made + before * (exact(1.0) - kept[step.name])
+        return receipts + before * (exact(1.0) - kept[step.name])
 
     def _cut(self) -> Drawn:
         placed = self._values("images") * self._flags("placed")
@@ -242,16 +243,16 @@ class Pictures:
         return np.asarray(self._images[name].to_numpy(zero_copy_only=False))
 
 
-def with_images(prediction: Prediction, told: PredictedImages) -> Prediction:
+def with_images(prediction: Prediction, images: PredictedImages) -> Prediction:
     """With tokens of images too. Where one is taken out of text, what stood around it is encoded
     as one.
     """
-    fewer = told.cut * between(*CUT_TOKENS, order=12, value=1.5) * -1.0
+    fewer = images.cut * between(*CUT_TOKENS, order=12, value=1.5) * -1.0
     text_tokens = (prediction.tokens + fewer).within(0.0)
     text_bytes = list(prediction.text_bytes.values())[-1]
     return replace(
         prediction,
-        tokens=text_tokens + told.total("tokens"),
+        tokens=text_tokens + images.total("tokens"),
         text_bytes_per_token=_ratio(text_bytes, text_tokens),
     )
 

@@ -67,7 +67,7 @@ class Seconds:
 
     def of(self, name: str, text_bytes: float) -> Drawn:
         """Per byte of the text that went in; all of it was timed."""
-        seconds = sum(told.get(name, 0.0) for told in self._told)
+        seconds = sum(seconds_of_part.get(name, 0.0) for seconds_of_part in self._told)
         return self._machine * (seconds / text_bytes if text_bytes else 0.0)
 
     def sampled(self, sample: LocalSample) -> Drawn:
@@ -92,7 +92,7 @@ class Seconds:
 
     def start(self) -> Drawn:
         """What the process loads once; what was compiled here, not loaded, a run has no need of."""
-        most = sum(told.get(START, 0.0) for told in self._told)
+        most = sum(seconds_of_part.get(START, 0.0) for seconds_of_part in self._told)
         return self._machine * Drawn(most, most * self._share)
 
 
@@ -124,8 +124,8 @@ class Predicted:
     remarks: tuple[str, ...] = ()
 
 
-class Glue:
-    """The pieces of one prediction.
+class Findings:
+    """What the parts and the probes say of a run.
 
     receipts: of the parts, in their order; None for one that could not be read.
     plan: of the run itself.
@@ -151,8 +151,8 @@ class Glue:
             self._left = Left(job, sample, self._probed, self._scanned)
         self._images = None
         if probed is not None and job.recipe.images is not None:
-            told = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
-            self._images = told.predicted()
+            pictures = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
+            self._images = pictures.predicted()
         self._seconds = Seconds([r for r in receipts if r is not None], job.measuring.seed)
 
     def predicted(self) -> Predicted:
@@ -174,8 +174,8 @@ class Glue:
         if self._images is not None:
             prediction = with_images(prediction, self._images)
         stored = self._stored(prediction, width)
-        made = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
-        hours = self._seconds.writing(made) * (1 / HOUR_S)
+        written = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
+        hours = self._seconds.writing(written) * (1 / HOUR_S)
         if self._images is not None:
             pictures = scratch.shown(self._job, self._plan, self._images)
             hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
@@ -226,7 +226,7 @@ class Glue:
         cpu_s += self._seconds.sampled(self._parts.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
-        made: list[Step] = []
+        steps: list[Step] = []
         docs, text = exact(1.0), exact(1.0)
         for name, copies in self._probed.steps.items():
             docs_now, text_now = self._left.by(copies, "docs"), self._left.by(copies, "text")
@@ -234,13 +234,13 @@ class Glue:
                 name=name,
                 kept_docs_frac=(docs_now / docs).within(most=1.0),
                 kept_text_frac=(text_now / text).within(most=1.0),
-                cpu_s=None if made else cpu_s,
+                cpu_s=None if steps else cpu_s,
                 serial_s=self._seconds.clustering(name, self._docs),
             )
-            made.append(step)
+            steps.append(step)
             if self._scanned.is_whole or name != self._image_step:
                 docs, text = docs_now, text_now
-        return made
+        return steps
 
     def _behind(self) -> list[Step]:
         """The later stages, each as a fraction of what the one before it leaves.
@@ -250,7 +250,7 @@ class Glue:
         """
         if self._left is None:
             return [self._counted_step(name, stats) for name, stats in self._scanned.later.items()]
-        made = []
+        steps = []
         docs, text = self._left.of("docs"), self._left.of("text")
         for number, name in enumerate(self._scanned.later):
             is_last = number == len(self._scanned.later) - 1
@@ -261,7 +261,7 @@ class Glue:
                     f"{name} leaves none of the documents that were probed, but some of all; draw"
                     f" more (--probes, now {self._job.measuring.probes:,})"
                 )
-            made.append(
+            steps.append(
                 Step(
                     name=name,
                     kept_docs_frac=(docs_now / docs).within(most=1.0),
@@ -270,7 +270,7 @@ class Glue:
                 )
             )
             docs, text = docs_now, text_now
-        return made
+        return steps
 
     def _stored(self, prediction: Prediction, width: int) -> dict[str, Drawn]:
         rows = self._scanned.sums("row_bytes") if self._left is None else self._left.row_bytes()
@@ -295,14 +295,14 @@ class Glue:
 
     def _reach(self, prediction: Prediction) -> dict[int, Drawn]:
         """By pass, the share of documents that reaches its end, of those before duplicates."""
-        made = {}
+        shares = {}
         docs = prediction.docs[list(self._scanned.first)[-1]]
         for part in passes(self._job.recipe.steps)[1:]:
             last = [s.name for s in (*part.before, *part.stages)]
             known = [name for name in last if name in prediction.docs]
             docs = prediction.docs[known[-1]] if known else docs
-            made[part.index] = docs / self._docs
-        return made
+            shares[part.index] = docs / self._docs
+        return shares
 
     def _image_folders(self, prediction: Prediction) -> dict[str, Drawn]:
         if self._images is None:

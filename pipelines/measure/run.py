@@ -29,7 +29,7 @@ from tokenmill.pipelines.measure.job import (
     scratch_of,
 )
 from tokenmill.pipelines.measure.pictures import corpus_images
-from tokenmill.pipelines.measure.predict import Glue, Predicted
+from tokenmill.pipelines.measure.predict import Findings, Predicted
 from tokenmill.pipelines.measure.sample import Sample, draw_sample
 from tokenmill.pipelines.measure.scan import PartFacts, scan_part
 from tokenmill.pipelines.measure.unseen import Growth
@@ -89,8 +89,8 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             call=count_copies,
             args=(keys, units, sample.read_frac),
         )
-        made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
-        finished.probed = made["all"]
+        receipts = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
+        finished.probed = receipts["all"]
     return finished
 
 
@@ -168,8 +168,8 @@ def predict_from(job: MeasureJob, plan: Plan, sample: Sample, finished: Measured
     receipt = finished.probed
     probed = None if receipt is None else read_copies(job, receipt.facts)
     receipts = [finished.parts.get(part.key) for part in sample.plan.shards]
-    glue = Glue(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
-    return glue.predicted()
+    findings = Findings(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
+    return findings.predicted()
 
 
 def estimate_of(
@@ -279,16 +279,16 @@ def to_json(estimate: Estimate) -> dict[str, object]:
 
 
 def _plain(data: dict[str, object]) -> dict[str, object]:
-    made: dict[str, object] = {}
+    plain: dict[str, object] = {}
     for name, value in data.items():
         if isinstance(value, dict) and "value" in value:
             is_exact = not value.get("draws") and value.get("low") is None
-            made[name] = value["value"] if is_exact else value
+            plain[name] = value["value"] if is_exact else value
         elif isinstance(value, dict):
-            made[name] = _plain(value)
+            plain[name] = _plain(value)
         else:
-            made[name] = value
-    return made
+            plain[name] = value
+    return plain
 
 
 def n_cores(recipe: Recipe) -> int:

@@ -130,10 +130,10 @@ def _affordable(parts: Sequence[SourceShard], strata: I64, units: I64, room: flo
     """These strata if a unit of each has room, else inputs, else all parts as one."""
     sizes = np.bincount(units, [part.bytes for part in parts])
     inputs = np.unique([part.input for part in parts], return_inverse=True)[1].astype(np.int64)
-    for made in (strata, inputs):
-        of_unit = made[np.unique(units, return_index=True)[1]]
+    for coarser in (strata, inputs):
+        of_unit = coarser[np.unique(units, return_index=True)[1]]
         if (np.bincount(of_unit, sizes) / np.bincount(of_unit)).sum() <= room:
-            return made
+            return coarser
     return np.zeros_like(strata)
 
 

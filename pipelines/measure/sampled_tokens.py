@@ -66,11 +66,11 @@ class Parts:
         share = probed.scale * self._stands_for(probed)
         part = (probed.doc_id >> ROW_BITS).astype(np.int64)
         text_bytes = _by_part(part, share * probed.ends["end_bytes"], n)
-        made = share * self._tokens_of(probed, part)
-        tokens = _by_part(part, made, n)
+        probed_tokens = share * self._tokens_of(probed, part)
+        tokens = _by_part(part, probed_tokens, n)
         probed_frac = len(part) / max(probed.corpus_docs, 1)
         if (text_bytes > 0).sum() == 1 and probed_frac < 1:
-            return self._of_documents(share * probed.ends["end_bytes"], made, probed_frac)
+            return self._of_documents(share * probed.ends["end_bytes"], probed_tokens, probed_frac)
         looked_at = text_bytes * probed_frac
         return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
 
@@ -106,7 +106,7 @@ class Parts:
 
     def _tokens_of(self, probed: Probed, part: I64) -> F64:
         """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
-        made = np.zeros(len(part))
+        tokens = np.zeros(len(part))
         for ordinal in np.flatnonzero(self._sample.drawn).tolist():
             low, high = np.searchsorted(part, [ordinal, ordinal + 1])
             if low == high:
@@ -116,8 +116,8 @@ class Parts:
                 ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
                 at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
                 here = np.flatnonzero(ids[at] == wanted)
-                made[low + here] = np.asarray(batch["tokens"])[at[here]]
-        return made
+                tokens[low + here] = np.asarray(batch["tokens"])[at[here]]
+        return tokens
 
     def _sampled(self, sizes: F64, looked_at: F64, sums: Mapping[str, F64]) -> LocalSample:
         """The statistics of sums over the drawn parts.
@@ -182,9 +182,9 @@ class Parts:
     def _seconds(self, name: str) -> F64:
         return self._of(lambda r: r.facts.seconds.get(name, 0.0))
 
-    def _of(self, told: Callable[[Receipt[PartFacts]], float]) -> F64:
+    def _of(self, figure: Callable[[Receipt[PartFacts]], float]) -> F64:
         """(n_parts,) what is told of each part; 0 of one that could not be read."""
-        return np.array([0.0 if r is None else told(r) for r in self._receipts], np.float64)
+        return np.array([0.0 if r is None else figure(r) for r in self._receipts], np.float64)
 
 
 def _by_part(part: I64, values: F64, n_parts: int) -> F64:

@@ -299,16 +299,16 @@ def _ends(
     later: the batch, and what each stage in turn leaves of it.
     """
     ids = np.asarray(batch["doc_id"])
-    made = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
-    made["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
+    columns = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
+    columns["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
     for left in later[1:]:
-        made["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
+        columns["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
     end = later[-1]
     at = np.searchsorted(ids, np.asarray(end["doc_id"]))
-    made["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
+    columns["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
     rows = ROW_BYTES + len(part.source.encode()) + text_buffers(end["id"]).lengths
-    made["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
-    return made
+    columns["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
+    return columns
 
 
 def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
@@ -388,12 +388,12 @@ def text_tokens(job: PrepareJob, documents: pa.RecordBatch) -> I64:
 def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:
     if recipe.images is None:
         return np.diff(recipe.engine().encode(documents["text"]).offsets)
-    made = [
+    counts = [
         np.diff(encoded.tokens.offsets) - _per_doc(part, encoded.per_image)
         for part in batches_of(documents, recipe.images.tokens)
         for encoded in [encode_illustrated(recipe.engine(), part, recipe.images)]
     ]
-    return np.concatenate(made)
+    return np.concatenate(counts)
 
 
 def _per_doc(documents: pa.RecordBatch, of_image: I64) -> I64:

@@ -68,17 +68,17 @@ class Scanned:
         reached, goes_on = _count(stats, what, "in"), _count(stats, what, "out")
         if self.is_whole or reached == 0:
             return exact(goes_on / reached if reached else 0.0)
-        told = self._told(name, what)
-        if (told.sums["out"] > told.sums["in"]).any():  # text may be longer when it is normalized
-            return told.ratio("out", "in")
-        return told.fraction("out", "in")
+        sample = self._told(name, what)
+        if (sample.sums["out"] > sample.sums["in"]).any():  # normalized text may be longer
+            return sample.ratio("out", "in")
+        return sample.fraction("out", "in")
 
     def left(self, what: Counted) -> Drawn:
         """That duplicates are looked for among."""
-        made = self.went_in(what)
+        left = self.went_in(what)
         for name in self.first:
-            made = made * self.kept(name, what)
-        return made
+            left = left * self.kept(name, what)
+        return left
 
     def times(self, what: Counted) -> Drawn:
         """All that duplicates are looked for among, as so many times what was read of it."""

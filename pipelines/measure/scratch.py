@@ -198,36 +198,36 @@ class Written:
 def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]:
     """Bytes by folder of the run directory, in the order they are written."""
     images = job.recipe.images
-    made: dict[str, Drawn] = {}
+    folders: dict[str, Drawn] = {}
     for part in passes(job.recipe.steps):
         # what decontaminate leaves for further passes is left out
         if part.after and (part.index == 0 or images is not None):
-            made |= _of_pass(part, plan, written, job.recipe.documents)
+            folders |= _of_pass(part, plan, written, job.recipe.documents)
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
-    made["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
+    folders["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
     head = heads(dataset_schema(pa.uint16(), None, images), plan, of_dataset=True)
-    made[DATASET] = rows + head if seq_len is None else ids * packed
-    made["removed"] = written.removed
+    folders[DATASET] = rows + head if seq_len is None else ids * packed
+    folders["removed"] = written.removed
     for folder, more in written.of_images.items():
-        made[folder] = made[folder] + more if folder in made else more
+        folders[folder] = folders[folder] + more if folder in folders else more
     inputs = {INPUTS: exact(sum(file.bytes for file in plan.files))}
-    return inputs | {folder: made[folder] for folder in sorted(made)}
+    return inputs | {folder: folders[folder] for folder in sorted(folders)}
 
 
 def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dict[str, Drawn]:
     """Documents between two passes, and what finds duplicates among them."""
     share, number = written.reach.get(part.index, exact(1.0)), part.index + 1
-    docs, made = written.docs * share, {}
+    docs, folders = written.docs * share, {}
     if written.compressed_frac is not None:
         text_bytes = written.text_bytes * share
         size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
-        made[f"{number}0-filtered"] = size + heads(schema, plan)
+        folders[f"{number}0-filtered"] = size + heads(schema, plan)
     if part.finders:
         size = docs * key_bytes(part.finders)
-        made[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
+        folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
         if not step.shuffled:
@@ -235,14 +235,14 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         left = written.left.get(step.name, there)
         for folder, size in of_step(step, there, left).items():
             folder = f"{number}{folder}"
-            made[folder] = made[folder] + size if folder in made else size
+            folders[folder] = folders[folder] + size if folder in folders else size
         there = left
         if step.joined_columns and written.edges is not None:
-            made[near.EDGES.named(part.index)] = written.edges * share
+            folders[near.EDGES.named(part.index)] = written.edges * share
         if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
-            made[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
-    return made
+            folders[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
+    return folders
 
 
 def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
@@ -273,22 +273,22 @@ def _width(kind: pa.DataType) -> int:
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:
     """Files by folder."""
     output, n_splits, n = job.recipe.output, len(splits(job)), len(plan.shards)
-    made = {INPUTS: exact(len(plan.files))}
+    folders = {INPUTS: exact(len(plan.files))}
     if job.first_pass.after:
-        made["10-filtered"] = exact(n)
+        folders["10-filtered"] = exact(n)
     for part in passes(job.recipe.steps):
         if part.finders:
-            made[KEYS.named(part.index)] = exact(n)
+            folders[KEYS.named(part.index)] = exact(n)
         for step in part.finders:
             if step.removes_whole:
-                made[step.verdict_folder().named(part.index)] = exact(n)
-    made["90-tokens"] = exact(n * n_splits)
+                folders[step.verdict_folder().named(part.index)] = exact(n)
+    folders["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)
     file_tokens = max(output.shard_bytes // row, 1) * (output.seq_len or 1)
     shares = [1.0] if n_splits == 1 else [1 - output.validation_frac, output.validation_frac]
     counts = [(tokens * share / file_tokens).each(np.ceil).within(1.0) for share in shares]
-    made[DATASET] = sum(counts[1:], counts[0])
-    return made
+    folders[DATASET] = sum(counts[1:], counts[0])
+    return folders
 
 
 EDGE_BYTES = 8 + 8
@@ -401,7 +401,7 @@ TAR_BYTES = 2_500.0, 6_000.0  # of a sample: three heads and ends, caption, fact
 
 
 def image_folders(
-    job: MeasureJob, plan: Plan, told: PredictedImages, docs: Drawn
+    job: MeasureJob, plan: Plan, predicted: PredictedImages, docs: Drawn
 ) -> dict[str, Drawn]:
     """Bytes by folder; those of the dataset and of token shards are what images add to them.
 
@@ -410,52 +410,52 @@ def image_folders(
     images = job.recipe.images
     if images is None:
         return {}
-    left, size = told.total("images"), told.total("bytes")
-    made = {"90-tokens": docs * SIZE_BYTES}
+    left, size = predicted.total("images"), predicted.total("bytes")
+    folders = {"90-tokens": docs * SIZE_BYTES}
     if images.store == "bytes":
-        made["90-tokens"] += left * (SPOOLED_BYTES - 4)  # and not where the bytes end
-        made[DATASET] = size
+        folders["90-tokens"] += left * (SPOOLED_BYTES - 4)  # and not where the bytes end
+        folders[DATASET] = size
     if needs_spool(job, is_last=not job.first_pass.after):
-        made[SPOOL.name] = told.bytes_before if job.first_pass.after else size
-    made |= _of_repeats(job, plan, told)
-    made |= _beside(job, plan, told)
+        folders[SPOOL.name] = predicted.bytes_before if job.first_pass.after else size
+    folders |= _of_repeats(job, plan, predicted)
+    folders |= _beside(job, plan, predicted)
     if images.webdataset:
-        made["webdataset"] = size + docs * between(*TAR_BYTES, order=7)
-    return made
+        folders["webdataset"] = size + docs * between(*TAR_BYTES, order=7)
+    return folders
 
 
-def _of_repeats(job: MeasureJob, plan: Plan, told: PredictedImages) -> dict[str, Drawn]:
+def _of_repeats(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
     step = job.image_step
     schema = None if step is None else step.unit_schema()
     if step is None or schema is None or step.image_rule is None:
         return {}
     part = next(p for p in passes(job.recipe.steps) if step in p.after)
     n_keys = len(step.image_rule.by)
-    gone = told.before * (exact(1.0) - told.kept_frac[step.name])
-    units = told.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
+    gone = predicted.before * (exact(1.0) - predicted.kept_frac[step.name])
+    units = predicted.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
     return {
         UNITS.named(part.index): units + heads(schema, plan),
         REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
     }
 
 
-def _beside(job: MeasureJob, plan: Plan, told: PredictedImages) -> dict[str, Drawn]:
+def _beside(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
     """Receipts of images, and small pictures of some."""
     n_passes = len(passes(job.recipe.steps))
-    files, gone = float(n_passes * len(plan.shards)), told.receipts
+    files, gone = float(n_passes * len(plan.shards)), predicted.receipts
     groups = _row_groups(plan, len(job.recipe.steps) + 1, order=5).within(most=gone)
     head, group = _file_parts(REMOVED_IMAGE)
     rows = gone * between(*RECEIPT_BYTES, order=8) + groups * float(group)
     head_shown, group_shown = _file_parts(THUMBNAIL)
     return {
         "removed-images": rows + head * files,
-        "thumbnails": shown(job, plan, told) * between(*THUMBNAIL_BYTES, order=9)
+        "thumbnails": shown(job, plan, predicted) * between(*THUMBNAIL_BYTES, order=9)
         + (head_shown + group_shown) * files,
     }
 
 
-def shown(job: MeasureJob, plan: Plan, told: PredictedImages) -> Drawn:
+def shown(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> Drawn:
     """Small pictures that the run makes: of each shard some kept, and some of each reason."""
     n_shards, n_passes = len(plan.shards), len(passes(job.recipe.steps))
-    most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), told.images_in.value)
-    return between(max(min(told.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)
+    most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), predicted.images_in.value)
+    return between(max(min(predicted.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)

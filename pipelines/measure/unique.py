@@ -162,10 +162,10 @@ class HashSample:
             raise ConfigError(f"share {self.share:g} of the hash space is not in (0, 1]")
         if self.docs < 1:
             raise ConfigError("the corpus has no documents; nothing to estimate")
-        found = int(self.sizes.sum() + self.giants.sum())
-        if found > self.docs:
+        counted = int(self.sizes.sum() + self.giants.sum())
+        if counted > self.docs:
             raise ConfigError(
-                f"{found} documents have sampled keys, the corpus has {self.docs}; a giant was"
+                f"{counted} documents have sampled keys, the corpus has {self.docs}; a giant was"
                 " left among the sampled keys, or documents were not all counted"
             )
 
@@ -199,15 +199,15 @@ class HashSample:
         Thompson 1952): a tail of long documents widens it, one of large clusters does not.
         """
         apart = float(giant_weights.sum())
-        found = float(weights.sum()) / self.share + apart
+        unique_weight = float(weights.sum()) / self.share + apart
         if not 0 < apart + float(weights.sum()) <= total:
             raise ConfigError(
-                f"unique keys weigh {found:g} of {total:g}; give weights over 0 of all"
+                f"unique keys weigh {unique_weight:g} of {total:g}; give weights over 0 of all"
             )
         variance = (1 - self.share) / self.share**2 * float((weights**2).sum()) / total**2
         typical = float((weights**2).sum()) / max(float(weights.sum()), 1.0) / self.share / total
         return fraction(
-            min(found / total, 1.0),
+            min(unique_weight / total, 1.0),
             variance,
             unseen=typical / (1 + typical) if self.share < 1 else 0.0,
             score=generator("hash space", self.seed).random(self.n_draws),

@@ -317,7 +317,7 @@ class Unseen:
         if len(self.strata) < LEAST_UNITS:
             return exact(1.0)
         sums = {"new": np.minimum(seen.new, seen.whole), "all": seen.whole}
-        told = LocalSample(
+        sample = LocalSample(
             strata=self.strata,
             strata_bytes=self.strata_bytes * ENDLESS,
             cluster_bytes=self.unit_bytes,
@@ -328,7 +328,8 @@ class Unseen:
         ).fraction("new", "all")
         further = max(times.value - 1, 1e-9)
         wider = np.sqrt((further + 1) / further)
-        return Drawn(told.value, np.clip(told.value + (told.draws - told.value) * wider, 0.0, 1.0))
+        off = (sample.draws - sample.value) * wider
+        return Drawn(sample.value, np.clip(sample.value + off, 0.0, 1.0))
 
     def _between(self, least: Drawn, most: Drawn) -> Drawn:
         """Anything between the bounds: half of the draws at either, of all quantities the same.

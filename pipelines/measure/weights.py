@@ -70,8 +70,8 @@ class LocalSample:
     def _weights(self) -> F64:
         """(m,): what a sum over the documents looked at counts for in all of the stratum."""
         scale = self.cluster_bytes / self.read_bytes
-        found = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
-        weights: F64 = scale * (self.strata_bytes / np.where(found > 0, found, 1.0))[self.strata]
+        read = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
+        weights: F64 = scale * (self.strata_bytes / np.where(read > 0, read, 1.0))[self.strata]
         return weights
 
     def total(self, name: str) -> Drawn:
@@ -140,16 +140,16 @@ class LocalSample:
         section 5A.12), which overstates the variance by what the strata differ.
         """
         n = len(self.strata_bytes)
-        made = self.weights * sums
+        total = self.weights * sums
         size = self.weights * self.read_bytes  # bytes that the cluster stands for
         count = np.bincount(self.strata, minlength=n)
         alone = (count == 1)[self.strata]
-        others = np.where(alone, len(made), count[self.strata]) - 1
+        others = np.where(alone, len(total), count[self.strata]) - 1
         made_of, size_of = (
             np.where(alone, x.sum(), np.bincount(self.strata, x, minlength=n)[self.strata]) - x
-            for x in (made, size)
+            for x in (total, size)
         )
-        residual: F64 = made - size * made_of / np.where(others > 0, size_of, 1.0)
+        residual: F64 = total - size * made_of / np.where(others > 0, size_of, 1.0)
         scale: F64 = others / (others + 1) * self._unread()[self.strata]
         return residual * np.sqrt(scale)
 

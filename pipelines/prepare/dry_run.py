@@ -167,14 +167,14 @@ def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -
     """Bytes of images by what they are written to: on the safe side, all that inputs with images
     are, and nothing removed.
     """
-    found = _illustrated_bytes(shards)
+    size = _illustrated_bytes(shards)
     stored = images.store == "bytes"
-    made = {
+    is_written = {
         "images between passes": stored or (images.webdataset and n_passes > 1),
         "dataset": stored,
         "webdataset": images.webdataset,
     }
-    return {name: found for name, wanted in made.items() if wanted}
+    return {name: size for name, wanted in is_written.items() if wanted}
 
 
 def _free(out: Place) -> int | None:

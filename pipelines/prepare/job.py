@@ -74,8 +74,8 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 
 def _step_versions(recipe: Recipe) -> dict[str, str]:
     """Of libraries that steps make their verdicts and keys with."""
-    told = (step.versions() for step in recipe.steps)
-    return {name: version for versions in told for name, version in versions.items()}
+    by_step = (step.versions() for step in recipe.steps)
+    return {name: version for versions in by_step for name, version in versions.items()}
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:

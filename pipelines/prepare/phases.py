@@ -50,12 +50,12 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             )
             for shard in shards
         ]
-        made = yield from do_phase(Phase(name=_pass_name(part), works=tuple(works)), finished)
-        shards = [shard for shard in shards if shard.key in made]
+        receipts = yield from do_phase(Phase(name=_pass_name(part), works=tuple(works)), finished)
+        shards = [shard for shard in shards if shard.key in receipts]
         if part.after:
-            found = yield from corpus_wide(job, part, [made[s.key] for s in shards], finished)
-            upstream = {s.key: digest_of([made[s.key].digest, found]) for s in shards}
-    yield from _lay_out(job, [made[s.key] for s in shards], finished)
+            digest = yield from corpus_wide(job, part, [receipts[s.key] for s in shards], finished)
+            upstream = {s.key: digest_of([receipts[s.key].digest, digest]) for s in shards}
+    yield from _lay_out(job, [receipts[s.key] for s in shards], finished)
     yield from do_phase(index_phase(job, finished), finished)
     return finished
 
@@ -67,19 +67,20 @@ def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
     """
     works = [step.setup(job) for step in corpus_steps(job.recipe.steps)]
     phase = Phase(name="index", works=tuple(w for w in works if w is not None), whole=True)
-    made = yield from do_phase(phase, finished)
-    return digest_of(receipt.digest for receipt in made.values())
+    receipts = yield from do_phase(phase, finished)
+    return digest_of(receipt.digest for receipt in receipts.values())
 
 
-def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:
+def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
     width = job.recipe.engine().dtype.itemsize
-    inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
+    inputs = digest_of([job.identity, *(receipt.digest for receipt in receipts)])
     if job.recipe.output.shuffle:
-        mixed = yield from mix(job, made, finished)
+        mixed = yield from mix(job, receipts, finished)
         plans = tuple(dataset.layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
     else:
-        plans = tuple(dataset.layout(job, s, _token_shards(made, s), width) for s in splits(job))
+        shards = {split: _token_shards(receipts, split) for split in splits(job)}
+        plans = tuple(dataset.layout(job, s, of, width) for s, of in shards.items())
     works = tuple(
         Work(
             step="dataset",
@@ -111,7 +112,7 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
     finished.layouts = plans
 
 
-def _token_shards(made: Iterable[Receipt], split: str) -> list[TokenShard]:
+def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
     return [
         TokenShard(
             r.key,
@@ -120,7 +121,7 @@ def _token_shards(made: Iterable[Receipt], split: str) -> list[TokenShard]:
             m["text_bytes"][split],
             m.get("sizes", m["tokens"])[split],
         )
-        for r in made
+        for r in receipts
         for m in [r.facts["measured"]]
     ]
 

@@ -129,38 +129,25 @@ class Recipe(Config):
         return steps
 
     @model_validator(mode="after")
-    def _steps_leave_images_their_places(self) -> "Recipe":
-        for step in self.steps if self.images is not None else ():
-            if step.cuts_text:
+    def _steps_fit_images_and_pages(self) -> "Recipe":
+        for step in self.steps:
+            if self.images is not None and step.cuts_text:
                 way = f"; take {step.without_cutting}" if step.without_cutting else ""
                 raise ValueError(
                     f"step {step.name!r} cuts text, and images would lose their places in it;"
                     f" it cannot stand in a recipe with images{way}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _steps_have_the_images_they_need(self) -> "Recipe":
-        for step in self.steps if self.images is None else ():
-            if step.needs_images:
+            if self.images is None and step.needs_images:
                 raise ValueError(
                     f"step {step.name!r} is about images, and the recipe has no section"
                     " 'images'; add one, 'images: {}' will do"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _steps_have_the_dates_they_need(self) -> "Recipe":
         for step in self.steps if self.html is None else ():
             if step.needs_dates:
                 raise ValueError(
                     f"step {step.name!r} keeps the newest, and only documents of web archives"
                     " have a date; add 'html: {}' where the inputs are such, or keep: last"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _images_or_pages(self) -> "Recipe":
         if self.images is not None and self.html is not None:
             raise ValueError("images of web pages are not read yet; leave out 'images' or 'html'")
         return self

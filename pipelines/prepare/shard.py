@@ -105,9 +105,9 @@ class Tally:
         if self._earlier_shards:
             first = pa.scalar(self._earlier_shards << ROW_BITS, pa.uint64())
             n = pc.sum(pc.less(removed["duplicate_of"], first)).as_py() or 0
-            found = self.facts.setdefault("of_earlier", {})
+            by_step = self.facts.setdefault("of_earlier", {})
             if n:
-                found[name] = found.get(name, 0) + n
+                by_step[name] = by_step.get(name, 0) + n
 
     def note(self, notes: Mapping[str, int] | None) -> None:
         """Add up what a reader met that is no failure, or what a stage counted beside."""
@@ -246,9 +246,9 @@ def _sidecars(tally: Tally) -> Iterator[Sidecar]:
         yield key_sidecar(job, part.index, shard.key, part.finders, source=shard.source)
     for step in part.after:
         images = job.recipe.images
-        found = step.sidecar(job, part.index, shard.key, source=shard.source, images=images)
-        if found is not None:
-            yield found
+        sidecar = step.sidecar(job, part.index, shard.key, source=shard.source, images=images)
+        if sidecar is not None:
+            yield sidecar
 
 
 def _writing(sidecar: Sidecar, tally: Tally) -> Write:

@@ -137,12 +137,12 @@ def _summed(bins: Sequence[Sequence[int]]) -> list[int]:
 
 def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     """Sources that were read and had no image, perhaps for want of a word in the recipe."""
-    found: Counter[str] = Counter()
+    n_images: Counter[str] = Counter()
     for receipt in receipts:
         read = dict(receipt.stats).get("read")
         if read is not None and read.images is not None:
-            found[receipt.facts["source"]] += read.images.images_in
-    return sorted(source for source, n in found.items() if n == 0)
+            n_images[receipt.facts["source"]] += read.images.images_in
+    return sorted(source for source, n in n_images.items() if n == 0)
 
 
 def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
@@ -151,10 +151,10 @@ def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
 
 def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
-    found: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for receipt in receipts:
-        found.update(receipt.facts.get("notes", {}))
-    return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
+        times.update(receipt.facts.get("notes", {}))
+    return dict(sorted(times.items(), key=lambda note: (-note[1], note[0])))
 
 
 LARGE = 1000  # from here on a ratio is told in whole numbers
@@ -318,8 +318,8 @@ def image_plots(report: model.Report) -> list[str]:
         (f"{reason} · {stage}", outcome, n)
         for stage, outcome, reason, n in report.images_that_left()
     ]
-    made = [reasons_plot("image-reasons", IMAGES, rows)] if rows else []
-    return [*made, *(_histograms(report.images) if report.images else ())]
+    plots = [reasons_plot("image-reasons", IMAGES, rows)] if rows else []
+    return [*plots, *(_histograms(report.images) if report.images else ())]
 
 
 def reasons_plot(key: str, axis: Axis, rows: Iterable[tuple[str, str, int]]) -> str:

@@ -96,20 +96,20 @@ def _ratio(report: Report, of: str) -> str:
 
 def _plots(report: Report) -> list[str]:
     """Where documents and text went, why, how long documents are, clusters, sources."""
-    made = [_documents_plot(report), _text_plot(report)]
+    plots = [_documents_plot(report), _text_plot(report)]
     if any(report.length_bins):
         edges = "UTF-8 bytes, log scale"
         bins = report.length_bins
         drawn = charts.histogram("lengths", "Document lengths", DOCUMENTS, bins, edges)
-        made.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
+        plots.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
     sources = [Bar(k, m.tokens) for k, m in report.measurement.items() if k != TOTAL]
     if any(bar.value for bar in sources):
         drawn = charts.bars("sources", "Tokens by source", TOKENS, sources)
-        made.append(figure("Tokens by source", "", drawn))
+        plots.append(figure("Tokens by source", "", drawn))
     if any(row.removed or row.failed for row in report.ledger):
-        made.append(_reasons_plot(report))
-    made += _cluster_plot(report)
-    return made
+        plots.append(_reasons_plot(report))
+    plots += _cluster_plot(report)
+    return plots
 
 
 def _documents_plot(report: Report) -> str:
@@ -156,11 +156,11 @@ def _cluster_plot(report: Report) -> list[str]:
     """The largest clusters of near duplicates, or of exact ones where there was no near step."""
     by_step = report.clusters
     step = "near" if "near" in by_step else "exact"
-    found = by_step.get(step)
-    if found is None or not found.largest:
+    clusters_of_step = by_step.get(step)
+    if clusters_of_step is None or not clusters_of_step.largest:
         return []
     title = f"Largest {step}-duplicate clusters"
-    clusters = [Bar(str(doc_id), size) for doc_id, size in found.largest[:MOST_CLUSTERS]]
+    clusters = [Bar(str(doc_id), size) for doc_id, size in clusters_of_step.largest[:MOST_CLUSTERS]]
     drawn = charts.bars("clusters", title, DOCUMENTS, clusters)
     return [figure(title, "by the id of their first document", drawn)]
 
@@ -225,10 +225,10 @@ def _against(against: Against | None) -> list[str | Table]:
 def against_lines(against: Against) -> list[str]:
     """How many documents went because an earlier run holds them, and what to know of that."""
     by_step = against.duplicates
-    told = ", ".join(f"{step} {n:,}" for step, n in by_step.items())
+    listed = ", ".join(f"{step} {n:,}" for step, n in by_step.items())
     return [
         f"Duplicates of documents that earlier runs hold: {sum(by_step.values()):,}"
-        + (f" ({told})." if told else "."),
+        + (f" ({listed})." if listed else "."),
         *(f"{remark[0].upper()}{remark[1:]}." for remark in against.remarks),
     ]
 
@@ -254,7 +254,7 @@ def write_report(out: Path, report: Report) -> None:
 
 def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
-    found = report.found_items
+    contamination = report.found_items
     return [
         _section("summary", "In short", [headline(report)]),
         _section("ledger", "Where documents and bytes went", _ledger(report)),
@@ -268,7 +268,7 @@ def sections(report: Report) -> list[Section]:
             for name, rows in further_tables(report).items()
         ),
         _section("decontaminate", "Benchmark items", _decontaminate(report)),
-        *(found_sections(found) if found else []),
+        *(found_sections(contamination) if contamination else []),
         _section("requirements", "Storage requirements", _requirements(report)),
         _section("failures", "Failed and damaged", failure_blocks(report)),
         _section("time", "Time", _time(report)),
@@ -279,18 +279,18 @@ def sections(report: Report) -> list[Section]:
 def further_tables(report: Report) -> dict[str, Table]:
     """What each further step tells, key by key; of a list the first MOST_LISTED."""
     return {
-        name: table(f"What {name} tells", ("what", ">value"), _cells(told))
-        for name, told in (report.sections or {}).items()
+        name: table(f"What {name} tells", ("what", ">value"), _cells(facts))
+        for name, facts in (report.sections or {}).items()
     }
 
 
-def _cells(told: Mapping[str, JsonValue], within: str = "") -> Iterator[tuple[str, str]]:
+def _cells(facts: Mapping[str, JsonValue], within: str = "") -> Iterator[tuple[str, str]]:
     """A row for each value; the keys of one inside others are joined.
 
     >>> list(_cells({"docs": 1234, "hosts": {"most": ["a", 9]}, "share": None}))
     [('docs', '1,234'), ('hosts, most', 'a, 9'), ('share', '—')]
     """
-    for name, value in told.items():
+    for name, value in facts.items():
         if isinstance(value, Mapping):
             yield from _cells(value, f"{within}{name}, ")
         else:
@@ -404,13 +404,13 @@ def _or_none(n: int | None) -> str:
 
 
 def _duplicates(report: Report) -> list[str | Table]:
-    found = {step: of.to_json() for step, of in report.duplicates.items()}
+    by_step = {step: of.to_json() for step, of in report.duplicates.items()}
     names = ("docs", "candidates", "edges", "clusters")
-    rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in found.items()]
+    rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in by_step.items()]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
     note = "Pairs under bands count once in each band that found them; under near, once."
     return [
-        *([note] if "bands" in found else []),
+        *([note] if "bands" in by_step else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
         *_against(report.against),
     ]
@@ -419,10 +419,10 @@ def _duplicates(report: Report) -> list[str | Table]:
 def _decontaminate(report: Report) -> list[str | Table]:
     """What was done about benchmark items; what was found follows in sections of its own."""
     row = next((row for row in report.ledger if row.stage == "decontaminate"), None)
-    found = report.found_items
-    if row is None or found is None:
+    contamination = report.found_items
+    if row is None or contamination is None:
         return []
-    action = str(found.settings.action)
+    action = str(contamination.settings.action)
     left = ", ".join(f"{reason} {n:,}" for reason, n in row.removed.items()) or "none"
     return [
         f"Action {action}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
@@ -432,7 +432,7 @@ def _decontaminate(report: Report) -> list[str | Table]:
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
         f"{RULES.get(action, '')}",
-        " ".join([LEFT, *warnings(found)]),
+        " ".join([LEFT, *warnings(contamination)]),
     ]
 
 

@@ -55,8 +55,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
-    told = _told(job, finished)
-    repeated = told.pop("repeated")
+    by_section = _told(job, finished)
+    repeated = by_section.pop("repeated")
     report = model.Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
@@ -68,8 +68,8 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
         length_bins=_length_bins(last_pass),
-        duplicates=told.pop("duplicates"),
-        contamination=told.pop("contamination"),
+        duplicates=by_section.pop("duplicates"),
+        contamination=by_section.pop("contamination"),
         dataset=model.Dataset(
             path=mirror.address(job.dataset),
             files=dataset_files,
@@ -103,7 +103,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         notes=None if images else notes_of(_of_passes(job, finished)),
         images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
-        sections=told or None,  # of steps that are not our own
+        sections=by_section or None,  # of steps that are not our own
         requirements=[],
         sizing_assumptions=[],
     )
@@ -187,15 +187,15 @@ def _requirements(report: model.Report) -> dict[str, list[model.Requirement] | l
     if not has_content or not sum(split.tokens for split in report.dataset.splits.values()):
         return {}
     corpus = read_corpus(report.to_json(), where="report")
-    told = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
+    sheet = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
     return {
-        "requirements": [model.Requirement(**row) for row in told["requirements"]],
-        "sizing_assumptions": [model.Given(**given) for given in told["sizing_assumptions"]],
+        "requirements": [model.Requirement(**row) for row in sheet["requirements"]],
+        "sizing_assumptions": [model.Given(**given) for given in sheet["sizing_assumptions"]],
     }
 
 
 def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
-    made = []
+    shards = []
     for receipt in last_pass:
         counts = receipt.facts["measured"]
         facts: ShardCounts = {
@@ -209,8 +209,8 @@ def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
         if "images" in counts:  # whose bytes are not in the files of tokens
             facts["token_file_bytes"] = sum(counts["sizes"].values())
             facts["images"] = image_facts(counts)
-        made.append(facts)
-    return made
+        shards.append(facts)
+    return shards
 
 
 def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:

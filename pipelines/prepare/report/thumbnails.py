@@ -124,10 +124,10 @@ class Thumbnails:
 @contextlib.contextmanager
 def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
     """Write what a shard's pass has to show, atomically."""
-    made = Thumbnails()
-    yield made
+    thumbnails = Thumbnails()
+    yield thumbnails
     with parquet_file(path, THUMBNAIL) as writer:
-        writer.write_table(pa.Table.from_pylist(made.rows, schema=THUMBNAIL))
+        writer.write_table(pa.Table.from_pylist(thumbnails.rows, schema=THUMBNAIL))
 
 
 def thumbnail(data: memoryview) -> bytes | None:
@@ -137,11 +137,11 @@ def thumbnail(data: memoryview) -> bytes | None:
         return None
     try:
         image.thumbnail((SIDE, SIDE))
-        made = _flat(ImageOps.exif_transpose(image))
+        small = _flat(ImageOps.exif_transpose(image))
     except BAD:
         return None
     out = io.BytesIO()
-    made.save(out, "JPEG", quality=QUALITY)
+    small.save(out, "JPEG", quality=QUALITY)
     return out.getvalue()
 
 
@@ -179,15 +179,15 @@ def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
             of_shard[row["stage"], row["reason"]].append(row)
         for fate, rows in of_shard.items():
             by_fate[fate].append(rows)
-    made = []
+    sheets = []
     if ("", "") in by_fate:
         kept = next((row.images.images_out for row in ledger[::-1] if row.images), 0)
-        made.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
+        sheets.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
     for stage, images in ((row.stage, row.images) for row in ledger if row.images):
         for reason, n in {**images.removed, **images.failed}.items():
             if by_shard := by_fate.get((stage, reason)):
-                made.append(_sheet(f"{reason} · {stage}", n, by_shard, SHOWN_REMOVED))
-    return made
+                sheets.append(_sheet(f"{reason} · {stage}", n, by_shard, SHOWN_REMOVED))
+    return sheets
 
 
 def _sheet(title: str, n: int, by_shard: list[list[Thumbnail]], most: int) -> str:
