@@ -24,7 +24,7 @@ Each room's own page says what flows through it and which module to open first. 
     where a duplicate is decided           equal: corpus/equal.py (`find_equal`). Nearly the same:
                                            corpus/near.py (`find_edges`, which two are alike;
                                            `join_forests`, which of a cluster stays)
-    where a removed row is written         core/stage.py (`removed_rows`) makes it,
+    where a removed row is written         core/step.py (`removed_rows`) makes it,
                                            prepare/shard.py (`Tally.write_removed`) writes it;
                                            tokens/mix/spill.py, of a mixture's documents
     where it is checked that nothing is    core/ledger.py has the rules; runs/work.py (`do`) holds

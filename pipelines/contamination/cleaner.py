@@ -22,7 +22,7 @@ from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_rows
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import PIECE, number_pieces
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, removed_rows, with_text
+from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, removed_rows, with_text
 
 
 class Evidence(NamedTuple):

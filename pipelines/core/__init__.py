@@ -3,9 +3,9 @@
     recipe: Config, Step, Input     plan: SourceShard, Plan      batches: DOCUMENT, REMOVED, …
     a stage: batch in  ──►  batch out, a row for each document that left, StageStats (what adds up)
 
-Open `schema` first, which says what documents are, then `stage` and `step`, which say what is done
-to them, and `shard`, which says what is read. Nothing here reads or writes data. What is opened is
-opened to check settings: a file that a recipe pins, and a plug-in.
+Open `schema` first, which says what documents are, then `step`, which says what is done to them,
+and `shard`, which says what is read. Nothing here reads or writes data. What is opened is opened to
+check settings: a file that a recipe pins, and a plug-in.
 
 Nouns of this room:
 

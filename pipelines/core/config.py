@@ -7,8 +7,11 @@ this machine that a recipe names, and whose bytes decide what a run does, is pin
 import hashlib
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -38,6 +41,8 @@ def _bytes(value: Any) -> Any:
 
 # a number of bytes, or text such as "256MB" or "4GiB"
 Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+Fraction: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def _absolute(path: str) -> str:
@@ -55,6 +60,20 @@ class Config(BaseModel):
     """Unknown keys are refused, values cannot change once made, `None` means off."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def check_order(settings: Config, *names: str) -> None:
+    """Refuse limits that nothing meets.
+
+    names: "words" stands for the settings `min_words` and `max_words`.
+
+    Raises:
+        ValueError: a least value is over the most.
+    """
+    for name in names:
+        low, high = getattr(settings, f"min_{name}"), getattr(settings, f"max_{name}")
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"min_{name} {low} is over max_{name} {high}; nothing would be kept")
 
 
 def explain(error: ValidationError, where: str, known: dict[str, list[str]]) -> ConfigError:
@@ -153,6 +172,25 @@ class PinnedFile(Config):
         return Path(self.file)
 
 
+def by_name(value: Any) -> Any:
+    """Settings of a file of which the name alone is given."""
+    return {"file": value} if isinstance(value, str) else value
+
+
+def file_of(kind: type[PinnedFile], what: str, value: Any) -> Any:
+    """The file that settings describe; a value of another kind as it is.
+
+    Raises:
+        ValueError: says what is wrong with the file, not that it is none of the other kinds.
+    """
+    if not isinstance(value, dict):
+        return value
+    try:
+        return kind.model_validate(value)
+    except ValidationError as e:
+        raise ValueError(str(explain(e, what, {"": list(kind.model_fields)}))) from e
+
+
 @cache  # once a process: the file is read over for it
 def _check(path: str, sha256: str) -> None:
     if sha256_of(Path(path)) != sha256:
@@ -165,8 +203,19 @@ def sha256_of(path: Path) -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    with readable(path) as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[BufferedReader]:
+    """A file, open to be read.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
     try:
         with path.open("rb") as f:
-            return hashlib.file_digest(f, "sha256").hexdigest()
+            yield f
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e

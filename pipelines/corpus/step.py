@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.stage import KEEP, keep_where
+from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder

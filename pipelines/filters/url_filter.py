@@ -16,13 +16,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from tokenmill.dedup.arrays import power_of_two, read_only, text_buffers
-from tokenmill.pipelines.core.config import PinnedFile, explain
+from tokenmill.pipelines.core.config import PinnedFile, file_of
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.kernels import urls as kernels
 
 BLOCK_BYTES = 1 << 24
@@ -60,17 +59,9 @@ def _told_apart(kind: type[ListFile]) -> Any:
 
     def read(value: Any) -> Any:
         each = value if isinstance(value, list | tuple) else (value,)
-        return tuple(_file(kind, v) if isinstance(v, dict) else v for v in each)
+        return tuple(file_of(kind, "a file of a list", v) for v in each)
 
     return read
-
-
-def _file(kind: type[ListFile], value: dict[str, Any]) -> ListFile:
-    """Tell what is wrong with a file, not that it is no entry."""
-    try:
-        return kind.model_validate(value)
-    except ValidationError as e:
-        raise ValueError(str(explain(e, "a file of a list", {"": list(kind.model_fields)}))) from e
 
 
 Domains: TypeAlias = Annotated[
@@ -89,28 +80,6 @@ class Automaton(NamedTuple):
 
     goto: Ints
     found: Ints
-
-
-@cache
-def host_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed hosts by.
-
-    Raises:
-        ConfigError: an entry is no host.
-    """
-    return _table(listed, hosts=True)
-
-
-@cache
-def url_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed URLs by."""
-    return _table(listed, hosts=False)
-
-
-@cache
-def word_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed words by: letters and digits alone, in lower case."""
-    return _table(tuple(_words(listed)), hosts=False)
 
 
 @cache
@@ -173,7 +142,15 @@ def _words(listed: Entries) -> list[str]:
     return list(dict.fromkeys(word for word in found if word))
 
 
-def _table(listed: Entries, *, hosts: bool) -> Hashes:
+@cache
+def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> Hashes:
+    """What `kernels.judge` knows entries by; words are letters and digits alone, in lower case.
+
+    Raises:
+        ConfigError: a host is none.
+    """
+    hosts = kind == "hosts"
+    listed = tuple(_words(listed)) if kind == "words" else listed
     keys = list(_own_keys(tuple(e for e in listed if isinstance(e, str)), hosts=hosts))
     for entry in listed:
         if isinstance(entry, ListFile):
@@ -319,22 +296,22 @@ class UrlFilter(Step):
         lists = (self.domains, self.urls, self.words, self.soft_words, self.subwords)
         if not any(lists) and self.without_url == "keep":
             raise ValueError("no list; give domains, urls, words, soft_words or subwords")
-        host_table(tuple(e for e in self.domains if isinstance(e, str)))
+        table_of(tuple(e for e in self.domains if isinstance(e, str)), "hosts")
         return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n = batch.num_rows
         urls = batch["url"].fill_null("")
         verdicts, spans = np.empty(n, np.uint8), np.empty((n, 2), np.int64)
-        soft_words = word_table(self.soft_words)
+        soft_words = table_of(self.soft_words, "words")
         counts = np.empty(n, np.int64)
         buffers = text_buffers(urls)
         kernels.judge(
             read_only(buffers.data),
             read_only(buffers.offsets),
-            host_table(self.domains),
-            url_table(self.urls),
-            word_table(self.words),
+            table_of(self.domains, "hosts"),
+            table_of(self.urls, "urls"),
+            table_of(self.words, "words"),
             soft_words,
             np.full(len(soft_words), -1, np.int64),
             self.least_soft_words,

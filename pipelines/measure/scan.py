@@ -33,8 +33,7 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.stage import Stage, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import Stage, StageResult, Step
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.drawn import I64

@@ -35,7 +35,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
 from tokenmill.pipelines.core.shard import numbered
-from tokenmill.pipelines.core.stage import Stage
+from tokenmill.pipelines.core.step import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
 from tokenmill.pipelines.runs.finished import prepared_run

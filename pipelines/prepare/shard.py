@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.stage import Stage, StageResult
+from tokenmill.pipelines.core.step import Stage, StageResult
 from tokenmill.pipelines.corpus.keys import key_sidecar
 from tokenmill.pipelines.corpus.passes import corpus_steps, stage_names
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, SideTables

@@ -155,7 +155,7 @@ GZIP_OUT_BYTES = 1024**2
 ZSTD_PIECE_BYTES = 2 * 1024
 TAIL_BYTES = 64 * 1024  # read at a time of the line that reaches into the next shard
 GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
+GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 RATIO_SAMPLE_BYTES = 1024**2
 RATIO_OUT_BYTES = 1024**3
 
@@ -207,7 +207,7 @@ def read_blocks(
     if compression is None:
         with open_input(path) as file:
             file.seek(start)
-            yield from _raw(file, path) if stop is None else _to(stop, file, path, start)
+            yield from raw_blocks(file, path) if stop is None else _to(stop, file, path, start)
         return
     key = (run, path)
     stream = take(key, start) if run else None
@@ -238,7 +238,7 @@ def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
 
     with open_input(path) as file:
         try:
-            for out in _DECOMPRESS[compression](sample(_raw(file, path)), limits):
+            for out in _DECOMPRESS[compression](sample(raw_blocks(file, path)), limits):
                 made += len(out)
                 if made > RATIO_OUT_BYTES:
                     break
@@ -250,16 +250,17 @@ def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
 def _decompressed(
     file: pa.NativeFile, path: str, compression: str, limits: Limits
 ) -> Iterator[bytes]:
-    return _DECOMPRESS[compression](_raw(file, path), limits)
+    return _DECOMPRESS[compression](raw_blocks(file, path), limits)
 
 
-def _raw(file: pa.NativeFile, path: str) -> Iterator[bytes]:
+def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:
+    """The bytes of a file from where it stands, as they are."""
     while block := _read(file, path, BLOCK_BYTES):
         yield block
 
 
 def _to(stop: int, file: pa.NativeFile, path: str, at: int) -> Iterator[bytes]:
-    """As `_raw` from byte `at` on, but for where the blocks of lines that are wanted end."""
+    """As `raw_blocks` from byte `at` on, but for where the blocks of lines that are wanted end."""
     held = b""
     while piece := _read(file, path, min(BLOCK_BYTES - len(held), max(stop - at, TAIL_BYTES))):
         held += piece
@@ -278,7 +279,8 @@ def _read(file: pa.NativeFile, path: str, size: int) -> bytes:
         raise (translated(e, path) if is_outage(e) else e) from None
 
 
-def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+def pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Blocks in pieces of at most so many bytes."""
     return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
 
 
@@ -286,22 +288,22 @@ def _gunzipped(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     """Members one after the other; zero bytes between and after them are padding (gzip(1))."""
     member: Any = None
     try:
-        for data in _pieces(blocks, GZIP_PIECE_BYTES):
+        for data in pieces(blocks, GZIP_PIECE_BYTES):
             while data := data if member else data.lstrip(b"\0"):
                 member = member or isal_zlib.decompressobj(GZIP_WBITS)
-                yield from _inflated(member, data)
+                yield from inflated(member, data)
                 if not member.eof:
                     break
                 data, member = member.unused_data, None
         if member is not None:
-            yield from _inflated(member, b"")
-    except _GZIP_ERROR as e:
+            yield from inflated(member, b"")
+    except GZIP_ERROR as e:
         raise DamagedError("damaged_gzip", str(e)) from None
     if member is not None and not member.eof:
         raise DamagedError("truncated_gzip", "the file ends inside a gzip member")
 
 
-def _inflated(member: Any, data: bytes) -> Iterator[bytes]:
+def inflated(member: Any, data: bytes) -> Iterator[bytes]:
     """All that a gzip member makes of some bytes, in pieces of bounded size."""
     while True:
         out = member.decompress(data, GZIP_OUT_BYTES)
@@ -317,7 +319,7 @@ def _unzstded(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     context = zstandard.ZstdDecompressor(max_window_size=limits.max_window_bytes)
     frame: Any = None
     try:
-        for data in _pieces(blocks, ZSTD_PIECE_BYTES):
+        for data in pieces(blocks, ZSTD_PIECE_BYTES):
             while data:
                 frame = context.decompressobj() if frame is None else frame
                 out = frame.decompress(data)

@@ -16,22 +16,14 @@ def arrow_file(
 ) -> Iterator[pa.ipc.RecordBatchFileWriter]:
     """Write an Arrow IPC file (random access by record batch), atomically."""
     options = pa.ipc.IpcWriteOptions(compression=compression)
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_file(sink, schema, options=options) as writer,
-    ):
+    with _sink(path) as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
         yield writer
 
 
 @contextlib.contextmanager
 def arrow_stream(path: Path, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchStreamWriter]:
     """Write an Arrow IPC stream, the format that `datasets` maps into memory, atomically."""
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_stream(sink, schema) as writer,
-    ):
+    with _sink(path) as sink, pa.ipc.new_stream(sink, schema) as writer:
         yield writer
 
 
@@ -43,3 +35,9 @@ def parquet_file(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         pq.ParquetWriter(str(partial), schema, compression="zstd") as writer,
     ):
         yield writer
+
+
+@contextlib.contextmanager
+def _sink(path: Path) -> Iterator[pa.OSFile]:
+    with atomic_path(path) as partial, pa.OSFile(str(partial), "wb") as sink:
+        yield sink

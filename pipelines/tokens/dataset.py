@@ -18,7 +18,7 @@ import pyarrow as pa
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
-from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images

@@ -23,9 +23,8 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
-from tokenmill.pipelines.core.stage import with_texts
+from tokenmill.pipelines.core.step import Rule, with_texts
 from tokenmill.pipelines.corpus.counted.count import CountedStep
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.step import Applied, SideTable

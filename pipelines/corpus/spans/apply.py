@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
-from tokenmill.pipelines.core.rules import Rule, ratio
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.stage import StageResult, with_texts
+from tokenmill.pipelines.core.step import Rule, StageResult, ratio, with_texts
 from tokenmill.pipelines.corpus.spans.step import SPAN, RepeatedSpans
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of

@@ -16,9 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.ledger import ImageStats
-from tokenmill.pipelines.core.rules import Rule, first_failing
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.step import (
+    KEEP,
+    Rule,
+    StageResult,
+    first_failing,
+    keep_where,
+    with_text,
+)
 from tokenmill.pipelines.read.images.nodes import (
     counts_of,
     image_bytes,
@@ -138,13 +144,12 @@ def edited_where(
     removed: pa.RecordBatch | None,
     *,
     details: pa.Array | None = None,
-    duplicate_of: pa.Array | None = None,
 ) -> StageResult:
     """Pass on the edited documents that meet every rule; account for text and images taken out.
 
     edited: the documents of `batch`, in order, less what was taken out.  rules: for documents.
-    removed: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, and
-    duplicate_of: (n_docs,) uint64, for those that leave.
+    removed: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string,
+    for those that leave.
     """
     verdicts, values = first_failing(rules, batch.num_rows)
     result = keep_where(
@@ -154,7 +159,6 @@ def edited_where(
         [r.reason for r in rules],
         values=values,
         details=details,
-        duplicate_of=duplicate_of,
     )
     kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
     if edited is not batch:

@@ -17,17 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
-from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
+from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, above, below, first_failing
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node_facts
 from tokenmill.pipelines.read.images.nodes import are_samples, measured_text, split_nodes, without
 
-Count = Annotated[int, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 MODELS = {
     "min_language_score": "language identification",
     "max_perplexity": "perplexity",
@@ -72,9 +68,7 @@ class Limits(Config):
 
     @model_validator(mode="after")
     def _possible(self) -> "Limits":
-        low, high = self.min_words, self.max_words
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"min_words {low} is over max_words {high}; nothing would be kept")
+        check_order(self, "words")
         for key, what in MODELS.items():
             if getattr(self, key) is not None:
                 raise ValueError(

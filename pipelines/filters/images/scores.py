@@ -19,9 +19,16 @@ from pydantic import Field, model_validator
 
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
-from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import (
+    KEEP,
+    Rule,
+    StageResult,
+    Step,
+    above,
+    below,
+    first_failing,
+    without_value,
+)
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
@@ -60,18 +67,18 @@ class Scored(PinnedFile):
             if column not in there:
                 raise ConfigError(f"{path} has no column {column!r}; it has {', '.join(there)}")
 
-    def rules(self, keys: Keys, by: str) -> tuple[list[Rule], npt.NDArray[np.bool_]]:
-        """A rule for each limit, as "high_nsfw" and "low_clip"; and (n,) which have any score.
+    def rules(self, keys: Keys, by: str, unknown: Literal["keep", "remove"]) -> list[Rule]:
+        """A rule for what has no score, and for each limit, as "high_nsfw" and "low_clip".
 
-        keys: (n, 2) of what is judged.  by: the column of keys.
+        keys: (n, 2) of what is judged.  by: the column of keys.  unknown: what has no score.
         """
         scores = load(self, by)
         at = scores.find(keys)
-        rules = [
+        return [
+            without_value("no_score", (at == len(scores.keys)) & (unknown == "remove")),
             *(above(f"high_{c}", scores.most[c][at], m) for c, m in sorted(self.most.items())),
             *(below(f"low_{c}", scores.least[c][at], m) for c, m in sorted(self.least.items())),
         ]
-        return rules, at < len(scores.keys)
 
 
 class Scores(NamedTuple):
@@ -170,12 +177,11 @@ class ImageScores(Scored, Step):
     unknown: Literal["keep", "remove"] = "keep"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        rules, known = self.rules(image_keys(batch, self.by), self.by)
-        missing = ~known & (self.unknown == "remove")
-        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        keys = image_keys(batch, self.by)
+        rules = self.rules(keys, self.by, self.unknown)
         if self.remove == "document":
             return self._documents(batch, rules)
-        verdicts, values = first_failing(rules, len(known))
+        verdicts, values = first_failing(rules, len(keys))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = [rules[v - 1].reason for v in verdicts[places]]
         removed = removed_images(self.name, batch, places, reasons, values=values[places])
@@ -213,7 +219,5 @@ class DocumentScores(Scored, Step):
     unknown: Literal["keep", "remove"] = "keep"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        rules, known = self.rules(text_keys(batch[self.by]), self.by)
-        missing = ~known & (self.unknown == "remove")
-        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        rules = self.rules(text_keys(batch[self.by]), self.by, self.unknown)
         return edited_where(self.name, batch, batch, rules, None)

@@ -7,7 +7,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, skip
 from tokenmill.dedup.kernels.u64 import ONE
-from tokenmill.pipelines.filters.kernels.classes import BREAK, DECIMAL, KEEP, SPACE, START
+from tokenmill.pipelines.filters.kernels.characters import BREAK, DECIMAL, KEEP, SPACE, START
 
 LF, CR, DOT, BRACKET, CLOSING_BRACKET, BRACE = b"\n\r.[]{"
 

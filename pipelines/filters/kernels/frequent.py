@@ -10,7 +10,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import F64, I32, I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.table import EMPTY, WORD_BASE, mixed, slice_key, slot_of, table_bits
 from tokenmill.dedup.kernels.u64 import ONE, U64_64, ZERO
-from tokenmill.pipelines.filters.kernels.classes import KEEP
+from tokenmill.pipelines.filters.kernels.characters import KEEP
 
 
 @inlined
@@ -109,7 +109,7 @@ def first_frequent(
 ) -> None:
     """Find the first rule that each document fails: its most frequent n-gram has too many chars.
 
-    letters, starts, chars, first_words: as in pipelines.filters.text.letters.
+    letters, starts, chars, first_words: as in pipelines.filters.text.words.
     doc_chars: (n_docs,).  sizes, limits: (n_rules,), an n and the share of characters allowed.
     words, keys, counts, firsts: scratch for the document of most words.  suspects: (n_rules,).
     verdicts, values: (n_docs,), out; documents whose verdict is not 0 are left alone. A document

@@ -19,7 +19,7 @@ from tokenmill.dedup.kernels.table import (
     table_bits,
 )
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_63, U64_64, ZERO
-from tokenmill.pipelines.filters.kernels.classes import KEEP
+from tokenmill.pipelines.filters.kernels.characters import KEEP
 
 THIRD = np.uint64(0xC2B2AE3D27D4EB4F)
 FOURTH = np.uint64(0x165667B19E3779F9)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 
 MAGIC = struct.pack("<i", 793712314)
@@ -46,11 +47,8 @@ def is_fasttext(path: Path) -> bool:
     Raises:
         ConfigError: it cannot be read.
     """
-    try:
-        with path.open("rb") as f:
-            return f.read(len(MAGIC)) == MAGIC
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+    with readable(path) as f:
+        return f.read(len(MAGIC)) == MAGIC
 
 
 def check_fasttext(path: Path) -> FastTextFile:

@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import by_name
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.models.language_models import (
     LEAST,
     LanguageFile,
     Library,
     Told,
     check_library,
+    code_of,
     known_languages,
     language_model,
     versions_of,
 )
-from tokenmill.pipelines.filters.text.iso639 import code_of
 
 BREAKS = {"paragraph": "\n\n", "line": "\n"}
 
@@ -61,10 +61,6 @@ OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")
 
 
-def _file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
-
-
 class Language(Step):
     r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
 
@@ -96,7 +92,7 @@ class Language(Step):
     name: ClassVar[str] = "language"
 
     library: Library = "py3langid"
-    model: Annotated[LanguageFile, BeforeValidator(_file)] | None = None
+    model: Annotated[LanguageFile, BeforeValidator(by_name)] | None = None
     keep: tuple[str, ...] = Field(("en",), min_length=1)
     least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
     unit: Literal["document", "paragraph", "line"] = "document"

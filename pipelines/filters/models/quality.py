@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import PinnedFile
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import PinnedFile, by_name
+from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
     check_fasttext,
@@ -42,10 +41,6 @@ class ModelFile(PinnedFile):
             load_model(path)
 
 
-def _file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
-
-
 class Quality(Step):
     """Keep documents that a classifier takes for good ones: all that are, and some of the others.
 
@@ -67,7 +62,7 @@ class Quality(Step):
 
     name: ClassVar[str] = "quality"
 
-    model: Annotated[ModelFile, BeforeValidator(_file)]
+    model: Annotated[ModelFile, BeforeValidator(by_name)]
     rule: Literal["pareto", "threshold"] = "pareto"
     alpha: Annotated[float, Field(gt=0)] = 9.0
     threshold: Annotated[float, Field(ge=0.0, le=1.0)] | None = None

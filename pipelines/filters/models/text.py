@@ -31,41 +31,9 @@ from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import model_words as kernels
 from tokenmill.pipelines.filters.kernels import ngrams as ngram_kernels
 
-PUNCTUATION = {
-    "，": ",",
-    "。": ".",
-    "、": ",",
-    "„": '"',
-    "”": '"',
-    "“": '"',
-    "«": '"',
-    "»": '"',
-    "」": '"',
-    "「": '"',
-    "《": '"',
-    "》": '"',
-    "´": "'",
-    "∶": ":",
-    "：": ":",
-    "？": "?",
-    "！": "!",
-    "（": "(",
-    "）": ")",
-    "；": ";",
-    "–": "-",
-    "—": " - ",
-    "．": ". ",
-    "～": "~",
-    "’": "'",
-    "…": "...",
-    "━": "-",
-    "〈": "<",
-    "〉": ">",
-    "【": "[",
-    "】": "]",
-    "％": "%",
-    "►": "-",
-}
+MARKS = "，、。„”“«»」「《》´’∶：？！（）；–━►～〈〉【】％"
+PLAIN = ',,."""""""""\'\'::?!();---~<>[]%'  # of each mark
+PUNCTUATION = dict(zip(MARKS, PLAIN, strict=True)) | {"—": " - ", "．": ". ", "…": "..."}
 
 
 def normalize(text: str) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text import unicode
-from tokenmill.pipelines.filters.kernels import classes as bits
+from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
 from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
 

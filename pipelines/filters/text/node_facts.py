@@ -16,9 +16,10 @@ from tokenmill.dedup.arrays import read_only, text_buffers
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.words import split_words
-from tokenmill.pipelines.core.rules import ratio
+from tokenmill.pipelines.core.step import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
 from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL
+from tokenmill.pipelines.filters.kernels.urls import fill
 from tokenmill.pipelines.filters.text.characters import code_points
 
 POINTS = ",;:?!."
@@ -123,12 +124,7 @@ def word_table(words: Collection[str]) -> Hashes:
     encoded = [word.encode() for word in sorted(set(words) - {""})]
     ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
     table = np.zeros(1 << max(2, (2 * len(encoded)).bit_length()), np.uint64)
-    mask = len(table) - 1
-    for key in _hashes(np.array(bytearray(b"".join(encoded)), np.uint8), ends).tolist():
-        at = key & mask
-        while table[at]:
-            at = (at + 1) & mask
-        table[at] = key
+    fill(read_only(_hashes(np.array(bytearray(b"".join(encoded)), np.uint8), ends)), table)
     return read_only(table)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from isal import isal_zlib
 
-from tokenmill.pipelines.read.stream import GZIP_WBITS, DamagedError
+from tokenmill.pipelines.read.stream import GZIP_ERROR, GZIP_WBITS, DamagedError
 
 RECORD = 512  # bytes; headers and data begin at multiples of it
 MOST_HEADER_BYTES = 1024**2  # of a long name or a pax header
@@ -273,9 +273,6 @@ def _pax(data: memoryview, at: int) -> dict[str, str]:
     return found
 
 
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
-
-
 class MemberError(Exception):
     """A member cannot be read.
 
@@ -303,6 +300,6 @@ def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
             if not member.eof:
                 raise MemberError("damaged_member", "the gzip in it breaks off")
             rest = member.unused_data.lstrip(b"\0")
-    except _GZIP_ERROR as e:
+    except GZIP_ERROR as e:
         raise MemberError("damaged_member", f"not gzip: {e}") from None
     return out

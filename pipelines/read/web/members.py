@@ -16,21 +16,23 @@ from isal import isal_zlib
 
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import (
-    BLOCK_BYTES,
+    GZIP_ERROR,
     GZIP_OUT_BYTES,
     GZIP_PIECE_BYTES,
     GZIP_WBITS,
     ZSTD_PIECE_BYTES,
     DamagedError,
+    inflated,
+    pieces,
+    raw_blocks,
 )
-from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
+from tokenmill.pipelines.storage.inputs import open_input
 
 MAGIC = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 DICTIONARY = b"\x5d\x2a\x4d\x18"
 SKIPPABLE_HEADER = 8
 MOST_DICTIONARY_BYTES = 16 * 1024**2
 LZ4_PIECE_BYTES = 64 * 1024
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 
 
 class Piece(NamedTuple):
@@ -55,7 +57,7 @@ def read_members(
     with open_input(path) as file:
         dictionary = _dictionary(file, limits) if packing == "zstd" else None
         file.seek(start)
-        blocks = _raw(file, path)
+        blocks = raw_blocks(file, path)
         if packing is not None:
             yield from _unpacked(blocks, start, packing, _codec(packing, limits, dictionary))
             return
@@ -63,21 +65,6 @@ def read_members(
         for block in blocks:
             yield Piece(at, block)
             at = None
-
-
-def _raw(file: Any, path: str) -> Iterator[bytes]:
-    while True:
-        try:
-            block = bytes(file.read(BLOCK_BYTES))
-        except OSError as e:
-            raise (translated(e, path) if is_outage(e) else e) from None
-        if not block:
-            return
-        yield block
-
-
-def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
-    return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
 
 
 class _Codec(NamedTuple):
@@ -99,7 +86,7 @@ def _unpacked(blocks: Iterator[bytes], at: int, packing: str, codec: _Codec) -> 
     member: Any = None
     begin: int | None = at
     try:
-        for piece in _pieces(blocks, codec.piece_bytes):
+        for piece in pieces(blocks, codec.piece_bytes):
             at, data = at + len(piece), piece
             while data := data if member else data.lstrip(codec.padding):
                 if member is None:
@@ -110,22 +97,11 @@ def _unpacked(blocks: Iterator[bytes], at: int, packing: str, codec: _Codec) -> 
                 if not member.eof:
                     break
                 data, member = member.unused_data or b"", None
-    except (_GZIP_ERROR, zstandard.ZstdError, RuntimeError) as e:
+    except (GZIP_ERROR, zstandard.ZstdError, RuntimeError) as e:
         raise _damage(e, packing, at) from None
     if member is not None:
         message = f"the file ends inside of a {packing} member, at byte {at}"
         raise DamagedError(f"truncated_{packing}", message)
-
-
-def _inflated(member: Any, data: bytes) -> Iterator[bytes]:
-    """All that a gzip member makes of some bytes, in pieces of bounded size."""
-    while True:
-        out = member.decompress(data, GZIP_OUT_BYTES)
-        if out:
-            yield out
-        data = member.unconsumed_tail
-        if member.eof or (not data and len(out) < GZIP_OUT_BYTES):
-            return
 
 
 def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
@@ -150,7 +126,7 @@ def _codec(
 ) -> _Codec:
     if packing == "gzip":  # zero bytes between and after members are padding (gzip(1))
         begin = partial(isal_zlib.decompressobj, GZIP_WBITS)
-        return _Codec(GZIP_PIECE_BYTES, begin, _inflated, b"\0")
+        return _Codec(GZIP_PIECE_BYTES, begin, inflated, b"\0")
     if packing == "lz4":
         return _Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed)
     context = zstandard.ZstdDecompressor(
@@ -181,9 +157,9 @@ def _dictionary(file: Any, limits: Limits) -> zstandard.ZstdCompressionDict | No
     if size > MOST_DICTIONARY_BYTES or len(data) < size:
         raise DamagedError("damaged_zstd", f"its dictionary claims {size} bytes")
     if data[:4] == MAGIC["zstd"]:
-        pieces = _unpacked(iter([data]), 0, "zstd", _codec("zstd", limits, None))
+        members = _unpacked(iter([data]), 0, "zstd", _codec("zstd", limits, None))
         data = b""
-        for piece in pieces:
+        for piece in members:
             data += piece.data
             if len(data) > MOST_DICTIONARY_BYTES:
                 raise DamagedError("damaged_zstd", "its dictionary expands to too much")

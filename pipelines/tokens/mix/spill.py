@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
-from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file

@@ -116,8 +116,7 @@ def write_leaving(run: RunFolder, part: Pass, group: int) -> Done:
     corpus, step = Corpus(run, part), part.step(PerHost.name)
     assert isinstance(step, PerHost)
     of_group, leaving = corpus.group(group)[1], [np.empty(0, np.int64)]
-    at_once = corpus.at_once(corpus.shards.n_groups)
-    corpus.memory_left(step.name, len(of_group), KEPT_BYTES, least=LEAST_BYTES, at_once=at_once)
+    corpus.memory_left(step.name, len(of_group), KEPT_BYTES, works=corpus.shards.n_groups)
     for number in range(corpus.n_ranges):
         rows = values(open_arrow(corpus.path(LEAVING, number=number))[0][0], "row")
         leaving.append(rows[slice(*np.searchsorted(rows, [of_group.start, of_group.stop]))])

@@ -13,8 +13,8 @@ from tests.pipelines.filters.words import KINDS
 from tests.reference.words import words
 from tests.strategies import text_columns
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
-from tokenmill.pipelines.core.stage import KEEP
-from tokenmill.pipelines.filters.kernels import classes as bits
+from tokenmill.pipelines.core.step import KEEP
+from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.text import characters as chars
 from tokenmill.pipelines.filters.text.characters import (
     char_counts,
@@ -22,8 +22,7 @@ from tokenmill.pipelines.filters.text.characters import (
     class_table,
     word_counts,
 )
-from tokenmill.pipelines.filters.text.letters import letters
-from tokenmill.pipelines.filters.text.words import words_of
+from tokenmill.pipelines.filters.text.words import letters, words_of
 
 same_unicode = pytest.mark.skipif(
     unicodedata.unidata_version != UNICODE_VERSION,
