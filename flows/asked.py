@@ -14,8 +14,7 @@ from tokenmill.flows.pools.choose import check_pool
 from tokenmill.pipelines.contamination import check as contamination
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
+from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions

@@ -162,8 +162,9 @@ class Findings:
             ConfigError: nothing is left of the documents that were sampled.
         """
         width = self._job.recipe.engine().dtype.itemsize
+        counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
         prediction = predict(
-            [*self._counted(), *self._corpus_wide(), *self._behind(), self._tokenized()],
+            [*counted, *self._corpus_wide(), *self._behind(), self._tokenized()],
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
             docs=self._scanned.went_in("docs"),
             text_bytes=self._scanned.went_in("bytes"),
@@ -204,10 +205,6 @@ class Findings:
                 *([grown] if isinstance(grown, str) else []),
             ),
         )
-
-    def _counted(self) -> list[Step]:
-        """The stages that every document went through."""
-        return [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
 
     def _counted_step(self, name: str, stats: StageStats) -> Step:
         return Step(

@@ -273,7 +273,7 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             " recipe the same steps"
         )
     others = [
-        f"{name}.{key} is {_said(a.get(key))} there, {_said(b.get(key))} here"
+        f"{name}.{key} is {json.dumps(a.get(key))} there, {json.dumps(b.get(key))} here"
         for was, now in zip(there, here, strict=True)
         for name in was
         for a, b in [(was[name], now[name])]
@@ -290,10 +290,6 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
 def _keys_of(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """Of each pass that makes keys, its steps with the parameters of their keys."""
     return [key_parameters(part.finders) for part in keyed_passes(steps)]
-
-
-def _said(value: Any) -> str:
-    return json.dumps(value)
 
 
 def _check_chain(where: str, before: Sequence[EarlierRun], manifest: Mapping[str, Any]) -> None:

@@ -93,7 +93,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "text_bytes": text,
         **_of_images(recipe.images, plan.shards),
         **_of_earlier(recipe, plan),
-        **_of_mixture(recipe),
+        **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
         "limits": list(_limits(recipe)),
@@ -127,10 +127,6 @@ def _limits(recipe: Recipe) -> Iterator[str]:
         limit = step.limit(recipe.run.memory_budget)
         if limit:
             yield limit
-
-
-def _of_mixture(recipe: Recipe) -> dict[str, Any]:
-    return {"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}
 
 
 def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:

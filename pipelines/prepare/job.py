@@ -67,15 +67,10 @@ def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
             "tokenizers": tokenizers.__version__,
             "pyarrow": pa.__version__,  # normalizes text
             **({} if recipe.html is None else recipe.html.versions()),
-            **_step_versions(recipe),
+            # of libraries that steps make their verdicts and keys with
+            **{name: v for step in recipe.steps for name, v in step.versions().items()},
         },
     }
-
-
-def _step_versions(recipe: Recipe) -> dict[str, str]:
-    """Of libraries that steps make their verdicts and keys with."""
-    by_step = (step.versions() for step in recipe.steps)
-    return {name: version for versions in by_step for name, version in versions.items()}
 
 
 def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from tokenmill.pipelines.core.digest import digest_of
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
-from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.shard import run_pass
@@ -50,7 +49,8 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             )
             for shard in shards
         ]
-        receipts = yield from do_phase(Phase(name=_pass_name(part), works=tuple(works)), finished)
+        phase = Phase(name="filter" if part.after else "tokenize", works=tuple(works))
+        receipts = yield from do_phase(phase, finished)
         shards = [shard for shard in shards if shard.key in receipts]
         if part.after:
             digest = yield from corpus_wide(job, part, [receipts[s.key] for s in shards], finished)
@@ -124,7 +124,3 @@ def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
         for r in receipts
         for m in [r.facts["measured"]]
     ]
-
-
-def _pass_name(part: Pass) -> str:
-    return "tokenize" if not part.after else "filter"

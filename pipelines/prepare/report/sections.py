@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tokenmill.pipelines.contamination.report_found import found_sections, warnings
+from tokenmill.pipelines.contamination.report_found import found_sections, section, warnings
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.prepare.report.images import (
     image_blocks,
@@ -256,23 +256,23 @@ def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
     contamination = report.found_items
     return [
-        _section("summary", "In short", [headline(report)]),
-        _section("ledger", "Where documents and bytes went", _ledger(report)),
-        _section("plots", "Plots", []),
-        _section("measurement", "Measurement", _measurement(report)),
+        section("summary", "In short", [headline(report)]),
+        section("ledger", "Where documents and bytes went", _ledger(report)),
+        section("plots", "Plots", []),
+        section("measurement", "Measurement", _measurement(report)),
         *mixture_sections(report.mixture),
-        _section("images", "Images", image_blocks(report)),
-        _section("duplicates", "Duplicates", _duplicates(report)),
+        section("images", "Images", image_blocks(report)),
+        section("duplicates", "Duplicates", _duplicates(report)),
         *(
-            _section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
+            section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
             for name, rows in further_tables(report).items()
         ),
-        _section("decontaminate", "Benchmark items", _decontaminate(report)),
+        section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(contamination) if contamination else []),
-        _section("requirements", "Storage requirements", _requirements(report)),
-        _section("failures", "Failed and damaged", failure_blocks(report)),
-        _section("time", "Time", _time(report)),
-        _section("origin", "How it was made", _origin(report)),
+        section("requirements", "Storage requirements", _requirements(report)),
+        section("failures", "Failed and damaged", failure_blocks(report)),
+        section("time", "Time", _time(report)),
+        section("origin", "How it was made", _origin(report)),
     ]
 
 
@@ -306,10 +306,6 @@ def _cell(value: JsonValue) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _section(key: str, title: str, blocks: Iterable[str | Table]) -> Section:
-    return Section(key=key, title=title, blocks=tuple(blocks))
 
 
 def headline(report: Report) -> str:

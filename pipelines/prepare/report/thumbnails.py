@@ -76,11 +76,11 @@ class Thumbnails:
         if receipts is None or not receipts.num_rows:
             return
         stages, reasons = receipts["stage"].to_pylist(), receipts["reason"].to_pylist()
-        wanted = [
-            row
-            for row, fate in enumerate(zip(stages, reasons, strict=True))
-            if self._room(fate, MOST)
-        ]
+        wanted = []
+        for row, fate in enumerate(zip(stages, reasons, strict=True)):
+            self._seen[fate] += 1
+            if self._seen[fate] <= MOST:
+                wanted.append(row)
         if wanted:
             chosen = receipts.take(pa.array(wanted))
             places = _places(before, chosen)
@@ -93,10 +93,6 @@ class Thumbnails:
         for place in range(n):
             self._seen["", ""] += 1
             self._add(documents, place, ("", ""), None, blobs)
-
-    def _room(self, fate: Fate, most: int) -> bool:
-        self._seen[fate] += 1
-        return self._seen[fate] <= most
 
     def _add(
         self,
