@@ -271,5 +271,11 @@ def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]
     return made
 
 
+def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
+    """Yield a phase of one work, which the run cannot go on without; return its receipt."""
+    phase = Phase(name=work.step, works=(work,), whole=True)
+    return (yield from do_phase(phase, finished))[work.key]
+
+
 def _line(error: BaseException | None) -> str:
     return "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")

@@ -20,7 +20,7 @@ from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models import language, language_models
 from tokenmill.pipelines.filters.models.language import Language
 from tokenmill.pipelines.filters.models.language_models import LEAST, language_model
-from tokenmill.pipelines.prepare.identity import run_identity
+from tokenmill.pipelines.prepare.job import run_identity
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs

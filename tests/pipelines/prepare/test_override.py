@@ -3,7 +3,7 @@
 import pytest
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.runs.options import overridden
+from tokenmill.pipelines.prepare.recipe import overridden
 
 RECIPE = {"name": "a", "output": {"seq_len": 8}, "steps": ["exact", {"near": {"rows": 8}}, "c4"]}
 
