@@ -53,8 +53,8 @@ warnings        sentences
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tokenmill.sizing.notes import notes
 from tokenmill.sizing.plan.fields import OUR_CHOICE
+from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.stages import STORED

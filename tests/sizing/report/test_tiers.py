@@ -4,9 +4,9 @@ import pytest
 
 from tokenmill.sizing.inputs import size
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report_html import sheet_html
-from tokenmill.sizing.report_markdown import sheet_markdown
-from tokenmill.sizing.report_tiers import (
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.report.outline import sheet_markdown
+from tokenmill.sizing.report.tiers import (
     DELIVERS,
     TO_BUY,
     delivered,
