@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas import image_text, mixture, training
+from tokenmill.sizing.formulas import image_text, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -31,7 +31,7 @@ def add(sheet: Sheet) -> None:
     sheet.sources = facts(sheet)
     sheet.add_parts(
         "corpus tokens",
-        mixture.corpus_tokens,
+        training.corpus_tokens,
         [sheet.input(s.name, s.tokens) for s in sheet.sources],
     )
     if sheet.plan.sources:
@@ -100,7 +100,7 @@ def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
     whole = sheet.add_parts(
         "weights of all sources",
-        mixture.weights_sum,
+        training.weights_sum,
         [sheet.input(name, weight) for name, weight in weights.items()],
     )
     parts = {}
@@ -142,7 +142,7 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
     return sheet.add(
         source.label("read in training"),
-        mixture.read_bytes,
+        training.read_bytes,
         trained_tokens=trained,
         stored_bytes_per_token=source.read_bytes_per_token,
     )
@@ -334,5 +334,8 @@ def _docs(sheet: Sheet, source: SourceFacts) -> Given:
             source=measured.source,
         )
     return sheet.add(
-        source.label("documents"), mixture.docs, corpus_tokens=source.tokens, tokens_per_doc=per_doc
+        source.label("documents"),
+        training.docs,
+        corpus_tokens=source.tokens,
+        tokens_per_doc=per_doc,
     )

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas import capacity, formats, mixture
+from tokenmill.sizing.formulas import capacity, formats, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -66,7 +66,7 @@ def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
     return _Text(
         sources=texts,
         tokens=sheet.add_parts(
-            "text tokens", mixture.corpus_tokens, [sheet.input(s.name, s.tokens) for s in texts]
+            "text tokens", training.corpus_tokens, [sheet.input(s.name, s.tokens) for s in texts]
         ),
         docs=sheet.add_parts(
             "text documents", formats.total_docs, [sheet.input(s.name, s.docs) for s in texts]

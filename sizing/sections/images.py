@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tokenmill.sizing.formulas import image_text, loaders, read_requests
+from tokenmill.sizing.formulas import bandwidth, image_text, loaders
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -52,22 +52,22 @@ def _reads(
     sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], given: Mapping[str, Given]
 ) -> None:
     """Reads each second of samples that lie alone, in record batches, or in tars."""
-    sheet.add(source.label("reads, each sample alone"), read_requests.sample_reads_per_s, **given)
+    sheet.add(source.label("reads, each sample alone"), bandwidth.sample_reads_per_s, **given)
     batch = _in_batch(source)
     if batch is not None:
         name = source.label("reads, Arrow by record batch")
-        sheet.add(name, read_requests.batch_reads_per_s, **given, batch_samples=batch)
+        sheet.add(name, bandwidth.batch_reads_per_s, **given, batch_samples=batch)
     size = source.label("bytes a sample")
     if size in sheet:
         in_tar = sheet.add(
             source.label("bytes a sample, in a tar"),
-            read_requests.tar_sample_bytes,
+            bandwidth.tar_sample_bytes,
             sample_bytes=sheet[size],
             images_per_sample=sample["images_per_sample"],
         )
         sheet.add(
             source.label("reads, tars from end to end"),
-            read_requests.tar_reads_per_s,
+            bandwidth.tar_reads_per_s,
             **given,
             tar_sample_bytes=in_tar,
         )

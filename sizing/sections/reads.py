@@ -1,14 +1,6 @@
 """What training reads from storage: bytes and requests each second, and what is read again."""
 
-from tokenmill.sizing.formulas import (
-    bandwidth,
-    capacity,
-    image_text,
-    network,
-    read_requests,
-    staging,
-    training,
-)
+from tokenmill.sizing.formulas import bandwidth, capacity, image_text, network, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections import images
 from tokenmill.sizing.sections.rate import peak
@@ -115,8 +107,8 @@ def _requests(sheet: Sheet) -> Requirement:
     else:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
         parts = [row.as_input(name) for name, row in rows.items()]
-        reads = sheet.add_parts(REQUESTS, read_requests.total_reads_per_s, parts)
-    sheet.add(USED, read_requests.mean_useful_bytes_per_read, reads_per_s=reads)
+        reads = sheet.add_parts(REQUESTS, bandwidth.total_reads_per_s, parts)
+    sheet.add(USED, bandwidth.mean_useful_bytes_per_read, reads_per_s=reads)
     return reads
 
 
@@ -125,9 +117,7 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
     if source.sample is None:
         return _sequence_reads(sheet, name, rate)
     sample = sheet[source.label("tokens a sample")]
-    return sheet.add(
-        name, read_requests.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample
-    )
+    return sheet.add(name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample)
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
@@ -209,7 +199,7 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
         link = sheet.add(
-            "network of a node", staging.node_link_bits_per_s, scale_out_bits_per_s=share
+            "network of a node", network.node_link_bits_per_s, scale_out_bits_per_s=share
         )
         sheet.add(
             "staging to local drives, by a node's network",
@@ -220,7 +210,7 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     if sheet.plan.storage.read_bytes_per_s is not None:
         sheet.add(
             "staging to local drives, by the storage",
-            staging.shared_staging_hours,
+            network.shared_staging_hours,
             staged_bytes=dataset,
             storage_bytes_per_s="storage.read_bytes_per_s",
         )

@@ -6,7 +6,7 @@ Stages that a run deletes at its end need room all the same, unless the plan say
 import re
 
 from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement
-from tokenmill.sizing.formulas import capacity, mixture
+from tokenmill.sizing.formulas import capacity, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -126,7 +126,7 @@ def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
 
 def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
     docs = sheet.add(
-        source.label("documents that come in"), mixture.docs_in, docs=source.docs, kept_frac=kept
+        source.label("documents that come in"), training.docs_in, docs=source.docs, kept_frac=kept
     )
     sheet.add(
         source.label(f"{STORED}digests, signatures and band keys"),
