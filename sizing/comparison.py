@@ -12,15 +12,13 @@ import yaml
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import NONE, Section, Table, table
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.inputs import size
 from tokenmill.sizing.plan.load import parse_yaml
 from tokenmill.sizing.report.outline import interval, shown
 from tokenmill.sizing.report.tiers import SHORT
-from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
-from tokenmill.sizing.verdict import Verdict, deciding, times, to_buy, told_to_buy
+from tokenmill.sizing.verdict import Verdict, deciding, judge, times, to_buy, told_to_buy
 
 MOST_CASES = 64
 COMPARISON_VERSION = "1"  # raise it when a key of the JSON changes its meaning

@@ -58,9 +58,9 @@ from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.stages import STORED
-from tokenmill.sizing.sections.verdicts import judge
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.verdict import judge
 
 SHEET_VERSION = "2"  # raise it when a key changes its meaning
 

@@ -12,10 +12,9 @@ from tokenmill.sizing.report.tiers import tiers_by_name
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
 from tokenmill.sizing.sections.stages import STORED
-from tokenmill.sizing.sections.verdicts import judge
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
-from tokenmill.sizing.verdict import Verdict
+from tokenmill.sizing.verdict import Verdict, judge
 
 LARGE = (  # of the headline, what storage is bought by
     "raw capacity",

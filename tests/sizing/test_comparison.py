@@ -19,10 +19,8 @@ from tokenmill.sizing.comparison import (
     warned,
 )
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.inputs import size
-from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sections.verdicts import judge
-from tokenmill.sizing.verdict import to_buy
+from tokenmill.sizing.requirements import headline, size
+from tokenmill.sizing.verdict import judge, to_buy
 
 
 @pytest.mark.parametrize(

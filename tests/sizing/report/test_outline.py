@@ -5,11 +5,10 @@ import pytest
 from tests.sizing.corpora import measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.document.section import Derivations, Table
-from tokenmill.sizing.inputs import example_names, size
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report.outline import about, interval, sections, sheet_markdown, shown
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.requirements import headline, requirement_sheet
+from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size
 
 
 def row(unit, value, low=None, high=None):
