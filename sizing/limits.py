@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.formulas import bandwidth, capacity, supply
-from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.restart import NODE_READ
 from tokenmill.sizing.sections.stages import one_dataset
-from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables.shipped import TierRow
 
 CAPACITY = "usable capacity"
@@ -60,7 +59,7 @@ def limits(sheet: Sheet, tier: TierRow, needed: Requirement) -> Iterator[Limit]:
     """Every one that the tier's row tells."""
     for scope, column in NEEDS[needed.name].items():
         if getattr(tier, column) is not None:
-            given = cell(sheet, tier, column, "of_one", needed.unit)
+            given = cell(sheet, tier, column, needed.unit)
             limit = _LIMITS[scope](sheet, tier, needed, given)
             yield limit._replace(columns=(column, *limit.columns))
 
@@ -71,14 +70,12 @@ def _of_client(sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) 
 
 
 def _of_tib(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    of_tib = replace(given, name="of_tib")
     rows = bought(sheet, tier, sheet[CAPACITY])
-    offered = in_unit(supply.offered_by_capacity, needed.unit).requirement(
-        f"{needed.name}: offered by {tier.name}", [rows[-1].as_input("bought_bytes"), of_tib]
-    )
-    enough = supply.capacity_needed_bytes.requirement(
-        f"{needed.name}: capacity of {tier.name}", [needed.as_input("needed"), of_tib]
-    )
+    offers = in_unit(supply.offered_by_capacity, needed.unit)
+    name = f"{needed.name}: offered by {tier.name}"
+    offered = sheet.aside(name, offers, bought_bytes=rows[-1], of_tib=given)
+    name = f"{needed.name}: capacity of {tier.name}"
+    enough = sheet.aside(name, supply.capacity_needed_bytes, needed=needed, of_tib=given)
     steps = tuple(row for row in (*rows, offered) if row is not sheet[CAPACITY])
     return Limit("each TiB", needed, offered.as_input("offered"), (), enough, steps)
 
@@ -88,11 +85,9 @@ def _of_all(_sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) ->
 
 
 def _of_group(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    size = cell(sheet, tier, "group_nodes", "of_one", "nodes")
-    groups = in_unit(supply.units_needed, "groups").requirement(
-        f"{needed.name}: groups of {tier.name}", [sheet["nodes"].as_input("needed"), size]
-    )
-    offered = _together(tier, needed, groups, given)
+    size = cell(sheet, tier, "group_nodes", "nodes")
+    groups = _units(sheet, "groups", f"{needed.name}: groups of {tier.name}", sheet["nodes"], size)
+    offered = _together(sheet, tier, needed, groups, given)
     what = f"{tier.group_nodes} nodes"
     return Limit(
         what, needed, offered.as_input("offered"), ("group_nodes",), steps=(groups, offered)
@@ -102,10 +97,8 @@ def _of_group(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) ->
 def _of_drive(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
     rows = drives(sheet, tier)
     asked = _asked_of_drives(sheet, tier, needed)
-    offered = _together(tier, needed, rows[-1], given)
-    enough = in_unit(supply.units_needed, rows[-1].unit).requirement(
-        f"{needed.name}: drives of {tier.name}", [asked.as_input("needed"), given]
-    )
+    offered = _together(sheet, tier, needed, rows[-1], given)
+    enough = _units(sheet, "drives", f"{needed.name}: drives of {tier.name}", asked, given)
     steps = (*rows, offered, *([asked] if asked is not needed else []))
     what = "the drives for its capacity"
     return Limit(what, asked, offered.as_input("offered"), ("drive_bytes",), enough, steps)
@@ -117,20 +110,12 @@ def _asked_of_drives(sheet: Sheet, tier: TierRow, needed: Requirement) -> Requir
         return _of_node(sheet, needed)
     if needed.name != WRITES:
         return needed
-    factor = redundancy_factor(sheet.plan.storage.redundancy)
-    return supply.raw_write_bytes_per_s.requirement(
-        f"{needed.name}: with redundancy",
-        [
-            needed.as_input("write_bytes_per_s"),
-            sheet.plan.input("storage.redundancy", name="redundancy", value=factor),
-        ],
-    )
+    name = f"{needed.name}: with redundancy"
+    return sheet.aside(name, supply.raw_write_bytes_per_s, write_bytes_per_s=needed)
 
 
-def _of_prefix(_sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    enough = in_unit(supply.units_needed, "prefixes").requirement(
-        f"{needed.name}: prefixes of {tier.name}", [needed.as_input("needed"), given]
-    )
+def _of_prefix(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
+    enough = _units(sheet, "prefixes", f"{needed.name}: prefixes of {tier.name}", needed, given)
     return Limit("one prefix", needed, given, (), enough)
 
 
@@ -148,20 +133,20 @@ def _of_node(sheet: Sheet, needed: Requirement) -> Requirement:
     """What one node must be given: of reading a checkpoint more than its share, else that."""
     if needed.name == RESTART and NODE_READ in sheet:
         return sheet[NODE_READ]
-    return in_unit(bandwidth.node_read_bytes_per_s, needed.unit).requirement(
-        f"{needed.name}: of one node",
-        [
-            needed.as_input("read_bytes_per_s"),
-            sheet.input("accelerators", "cluster.count"),
-            sheet.accelerator("per_node"),
-        ],
-    )
+    share = in_unit(bandwidth.node_read_bytes_per_s, needed.unit)
+    return sheet.aside(f"{needed.name}: of one node", share, read_bytes_per_s=needed)
 
 
-def _together(tier: TierRow, needed: Requirement, units: Requirement, given: Input) -> Requirement:
-    return in_unit(supply.offered_together, needed.unit).requirement(
-        f"{needed.name}: offered by {tier.name}", [units.as_input("units"), given]
-    )
+def _together(
+    sheet: Sheet, tier: TierRow, needed: Requirement, units: Requirement, given: Input
+) -> Requirement:
+    offers = in_unit(supply.offered_together, needed.unit)
+    return sheet.aside(f"{needed.name}: offered by {tier.name}", offers, units=units, of_one=given)
+
+
+def _units(sheet: Sheet, unit: str, name: str, needed: Requirement, of_one: Input) -> Requirement:
+    """Groups, drives, prefixes or instances that together give what is needed."""
+    return sheet.aside(name, in_unit(supply.units_needed, unit), needed=needed, of_one=of_one)
 
 
 def bought(sheet: Sheet, tier: TierRow, wanted: Requirement) -> tuple[Requirement, ...]:
@@ -169,20 +154,18 @@ def bought(sheet: Sheet, tier: TierRow, wanted: Requirement) -> tuple[Requiremen
 
     It is `wanted` itself where nothing is said of the least and the steps that are sold.
     """
-    sold = [
-        cell(sheet, tier, column, column, "bytes")
+    sold: dict[str, Given] = {
+        column: cell(sheet, tier, column, "bytes")
         for column in ("least_bytes", "step_bytes")
         if getattr(tier, column) is not None
-    ]
+    }
     if not sold:
         return (wanted,)
     several = instances(sheet, tier, wanted)
-    given = [
-        wanted.as_input("usable_bytes"),
-        *sold,
-        *([several.as_input("instances")] if several is not None else []),
-    ]
-    made = supply.bought_bytes.requirement(f"{wanted.name}: of {tier.name}", given)
+    if several is not None:
+        sold["instances"] = several
+    name = f"{wanted.name}: of {tier.name}"
+    made = sheet.aside(name, supply.bought_bytes, usable_bytes=wanted, **sold)
     return (made,) if several is None else (several, made)
 
 
@@ -190,10 +173,8 @@ def instances(sheet: Sheet, tier: TierRow, wanted: Requirement) -> Requirement |
     """How many hold so many bytes; None where one does, or no more than one is sold."""
     if not tier.several or tier.most_bytes is None or wanted.value <= tier.most_bytes:
         return None
-    most = cell(sheet, tier, "most_bytes", "of_one", "bytes")
-    return in_unit(supply.units_needed, "instances").requirement(
-        f"{wanted.name}: instances of {tier.name}", [wanted.as_input("needed"), most]
-    )
+    most = cell(sheet, tier, "most_bytes", "bytes")
+    return _units(sheet, "instances", f"{wanted.name}: instances of {tier.name}", wanted, most)
 
 
 def is_sold(tier: TierRow, wanted: Requirement) -> bool:
@@ -206,29 +187,20 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     Shared ones hold all, with its redundancy; those in a node hold the datasets of all sources.
     """
     held = on_drives(sheet) if tier.local else sheet[RAW]
-    made = in_unit(supply.units_needed, "drives").requirement(
-        f"{CAPACITY}: drives of {tier.name}",
-        [held.as_input("needed"), cell(sheet, tier, "drive_bytes", "of_one", "bytes")],
-    )
+    of_one = cell(sheet, tier, "drive_bytes", "bytes")
+    made = _units(sheet, "drives", f"{CAPACITY}: drives of {tier.name}", held, of_one)
     return (held, made) if tier.local else (made,)
 
 
 def on_drives(sheet: Sheet) -> Requirement:
     """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
     held = sheet[DATASETS] if DATASETS in sheet else one_dataset(sheet, sheet.sources[0])
-    settings = ("fill_frac", "growth_frac", "growth_years")
-    return capacity.usable_bytes.requirement(
-        ON_DRIVES,
-        [
-            held.as_input("logical_bytes"),
-            *(sheet.input(name, f"storage.{name}") for name in settings),
-        ],
-    )
+    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=held)
 
 
-def cell(sheet: Sheet, tier: TierRow, column: str, name: str, unit: str) -> Input:
-    """A cell of the tier's row as the argument `name` of a formula."""
-    return sheet.assume(name, getattr(tier, column), unit=unit, source=tier.source_of(column))
+def cell(sheet: Sheet, tier: TierRow, column: str, unit: str) -> Input:
+    """A cell of the tier's row as an input."""
+    return sheet.assume(column, getattr(tier, column), unit=unit, source=tier.source_of(column))
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

@@ -108,8 +108,7 @@ def _requests(sheet: Sheet) -> Requirement:
         reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
     else:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
-        parts = [row.as_input(name) for name, row in rows.items()]
-        reads = sheet.add_parts(REQUESTS, bandwidth.total_reads_per_s, parts)
+        reads = sheet.add(REQUESTS, bandwidth.total_reads_per_s, **rows)
     sheet.add(USED, bandwidth.mean_useful_bytes_per_read, reads_per_s=reads)
     return reads
 
@@ -166,11 +165,7 @@ def _whole_dataset(sheet: Sheet) -> Requirement:
     rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
     if len(rows) == 1:
         return next(iter(rows.values()))
-    return sheet.add_parts(
-        "datasets, one version",
-        capacity.logical_bytes,
-        [row.as_input(n) for n, row in rows.items()],
-    )
+    return sheet.add("datasets, one version", capacity.logical_bytes, **rows)
 
 
 def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:

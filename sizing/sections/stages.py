@@ -138,8 +138,8 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
 
 
 def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
-    given = sheet.input("raw_bytes", f"{source.key}.raw_bytes")
-    sheet.add_parts(source.label(f"{STORED}{INPUTS}"), capacity.logical_bytes, [given])
+    name, key = source.label(f"{STORED}{INPUTS}"), f"{source.key}.raw_bytes"
+    sheet.add(name, capacity.logical_bytes, raw_bytes=key)
 
 
 def _has_scratch(sheet: Sheet) -> bool:
@@ -150,7 +150,7 @@ def _has_scratch(sheet: Sheet) -> bool:
 def _logs(sheet: Sheet) -> None:
     name = f"{STORED}logs"
     if sheet.plan.storage.logs is not None:
-        sheet.add_parts(name, capacity.logical_bytes, [sheet.input("logs", "storage.logs")])
+        sheet.add(name, capacity.logical_bytes, logs="storage.logs")
         return
     sheet.add(
         name,
