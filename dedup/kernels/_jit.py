@@ -87,9 +87,22 @@ def _cached(f: Callable[..., Any]) -> Any:
         dispatcher: Any = numba.njit(cache=True, nogil=True)(f)
         index = dispatcher._cache._cache_file
         index._source_stamp = index._source_stamp, _digest(f.__module__)
+        index._load_index = _none_if_unreadable(index._load_index)
     except (RuntimeError, AttributeError):
         dispatcher = numba.njit(nogil=True)(f)
     return dispatcher
+
+
+def _none_if_unreadable(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """Numba reads an index before it compares stamps: classes it names may be gone since."""
+
+    def loaded() -> dict[Any, Any]:
+        try:
+            return load()
+        except (ImportError, AttributeError):
+            return {}
+
+    return loaded
 
 
 def _helper(f: Callable[..., Any]) -> Any:

@@ -23,8 +23,8 @@ SHARED += "@inlined\ndef more(x: int) -> int:\n    return x + STEP\n"
 KERNEL = "from tokenmill.dedup.kernels._jit import kernel\n"
 KERNEL += "from tokenmill.dedup.kernels.shared import more\n\n"
 KERNEL += "@kernel\ndef twice_more(x: int) -> int:\n    return more(more(x))\n"
-ASK = "from tokenmill.dedup.kernels.user import twice_more as f; "
-ASK += "print(f(1), sum(f.stats.cache_hits.values()))"
+ASK = "from tokenmill.dedup.kernels import user; f = user.twice_more; "
+ASK += "print(f({}), sum(f.stats.cache_hits.values()))"
 COMPILED, LOADED = 0, 1  # hits
 
 
@@ -42,9 +42,9 @@ def folder(tmp_path):
     return folder
 
 
-def asked(folder):
+def asked(folder, argument="1"):
     """What a process of its own gets from the kernel, and whether from the cache."""
-    run = f"import sys; sys.path.insert(0, {str(folder.parents[2])!r}); {ASK}"
+    run = f"import sys; sys.path.insert(0, {str(folder.parents[2])!r}); {ASK.format(argument)}"
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
     return tuple(map(int, done.stdout.split()))
 
@@ -64,6 +64,22 @@ def test_an_edited_helper_or_constant_is_compiled_anew(folder, name, old, new):
     (folder / name).write_text(edited)
     assert asked(folder) == (-1, COMPILED)
     assert asked(folder) == (-1, LOADED)
+
+
+def test_a_cache_that_speaks_of_a_module_that_is_gone_is_made_anew(folder):
+    """As after an upgrade in place: arguments that are tuples are cached with their class."""
+    shape = "from typing import NamedTuple\n\nclass Shape(NamedTuple):\n    x: int\n"
+    taking = "from tokenmill.dedup.kernels._jit import kernel\n"
+    taking += "from tokenmill.dedup.kernels.shapes import Shape\n\n"
+    taking += "@kernel\ndef twice_more(shape):\n    return shape.x + 2\n"
+    (folder / "shapes.py").write_text(shape)
+    (folder / "user.py").write_text(taking)
+    assert asked(folder, "user.Shape(1)") == (3, COMPILED)
+    assert asked(folder, "user.Shape(1)") == (3, LOADED)
+    (folder / "shapes.py").rename(folder / "forms.py")
+    (folder / "user.py").write_text(taking.replace("kernels.shapes", "kernels.forms"))
+    assert asked(folder, "user.Shape(1)") == (3, COMPILED)
+    assert asked(folder, "user.Shape(1)") == (3, LOADED)
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(ROOT)))
