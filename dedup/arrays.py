@@ -1,4 +1,4 @@
-"""Arrays: of Arrow text for kernels, worked on part by part, kept in files."""
+"""Arrays: their types, of Arrow text for kernels, worked on part by part, kept in files."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -9,6 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.kernels._jit import F32 as F32
+from tokenmill.dedup.kernels._jit import F64 as F64
+from tokenmill.dedup.kernels._jit import I32 as I32
+from tokenmill.dedup.kernels._jit import I64 as I64
+from tokenmill.dedup.kernels._jit import U8 as U8
+from tokenmill.dedup.kernels._jit import U16 as U16
+from tokenmill.dedup.kernels._jit import U32 as U32
+from tokenmill.dedup.kernels._jit import U64 as U64
+
+Bools = npt.NDArray[np.bool_]
 T = TypeVar("T", bound=np.generic)
 
 
@@ -58,7 +68,7 @@ class TextBuffers(NamedTuple):
 
 
 def text_buffers(column: pa.Array) -> TextBuffers:
-    """View an Arrow text column as the two arrays a kernel can walk.
+    """View an Arrow text column as the two arrays a kernel can walk, both read-only.
 
     Slices are honoured: the offsets of `column[10:20]` start where document 10 does.
 
@@ -76,10 +86,10 @@ def text_buffers(column: pa.Array) -> TextBuffers:
     width = np.int64 if pa.types.is_large_string(column.type) else np.int32
     _, offsets, data = column.buffers()
     if len(column) == 0 or offsets is None:
-        return TextBuffers(np.empty(0, np.uint8), np.zeros(1, np.int64))
+        return TextBuffers(read_only(np.empty(0, np.uint8)), read_only(np.zeros(1, np.int64)))
     ends = np.frombuffer(offsets, width)[column.offset : column.offset + len(column) + 1]
     view = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return TextBuffers(view, ends.astype(np.int64, copy=False))
+    return TextBuffers(read_only(view), read_only(ends.astype(np.int64, copy=False)))
 
 
 def save_arrays(

@@ -240,21 +240,14 @@ def candidates(words: U64, probe: Probe, lasts: I64) -> np.int64:
 
 
 @inlined
-def gram_at(words: U64, last: int, text: int, texts: Texts) -> int:
-    """Where in its text's table the gram is that ends in a word, or -1."""
-    offset = texts.offsets[text]
-    h = hash_of(words, last - texts.gram + 1, texts.gram)
-    s = slot_of(texts.table, offset, texts.offsets[text + 1] - offset, h)
-    return s if texts.table[offset + s] != EMPTY else -1
-
-
-@inlined
 def slide(words: U64, text: int, texts: Texts, room: Room) -> None:
     """Slide a stretch over the words near seeds of a text; note in `room.near` the best.
 
     Best is the one with most distinct grams of the text; of several the one that ends first.
     """
     start, stop = room.near[text, 0], room.near[text, 1]
+    offset = texts.offsets[text]
+    size = texts.offsets[text + 1] - offset
     grams = reach_of(texts.words[text]) - texts.gram + 1  # that a stretch has
     begin = start + texts.gram - 1
     distinct = 0
@@ -264,10 +257,11 @@ def slide(words: U64, text: int, texts: Texts, room: Room) -> None:
             if s >= 0:
                 room.counts[s] -= 1
                 distinct -= room.counts[s] == 0
-        s = gram_at(words, i, text, texts)
-        room.at[i] = s
-        if s < 0:
+        s = slot_of(texts.table, offset, size, hash_of(words, i - texts.gram + 1, texts.gram))
+        if texts.table[offset + s] == EMPTY:
+            room.at[i] = -1
             continue
+        room.at[i] = s
         room.counts[s] += 1
         if room.counts[s] == 1:
             distinct += 1
@@ -282,14 +276,16 @@ def slide(words: U64, text: int, texts: Texts, room: Room) -> None:
 @inlined
 def first_word(words: U64, text: int, texts: Texts, room: Room) -> int:
     """The first word of the shortest stretch with the best's last word and distinct grams."""
+    offset = texts.offsets[text]
+    size = texts.offsets[text + 1] - offset
     last = room.near[text, 3]
     distinct = 0
     i = last + 1
     while distinct < room.near[text, 2]:
         i -= 1
-        s = gram_at(words, i, text, texts)
-        room.at[i] = s
-        if s >= 0:
+        s = slot_of(texts.table, offset, size, hash_of(words, i - texts.gram + 1, texts.gram))
+        room.at[i] = s if texts.table[offset + s] != EMPTY else -1
+        if room.at[i] >= 0:
             distinct += room.counts[s] == 0
             room.counts[s] = 1
     for k in range(i, last + 1):

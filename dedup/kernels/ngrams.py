@@ -78,14 +78,6 @@ def least_of(keys: U64, first: int, last: int) -> int:
 
 
 @inlined
-def least_with(keys: U64, least: int, j: int, runs: int) -> int:
-    """Where the least of the `runs` keys up to `j` is, from that of those up to the one before."""
-    if keys[j] <= keys[least]:
-        return j
-    return least_of(keys, j - runs + 1, j) if least <= j - runs else least
-
-
-@inlined
 def holds(known: U64, starts: I32, shift: np.uint64, key: np.uint64) -> bool:
     bucket = key >> shift
     for i in range(starts[bucket], starts[bucket + ONE]):
@@ -120,7 +112,10 @@ def minimizers(
             if j > start:
                 s = slid(words, s, j + run - 1, run, leaving)
             keys[j] = mixed(s)
-            least = least_with(keys, least, j, runs)
+            if keys[j] <= keys[least]:
+                least = j
+            elif least <= j - runs:
+                least = least_of(keys, j - runs + 1, j)
             if j - start >= runs - 1 and least != told:
                 out[n] = spread(keys[least])
                 n += 1
@@ -166,7 +161,10 @@ def candidates(
             if j > start:
                 s = slid(words, s, j + run - 1, run, leaving_run)
             keys[j] = mixed(s)
-            least = least_with(keys, least, j, runs)
+            if keys[j] <= keys[least]:
+                least = j
+            elif least <= j - runs:
+                least = least_of(keys, j - runs + 1, j)
             i = j - runs + 1
             if i < start:
                 continue

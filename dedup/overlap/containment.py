@@ -36,14 +36,12 @@ Translations and paraphrases are out of reach.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import F64, I64, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
-from tokenmill.dedup.kernels.gram_words import locate
 from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex, whole_blocks
-from tokenmill.dedup.text.gram_words import Block, chars
+from tokenmill.dedup.text.gram_words import Block
 
 THRESHOLD = 0.6
 SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
@@ -66,12 +64,12 @@ class Containments(NamedTuple):
     """
 
     n_docs: int
-    docs: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    texts: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    containment: npt.NDArray[np.float64]
+    docs: I64
+    items: I64
+    texts: I64
+    starts: I64
+    ends: I64
+    containment: F64
 
 
 def contained(
@@ -93,23 +91,12 @@ def contained(
     for least in (threshold, short_threshold):
         if not least > 0:
             raise ValueError(f"a threshold of containment must be above 0, got {least}")
-    data = read_only(text_buffers(text).data)
+    data = text_buffers(text).data
     search = _Search(index, Thresholds(float(short_threshold), float(threshold), LONG_GRAMS))
     found = [np.empty((0, 7), np.int64)]
     for block in whole_blocks(text):
         hits = search(block)
-        places = np.empty((len(hits), 6), np.int64)
-        locate(
-            data,
-            chars(),
-            read_only(block.begins),
-            read_only(block.stops),
-            read_only(block.doc_words),
-            block.doc,
-            0,
-            np.ascontiguousarray(hits[:, :4]),
-            places,
-        )
+        places = block.places(data, np.ascontiguousarray(hits[:, :4]))
         found.append(np.column_stack((places, hits[:, 4])))
     docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(np.concatenate(found).T)
     items = index.items[texts]
@@ -134,7 +121,7 @@ class _Search:
         )
         self._hits = np.empty((FIRST_HITS, 5), np.int64)
 
-    def __call__(self, block: Block) -> npt.NDArray[np.int64]:
+    def __call__(self, block: Block) -> I64:
         """(n_found, 5), as `find_stretches` has them; overwritten by the next call."""
         n_words = len(block.hashes)
         if n_words > len(self._room.lasts):
@@ -147,12 +134,11 @@ class _Search:
         return self._hits[:n]
 
     def _find(self, block: Block) -> int:
-        words, doc_words = read_only(block.hashes), read_only(block.doc_words)
         found = 0
         for probe in self._probes:
             found = find_stretches(
-                words,
-                doc_words,
+                block.hashes,
+                block.doc_words,
                 probe,
                 self._seeds,
                 self._texts,

@@ -17,6 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import (
+    I32,
+    I64,
+    U32,
+    U64,
+    Bools,
     load_arrays,
     power_of_two,
     read_only,
@@ -25,11 +30,10 @@ from tokenmill.dedup.arrays import (
     text_buffers,
 )
 from tokenmill.dedup.kernels import containment as kernels
-from tokenmill.dedup.kernels import containment as windows
 from tokenmill.dedup.kernels.containment import Probe, Seeds, Texts
 from tokenmill.dedup.kernels.gram_words import mark_letters
 from tokenmill.dedup.kernels.table import mark
-from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC
+from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
 from tokenmill.dedup.text.gram_words import Block, blocks, chars, count_words
 from tokenmill.dedup.text.unicode import ALPHA, UNICODE_VERSION, tables
 
@@ -69,12 +73,12 @@ class Postings(NamedTuple):
     texts: int32, rows of texts, ascending for each seed.
     """
 
-    seeds: npt.NDArray[np.uint64]
-    tails: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
-    texts: npt.NDArray[np.int32]
+    seeds: U64
+    tails: U64
+    offsets: I64
+    texts: I32
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> "Postings":
+    def only(self, wanted: Bools) -> "Postings":
         """Those of the seeds for which `wanted` is true."""
         counts = np.diff(self.offsets)
         offsets = np.append(0, np.cumsum(counts[wanted]))
@@ -82,31 +86,13 @@ class Postings(NamedTuple):
         return Postings(self.seeds[wanted], self.tails[wanted], offsets, texts)
 
 
-class GramTables(NamedTuple):
-    """The distinct grams of texts; `Texts` of the kernels has the layout.
-
-    counts: (n_texts,) int64, of each text; 0 of one that is left out.
-    table: uint32.
-    offsets: (n_texts + 1,) int64, where in `table` each text's begins.
-    """
-
-    counts: npt.NDArray[np.int64]
-    table: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
-
-
-def seed_lengths(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def seed_lengths(words: I64) -> I64:
     """Words of a seed of texts of so many words; 0 of a text that is too short."""
     lengths = np.array([0, *SEED_LENGTHS.values()])
     return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
 
 
-def postings_of(
-    texts: pa.Array,
-    items: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-) -> Postings:
+def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Postings:
     """The seeds of texts: windows that have a letter, and that not many items share.
 
     texts: (n_texts,) string column, no nulls.
@@ -129,17 +115,15 @@ def postings_of(
     return postings.only(~_shared(postings, items, starts))
 
 
-def _windows(
-    block: Block, texts: pa.Array, lengths: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
     n = len(block.hashes)
-    doc_words, lettered = read_only(block.doc_words), np.empty(n, np.uint8)
+    lettered = np.empty(n, np.uint8)
     mark_letters(
-        read_only(text_buffers(texts).data),
-        read_only(block.begins),
-        read_only(block.stops),
-        doc_words,
+        text_buffers(texts).data,
+        block.begins,
+        block.stops,
+        block.doc_words,
         chars(),
         read_only(((tables().flags & ALPHA) != 0).astype(np.uint8)),
         lettered,
@@ -148,9 +132,9 @@ def _windows(
     family = np.searchsorted([f.shortest for f in FAMILIES], of_block, "right") - 1
     seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
     rows = np.empty(n, np.int32)
-    n = windows.hash_seeds(
-        read_only(block.hashes),
-        doc_words,
+    n = kernels.hash_seeds(
+        block.hashes,
+        block.doc_words,
         read_only(lettered),
         read_only(of_block),
         read_only(np.array([f.shortest for f in FAMILIES])[family]),
@@ -161,28 +145,18 @@ def _windows(
     return seeds[:n], tails[:n], rows[:n] + np.int32(block.doc)
 
 
-def _shared(
-    postings: Postings, items: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
+def _shared(postings: Postings, items: I64, starts: I64) -> Bools:
     """(n_seeds,) bool: those that many texts share, or many items of one benchmark."""
     is_shared = np.diff(postings.offsets) > MOST_ITEMS
     often = postings.only(is_shared)
     seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
     pairs = np.unique(np.stack([seeds, items[often.texts]]), axis=1)
-    which = np.searchsorted(starts, pairs[1], "right") - 1
-    counted, counts = np.unique(np.stack([pairs[0], which]), axis=1, return_counts=True)
-    allowed = np.maximum(MOST_ITEMS, MOST_ITEMS_FRAC * np.diff(starts))
     is_shared[:] = False
-    is_shared[counted[0, counts > allowed[counted[1]]]] = True
+    is_shared[of_many_items(pairs[0], pairs[1], starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
 
 
-def gram_tables(
-    texts: pa.Array,
-    words: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    seeds: Seeds,
-) -> GramTables:
+def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Texts:
     """The grams of each text that count.
 
     words, lengths: (n_texts,), words of each text and of its seeds.
@@ -194,8 +168,8 @@ def gram_tables(
     for block in whole_blocks(texts):
         rows = slice(block.doc, block.doc + len(block.begins))
         kernels.enter_grams(
-            read_only(block.hashes),
-            read_only(block.doc_words),
+            block.hashes,
+            block.doc_words,
             seeds,
             read_only(lengths[rows]),
             GRAM_WORDS,
@@ -206,7 +180,8 @@ def gram_tables(
         )
     has_seed = np.zeros(len(words), bool)
     has_seed[seeds.texts] = True
-    return GramTables(np.where(has_seed & (counts >= MIN_GRAMS), counts, 0), table, offsets)
+    counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
+    return Texts(GRAM_WORDS, words, counts, table, offsets)
 
 
 def whole_blocks(text: pa.Array) -> Iterator[Block]:
@@ -228,16 +203,17 @@ def whole_blocks(text: pa.Array) -> Iterator[Block]:
 def _joined(parts: list[Block]) -> Block:
     hashes = np.concatenate([part.hashes for part in parts])
     stops = np.concatenate([part.stops for part in parts])
-    return parts[0]._replace(hashes=hashes, stops=stops, doc_words=np.array([0, len(hashes)]))
+    doc_words = read_only(np.array([0, len(hashes)]))
+    return parts[0]._replace(hashes=read_only(hashes), stops=read_only(stops), doc_words=doc_words)
 
 
-def bitmap_of(tails: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def bitmap_of(tails: U64) -> U64:
     bitmap = np.zeros(power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
     mark(read_only(tails), bitmap, shift_of(bitmap))
     return bitmap
 
 
-def slots_of(seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+def slots_of(seeds: U64) -> I32:
     slots = np.full(power_of_two(len(seeds) * SLOTS_PER_SEED + 1), -1, np.int32)
     kernels.enter_seeds(read_only(seeds), slots, shift_of(slots))
     return slots
@@ -257,20 +233,20 @@ class ContainmentIndex:
         and (n_families,) int64, where they end.
     words: (n_texts,) int64, gram words of each text.
     items: (n_texts,) int64, the item of each.
-    grams, table, table_offsets: as of `GramTables`.
+    grams, table, table_offsets: as of `Texts`.
     """
 
-    seeds: npt.NDArray[np.uint64]
-    seed_offsets: npt.NDArray[np.int64]
-    seed_texts: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
-    bitmaps: npt.NDArray[np.uint64]
-    bitmap_ends: npt.NDArray[np.int64]
-    words: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    grams: npt.NDArray[np.int64]
-    table: npt.NDArray[np.uint32]
-    table_offsets: npt.NDArray[np.int64]
+    seeds: U64
+    seed_offsets: I64
+    seed_texts: I32
+    slots: I32
+    bitmaps: U64
+    bitmap_ends: I64
+    words: I64
+    items: I64
+    grams: I64
+    table: U32
+    table_offsets: I64
 
     @classmethod
     def build(
@@ -299,7 +275,8 @@ class ContainmentIndex:
         lengths = seed_lengths(words)
         postings = postings_of(texts, of_text, lengths, starts)
         slots = slots_of(postings.seeds)
-        tables = gram_tables(texts, words, lengths, _kernel_seeds(postings, slots))
+        seeds = _kernel_seeds(postings.seeds, slots, postings.offsets, postings.texts)
+        tables = gram_tables(texts, words, lengths, seeds)
         of_seeds = lengths[postings.texts[postings.offsets[:-1]]]
         bitmaps = [
             bitmap_of(postings.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
@@ -314,7 +291,7 @@ class ContainmentIndex:
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
             words=words,
             items=of_text,
-            grams=tables.counts,
+            grams=tables.grams,
             table=tables.table,
             table_offsets=tables.offsets,
         )
@@ -335,9 +312,7 @@ class ContainmentIndex:
         return cls(**load_arrays(path, kind=KIND, parameters=_parameters()))
 
     def kernel_seeds(self) -> Seeds:
-        nothing = np.empty(0, np.uint64)
-        postings = Postings(self.seeds, nothing, self.seed_offsets, self.seed_texts)
-        return _kernel_seeds(postings, self.slots)
+        return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
 
     def kernel_texts(self) -> Texts:
         return Texts(
@@ -364,14 +339,9 @@ class ContainmentIndex:
         ]
 
 
-def _kernel_seeds(postings: Postings, slots: npt.NDArray[np.int32]) -> Seeds:
-    return Seeds(
-        read_only(postings.seeds),
-        read_only(slots),
-        shift_of(slots),
-        read_only(postings.offsets),
-        read_only(postings.texts),
-    )
+def _kernel_seeds(seeds: U64, slots: I32, offsets: I64, texts: I32) -> Seeds:
+    hashes, slots = read_only(seeds), read_only(slots)
+    return Seeds(hashes, slots, shift_of(slots), read_only(offsets), read_only(texts))
 
 
 def _parameters() -> dict[str, str]:

@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, Bools, read_only, text_buffers
 from tokenmill.dedup.kernels.gram_words import letterless_runs
 from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.cut import copy_spans
 from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.overlap.index import MAX_NGRAM, NgramIndex
 from tokenmill.dedup.text.gram_words import chars
@@ -55,8 +56,8 @@ class GramCounts(NamedTuple):
     docs: (n,) int64, documents that have each at least once.
     """
 
-    grams: npt.NDArray[np.int64]
-    docs: npt.NDArray[np.int64]
+    grams: I64
+    docs: I64
 
 
 def document_counts(hits: Hits) -> GramCounts:
@@ -78,9 +79,7 @@ def total(counts: Iterable[GramCounts], n_grams: int) -> GramCounts:
     return GramCounts(met, docs[met])
 
 
-def frequent(
-    counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOCS
-) -> npt.NDArray[np.bool_]:
+def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOCS) -> Bools:
     """(n_grams,) bool: the n-grams that stand in more than `most_docs` documents."""
     mask = np.zeros(len(index.hashes), bool)
     mask[counts.grams[counts.docs > most_docs]] = True
@@ -89,12 +88,12 @@ def frequent(
 
 def shared(
     index: NgramIndex,
-    benchmark_starts: npt.NDArray[np.int64],
+    benchmark_starts: I64,
     n_items: int,
     *,
     most_items: int = MOST_ITEMS,
     most_items_frac: float = MOST_ITEMS_FRAC,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """(n_grams,) bool: the n-grams that many items of one benchmark share.
 
     Many are more than `most_items`, and more than `most_items_frac` of the benchmark's.
@@ -104,16 +103,26 @@ def shared(
     """
     often = np.flatnonzero(np.diff(index.item_offsets) > most_items)
     at, items = index.items_of(often)
-    which = np.searchsorted(benchmark_starts, items, "right") - 1
-    n_benchmarks = len(benchmark_starts)
-    pairs, counts = np.unique(often[at] * n_benchmarks + which, return_counts=True)
-    allowed = np.maximum(most_items, most_items_frac * np.diff(benchmark_starts, append=n_items))
+    starts = np.append(benchmark_starts, n_items)
     mask = np.zeros(len(index.hashes), bool)
-    mask[pairs[counts > allowed[pairs % n_benchmarks]] // n_benchmarks] = True
+    mask[of_many_items(often[at], items, starts, most_items, most_items_frac)] = True
     return mask
 
 
-def letterless(index: NgramIndex, texts: pa.Array) -> npt.NDArray[np.bool_]:
+def of_many_items(grams: I64, items: I64, starts: I64, most: int, most_frac: float) -> I64:
+    """Those of some n-grams that more items of one benchmark have than `shared` allows.
+
+    grams, items: (n,), each n-gram with each of its items, once.
+    starts: (n_benchmarks + 1,) first item of each benchmark, and where the last ends.
+    """
+    which, n_benchmarks = np.searchsorted(starts, items, "right") - 1, len(starts) - 1
+    pairs, counts = np.unique(grams * n_benchmarks + which, return_counts=True)
+    allowed = np.maximum(most, most_frac * np.diff(starts))
+    many: I64 = pairs[counts > allowed[pairs % n_benchmarks]] // n_benchmarks
+    return many
+
+
+def letterless(index: NgramIndex, texts: pa.Array) -> Bools:
     """(n_grams,) bool: the n-grams without a letter (`str.isalpha`).
 
     texts: those the index was built from.
@@ -132,32 +141,17 @@ def letterless(index: NgramIndex, texts: pa.Array) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _letterless_runs(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _letterless_runs(data: U8, starts: I64, ends: I64) -> I64:
     """(n_spans,) int64, the most gram words in a row without a letter in spans of text."""
     runs = np.empty(len(starts), np.int64)
     is_letter = ((tables().flags & ALPHA) != 0).astype(np.uint8)
-    spans = read_only(data), read_only(starts), read_only(ends)
+    spans = data, read_only(starts), read_only(ends)
     letterless_runs(*spans, chars(), read_only(is_letter), runs)
     return runs
 
 
-class Places(NamedTuple):
-    """Where n-grams stand in the texts of items.
-
-    texts: (n_texts,) string column, some of the texts.
-    docs, starts, ends: (n_grams,) int64, row of `texts`, and bytes of the row.
-    """
-
-    texts: pa.Array
-    docs: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-
-
 def ignored_passages(
-    reasons: Mapping[str, npt.NDArray[np.bool_]],
+    reasons: Mapping[str, Bools],
     counts: GramCounts,
     index: NgramIndex,
     texts: pa.Array,
@@ -184,16 +178,19 @@ def ignored_passages(
     if len(chosen) == 0:
         return PASSAGE.empty_table()
     grams, docs = counts.grams[chosen], counts.docs[chosen]
-    places = _places(grams, index, texts, item_ids)
+    texts, places = _places(grams, index, texts, item_ids)
     windows = np.column_stack((places.docs, np.zeros_like(grams), places.starts, places.ends))
     order = np.lexsort(windows.T[::-1])
     spans = np.empty((len(grams), 5), np.int64)
     spans = spans[: merge_spans(read_only(windows[order]), spans)]
+    data, offsets = text_buffers(texts)
+    begins = offsets[spans[:, 0]]
+    passages = copy_spans(data, begins + spans[:, 2], begins + spans[:, 3])
     grams, docs = grams[order], docs[order]
     first = np.cumsum(spans[:, 4]) - spans[:, 4]  # of the n-grams of each passage
     held = [np.logical_or.reduceat(mask[grams], first) for mask in reasons.values()]
     columns = {
-        "passage": pa.array(_words_of(places.texts, spans[:, 0], spans[:, 2], spans[:, 3])),
+        "passage": [" ".join(words.split()) for words in passages.to_pylist()],
         "ngrams": spans[:, 4],
         "documents": np.maximum.reduceat(docs, first),
         "items": np.maximum.reduceat(np.diff(index.item_offsets)[grams], first),
@@ -207,27 +204,11 @@ def ignored_passages(
 
 
 def _places(
-    grams: npt.NDArray[np.int64],
-    index: NgramIndex,
-    texts: pa.Array,
-    item_ids: npt.NDArray[np.integer],
-) -> Places:
-    """Where each n-gram stands first in the texts of some items that have them."""
+    grams: I64, index: NgramIndex, texts: pa.Array, item_ids: npt.NDArray[np.integer]
+) -> tuple[pa.Array, Hits]:
+    """Some of the texts, and where in these each n-gram stands first."""
     firsts = index.items[index.item_offsets[grams]]
     some = texts.take(pa.array(np.flatnonzero(np.isin(item_ids, firsts))))
     hits = find(some, index)
     known, at = np.unique(hits.grams, return_index=True)
-    at = at[np.searchsorted(known, grams)]
-    return Places(some, hits.docs[at], hits.starts[at], hits.ends[at])
-
-
-def _words_of(
-    texts: pa.Array,
-    docs: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> list[str]:
-    """Spans of texts, with single spaces."""
-    data, offsets = text_buffers(texts)
-    spans = zip((offsets[docs] + starts).tolist(), (offsets[docs] + ends).tolist(), strict=True)
-    return [" ".join(data[a:b].tobytes().decode().split()) for a, b in spans]
+    return some, hits.only(at[np.searchsorted(known, grams)])

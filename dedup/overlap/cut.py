@@ -28,10 +28,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, Bools, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
 from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
 from tokenmill.dedup.kernels.words import cut_places
@@ -41,8 +40,6 @@ from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.gram_words import chars, count_words
 from tokenmill.dedup.text.words import Units, WordPlaces, word_characters
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,18 +63,14 @@ class Pieces(NamedTuple):
         away whole, 1 if it was not cut or only at an end.
     """
 
-    docs: Ints
-    starts: Ints
-    ends: Ints
-    n_pieces: Ints
+    docs: I64
+    starts: I64
+    ends: I64
+    n_pieces: I64
 
 
 def cut(
-    text: pa.Array,
-    docs: Ints,
-    starts: Ints,
-    ends: Ints,
-    cutting: Cutting | None = None,
+    text: pa.Array, docs: I64, starts: I64, ends: I64, cutting: Cutting | None = None
 ) -> Pieces:
     """Cut spans out of documents, with the text around them.
 
@@ -92,8 +85,8 @@ def cut(
     pieces = np.empty((len(text) + len(spans), 3), np.int64)
     n_pieces = np.empty(len(text), np.int64)
     kept = cut_documents(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         read_only(spans),
         rules.window_chars,
         rules.most_pieces,
@@ -111,7 +104,7 @@ def piece_texts(text: pa.Array, pieces: Pieces) -> pa.Array:
     return copy_spans(data, begins + pieces.starts, begins + pieces.ends)
 
 
-def copy_spans(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> pa.Array:
+def copy_spans(data: U8, starts: I64, ends: I64) -> pa.Array:
     """(n_spans,) large_string: `data[starts[i]:ends[i]]` of each."""
     out = np.empty(int((ends - starts).sum()), np.uint8)
     out_offsets = np.empty(len(starts) + 1, np.int64)
@@ -121,7 +114,7 @@ def copy_spans(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> pa.Arra
     )
 
 
-def joined(data: npt.NDArray[np.uint8], docs: Ints, starts: Ints, ends: Ints, n: int) -> pa.Array:
+def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
     """(n,) large_string, of each document its spans of `data`, put together.
 
     docs, starts, ends: (n_spans,) the document of each, ascending, and its bytes.
@@ -155,15 +148,15 @@ class Remaining(NamedTuple):
     """
 
     text: pa.Array
-    docs: Ints
-    starts: Ints
-    ends: Ints
+    docs: I64
+    starts: I64
+    ends: I64
 
 
 def drop_paragraphs(
     text: pa.Array,
     index: NgramIndex,
-    ignored: npt.NDArray[np.bool_] | None = None,
+    ignored: Bools | None = None,
     rule: ParagraphRule | None = None,
     folding: Folding | None = None,
 ) -> Remaining:
@@ -188,9 +181,7 @@ def drop_paragraphs(
     return Remaining(left, docs[dropped], starts[dropped], ends[dropped])
 
 
-def _paragraphs(
-    text: TextBuffers,
-) -> tuple[Ints, Ints, Ints]:
+def _paragraphs(text: TextBuffers) -> tuple[I64, I64, I64]:
     """(n_paragraphs,) each: document, first byte in it, byte after the last; in order.
 
     Every document has one at least; paragraphs may be empty.
@@ -198,7 +189,7 @@ def _paragraphs(
     data, offsets = text
     n_feeds = np.count_nonzero(data[offsets[0] : offsets[-1]] == LINE_FEED)
     blanks = np.empty((n_feeds // 2, 3), np.int64)
-    blanks = blanks[: blank_lines(read_only(data), read_only(offsets), chars(), blanks)]
+    blanks = blanks[: blank_lines(data, offsets, chars(), blanks)]
     whole = np.arange(len(offsets) - 1)
     first = np.column_stack((whole, np.zeros_like(whole)))
     last = np.column_stack((whole, np.diff(offsets)))
@@ -206,17 +197,14 @@ def _paragraphs(
     return docs, starts, _in_order(np.concatenate((blanks[:, :2], last)))[1]
 
 
-def _in_order(places: Ints) -> Ints:
+def _in_order(places: I64) -> I64:
     """(2, n) of (n, 2) documents and places: by document, and as given within."""
     return np.ascontiguousarray(places[np.argsort(places[:, 0], kind="stable")].T)
 
 
 def _dropped(
-    paragraphs: pa.Array,
-    index: NgramIndex,
-    ignored: npt.NDArray[np.bool_] | None,
-    rule: ParagraphRule,
-) -> npt.NDArray[np.bool_]:
+    paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None, rule: ParagraphRule
+) -> Bools:
     """(n_paragraphs,) bool, which to drop."""
     hits = find(paragraphs, index)
     if ignored is not None:
@@ -238,11 +226,11 @@ class Rest(NamedTuple):
     """
 
     text: pa.Array
-    starts: Ints
-    ends: Ints
+    starts: I64
+    ends: I64
 
 
-def cut_words(text: pa.Array, places: WordPlaces, docs: Ints, firsts: Ints, lasts: Ints) -> Rest:
+def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Rest:
     """Cut spans of words out of documents.
 
     places: of `text`.
@@ -253,8 +241,8 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: Ints, firsts: Ints, last
     spans, out = np.column_stack((docs, firsts, lasts)), np.empty((len(docs), 2), np.int64)
     pages, flags, _ = unicode.tables()
     cut_places(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         read_only(places.starts),
         read_only(places.ends),
         read_only(places.doc_words),
@@ -268,7 +256,7 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: Ints, firsts: Ints, last
     return Rest(without(text, docs, starts, ends), starts, ends)
 
 
-def without(text: pa.Array, docs: Ints, starts: Ints, ends: Ints) -> pa.Array:
+def without(text: pa.Array, docs: I64, starts: I64, ends: I64) -> pa.Array:
     """(n_docs,) large_string: the documents without some of their bytes.
 
     docs, starts, ends: (n_cuts,) document and bytes in it, ascending, that do not overlap.
@@ -281,7 +269,7 @@ def without(text: pa.Array, docs: Ints, starts: Ints, ends: Ints) -> pa.Array:
     return joined(data, of, begins, stops, len(text))
 
 
-def without_units(units: Units, keep: npt.NDArray[np.bool_]) -> pa.Array:
+def without_units(units: Units, keep: Bools) -> pa.Array:
     """(n_docs,) large_string: the documents without some of their lines.
 
     units: of `text.words.lines`.  keep: (n_lines,) bool.

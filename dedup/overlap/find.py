@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import parts, read_only, text_buffers
-from tokenmill.dedup.kernels.gram_words import locate
+from tokenmill.dedup.arrays import I64, U8, Bools, parts, read_only, text_buffers
 from tokenmill.dedup.kernels.overlap import Probe, Scratch, Table, add_up, find_grams, merge_spans
 from tokenmill.dedup.overlap.index import NgramIndex, scratch
-from tokenmill.dedup.text.gram_words import Block, blocks, chars
+from tokenmill.dedup.text.gram_words import Block, blocks
 
 FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
 MOST_PAIRS = 1 << 20  # of spans and items that have them, joined at once
@@ -38,15 +37,15 @@ class Hits(NamedTuple):
     """
 
     n_docs: int
-    docs: npt.NDArray[np.int64]
-    grams: npt.NDArray[np.int64]
-    firsts: npt.NDArray[np.int64]
-    lasts: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    docs: I64
+    grams: I64
+    firsts: I64
+    lasts: I64
+    starts: I64
+    ends: I64
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> "Hits":
-        """Those of the hits for which `wanted` is true."""
+    def only(self, wanted: Bools | I64) -> "Hits":
+        """Those of the hits for which `wanted` is true, or at such places."""
         return Hits(self.n_docs, *(column[wanted] for column in self[1:]))
 
 
@@ -61,12 +60,12 @@ class Overlaps(NamedTuple):
     marks: (n_spans,) uint8, the marks of the windows, or-ed; 0 where there are none.
     """
 
-    docs: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    ngrams: npt.NDArray[np.int64]
-    marks: npt.NDArray[np.uint8]
+    docs: I64
+    items: I64
+    starts: I64
+    ends: I64
+    ngrams: I64
+    marks: U8
 
 
 def find(text: pa.Array, index: NgramIndex) -> Hits:
@@ -74,7 +73,7 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
 
     text: (n_docs,) string column, no nulls.
     """
-    data = read_only(text_buffers(text).data)
+    data = text_buffers(text).data
     table, probes = index.table(), index.probes()
     windows = np.empty((FIRST_HITS, 4), np.int64)
     found = [np.empty((0, 6), np.int64)]
@@ -87,42 +86,22 @@ def find(text: pa.Array, index: NgramIndex) -> Hits:
             windows = np.empty((2 * n, 4), np.int64)
             _find(block, table, probes, room, windows)
         if n:
-            hits = np.empty((n, 6), np.int64)
-            locate(
-                data,
-                chars(),
-                read_only(block.begins),
-                read_only(block.stops),
-                read_only(block.doc_words),
-                block.doc,
-                block.passed,
-                windows[np.argsort(windows[:n, 3], kind="stable")],
-                hits,
-            )
-            found.append(hits)
+            order = np.argsort(windows[:n, 3], kind="stable")
+            found.append(block.places(data, windows[order]))
     docs, *columns = np.ascontiguousarray(np.concatenate(found).T)
     return Hits(len(text), docs, *columns)
 
 
-def _find(
-    block: Block,
-    table: Table,
-    probes: Iterable[Probe],
-    room: Scratch,
-    windows: npt.NDArray[np.int64],
-) -> int:
-    add_up(read_only(block.hashes), room.sums)
-    doc_words, found = read_only(block.doc_words), 0
+def _find(block: Block, table: Table, probes: Iterable[Probe], room: Scratch, windows: I64) -> int:
+    add_up(block.hashes, room.sums)
+    found = 0
     for probe in probes:
-        found = find_grams(doc_words, block.held, table, probe, room, windows, found)
+        found = find_grams(block.doc_words, block.held, table, probe, room, windows, found)
     return found
 
 
 def overlaps(
-    hits: Hits,
-    index: NgramIndex,
-    ignored: npt.NDArray[np.bool_] | None = None,
-    marks: npt.NDArray[np.uint8] | None = None,
+    hits: Hits, index: NgramIndex, ignored: Bools | None = None, marks: U8 | None = None
 ) -> Overlaps:
     """Join hits to maximal spans of each item.
 
@@ -149,14 +128,7 @@ def overlaps(
     return Overlaps(*spans[-1])
 
 
-def _joined(
-    docs: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    ngrams: npt.NDArray[np.int64],
-    marks: npt.NDArray[np.uint8],
-) -> _Columns:
+def _joined(docs: I64, items: I64, starts: I64, ends: I64, ngrams: I64, marks: U8) -> _Columns:
     """Join spans of one document and item that have a word in common: the same columns.
 
     items: numbers of items, or of sets of them.

@@ -16,7 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import load_arrays, power_of_two, read_only, save_arrays, shift_of
+from tokenmill.dedup.arrays import (
+    I32,
+    I64,
+    U64,
+    load_arrays,
+    power_of_two,
+    read_only,
+    save_arrays,
+    shift_of,
+)
 from tokenmill.dedup.kernels import overlap as kernels
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.text.gram_words import blocks, count_words
@@ -46,12 +55,12 @@ FAMILIES = (Family(1, 1), Family(3, 3), Family(5, 5), Family(8, 8), Family(13, 7
 class Windows(NamedTuple):
     """Windows of texts: hash, minimizer, row of the text."""
 
-    grams: npt.NDArray[np.uint64]
-    minimizers: npt.NDArray[np.uint64]
-    texts: npt.NDArray[np.int64]
+    grams: U64
+    minimizers: U64
+    texts: I64
 
 
-def family_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+def family_of(lengths: I64) -> npt.NDArray[np.intp]:
     """Which of `FAMILIES` finds windows of each length; -1 for length 0."""
     return np.searchsorted([f.least for f in FAMILIES], lengths, "right") - 1
 
@@ -63,7 +72,7 @@ def scratch(n_words: int) -> kernels.Scratch:
     return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
 
 
-def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
+def windows_of(texts: pa.Array, lengths: I64) -> Windows:
     """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
 
     Of a text longer than a block some windows come twice: those of the words held.
@@ -76,8 +85,8 @@ def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
         grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
         rows_of = np.empty(room, np.int64)
         n = kernels.hash_windows(
-            read_only(block.hashes),
-            read_only(block.doc_words),
+            block.hashes,
+            block.doc_words,
             read_only(lengths[rows]),
             read_only(families[rows, 0]),
             read_only(families[rows, 1]),
@@ -94,7 +103,7 @@ def windows_of(texts: pa.Array, lengths: npt.NDArray[np.int64]) -> Windows:
     )
 
 
-def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray[np.uint64]:
+def bitmap_of(minimizers: U64, family: Family) -> U64:
     """Mark the minimizers of windows.
 
     Of all windows, 2 in `runs + 1` have another minimizer than the one before (Schleimer et al.
@@ -110,7 +119,7 @@ def bitmap_of(minimizers: npt.NDArray[np.uint64], family: Family) -> npt.NDArray
     return bitmap
 
 
-def starts_of(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+def starts_of(hashes: U64) -> I32:
     """Where the buckets of a `Table` begin.
 
     hashes: (n_grams,) distinct, ascending.
@@ -146,13 +155,13 @@ class NgramIndex:
     """
 
     ngrams: tuple[int, ...]
-    hashes: npt.NDArray[np.uint64]
-    starts: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int64]
-    bitmaps: npt.NDArray[np.uint64]
-    bitmap_ends: npt.NDArray[np.int64]
-    item_offsets: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
+    hashes: U64
+    starts: I32
+    lengths: I64
+    bitmaps: U64
+    bitmap_ends: I64
+    item_offsets: I64
+    items: I64
 
     @classmethod
     def build(
@@ -216,9 +225,7 @@ class NgramIndex:
         ngrams = tuple(np.unique(ngram).tolist())
         return cls(ngrams=ngrams, **load_arrays(path, kind=KIND, parameters=_parameters(ngrams)))
 
-    def items_of(
-        self, grams: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def items_of(self, grams: I64) -> tuple[I64, I64]:
         """Every item of each of some n-grams: places in `grams`, ascending, and the items."""
         starts = self.item_offsets[grams]
         sizes = self.n_items_of(grams)
@@ -226,7 +233,7 @@ class NgramIndex:
         within = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return at, self.items[starts[at] + within]
 
-    def alike(self, grams: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def alike(self, grams: I64) -> I64:
         """Of each n-gram the first of them that just the same items have.
 
         A passage that many items share has many n-grams and few such: what is the same for all
@@ -240,10 +247,10 @@ class NgramIndex:
         hashes = (hashes ^ (hashes >> np.uint64(29))) * _SPREAD
         sums = np.add.reduceat(hashes ^ (hashes >> np.uint64(32)), np.cumsum(sizes) - sizes)
         _, first, of = np.unique(sums, return_index=True, return_inverse=True)
-        representatives: npt.NDArray[np.int64] = distinct[first[of[which]]]
+        representatives: I64 = distinct[first[of[which]]]
         return representatives
 
-    def n_items_of(self, grams: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def n_items_of(self, grams: I64) -> I64:
         """How many items have each of some n-grams."""
         return self.item_offsets[grams + 1] - self.item_offsets[grams]
 
@@ -266,9 +273,7 @@ class NgramIndex:
         ]
 
 
-def _check(
-    texts: pa.Array, item_ids: npt.NDArray[np.integer], ngrams: npt.NDArray[np.int64]
-) -> None:
+def _check(texts: pa.Array, item_ids: npt.NDArray[np.integer], ngrams: I64) -> None:
     wrong = ngrams[(ngrams < 1) | (ngrams > MAX_NGRAM)]
     if len(wrong):
         raise ValueError(f"ngram must be 1 to {MAX_NGRAM} words, got {wrong[0]}")
@@ -276,9 +281,7 @@ def _check(
         raise ValueError(f"{len(item_ids)} item ids for {len(texts)} item texts")
 
 
-def _postings(
-    grams: npt.NDArray[np.uint64], items: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _postings(grams: U64, items: I64) -> tuple[U64, I64, I64]:
     """Distinct hashes, ascending, and the distinct items of each: hashes, offsets, items."""
     order = np.argsort(grams)
     grams, items = grams[order], items[order]

@@ -22,17 +22,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import power_of_two, read_only, shift_of
+from tokenmill.dedup.arrays import I32, I64, U64, power_of_two, read_only, shift_of
 from tokenmill.dedup.kernels import ngrams as kernels
 from tokenmill.dedup.text.words import Units, Words, word_hashes
 
 KEYS_PER_BUCKET = 2  # at most, on the average
 HASH_BITS = 64
-
-Keys = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
 
 
 class Known(NamedTuple):
@@ -42,11 +38,11 @@ class Known(NamedTuple):
     starts: (n_buckets + 1,) int32, where in `keys` those of the same first bits begin.
     """
 
-    keys: Keys
-    starts: npt.NDArray[np.int32]
+    keys: U64
+    starts: I32
 
     @classmethod
-    def of(cls, keys: Keys) -> "Known":
+    def of(cls, keys: U64) -> "Known":
         """keys: (n,), in any order, perhaps more than once."""
         distinct = np.unique(keys)
         n_buckets = power_of_two(-(-len(distinct) // KEYS_PER_BUCKET))
@@ -58,9 +54,9 @@ class Known(NamedTuple):
 class Candidates(NamedTuple):
     """Windows that may repeat: (n,) hashes, the document of each, and its first word in that."""
 
-    hashes: Keys
-    docs: Ints
-    words: Ints
+    hashes: U64
+    docs: I64
+    words: I64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +71,7 @@ class Ngrams:
         """Words of the runs of which the least is a window's minimizer."""
         return (self.ngram + 1) // 2
 
-    def minimizers(self, units: Units) -> Keys:
+    def minimizers(self, units: Units) -> U64:
         """(n,) a hash for each place that is a minimizer, in order."""
         words, ends = word_hashes(units.text, self.words)
         keys, out = (np.empty(len(words), np.uint64) for _ in range(2))

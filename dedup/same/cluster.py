@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import I64, read_only
 from tokenmill.dedup.kernels import cluster as kernels
 
 WORD_BITS = 64
@@ -22,7 +21,7 @@ class Touched:
         self.n_docs, self.first = n_docs, first
         self.bits = np.zeros(n_docs // WORD_BITS + 1, np.uint64)
 
-    def mark(self, edges: npt.NDArray[np.int64]) -> None:
+    def mark(self, edges: I64) -> None:
         """Mark the rows of (n_edges, 2) edges.
 
         Raises:
@@ -39,7 +38,7 @@ class Touched:
     def n(self) -> int:
         return int(np.bitwise_count(self.bits).sum(dtype=np.int64))
 
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> I64:
         """(n,) the rows marked, ascending."""
         out = np.empty(self.n, np.int64)
         kernels.marked(read_only(self.bits), self.first, out)
@@ -59,13 +58,13 @@ class Forest:
         self.rows = touched.rows()
         self._parents = np.arange(len(self.rows), dtype=np.uint32)
 
-    def join(self, edges: npt.NDArray[np.int64]) -> None:
+    def join(self, edges: I64) -> None:
         """Join the two rows of each of (n_edges, 2) edges."""
         left, right = (read_only(edges[:, side]) for side in (0, 1))
         bits, before = read_only(self._bits), read_only(self._before)
         kernels.unite_marked(left, right, self._first, bits, before, self._parents)
 
-    def trees(self, at_once: int) -> Iterator[npt.NDArray[np.int64]]:
+    def trees(self, at_once: int) -> Iterator[I64]:
         """(n, 2) each row that is not the lowest of its tree, ascending, and that which is.
 
         at_once: rows looked at for each.
@@ -77,7 +76,7 @@ class Forest:
             yield np.column_stack([self.rows[other + start], self.rows[lowest[other]]])
 
 
-def clusters(n_docs: int, edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def clusters(n_docs: int, edges: I64) -> I64:
     """Find the connected components of documents.
 
     Args:

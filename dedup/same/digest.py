@@ -5,11 +5,10 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U64, read_only, text_buffers
 from tokenmill.dedup.kernels import equal as kernels
 from tokenmill.dedup.kernels import sha1 as sha1_kernels
 from tokenmill.dedup.same.partition import partition
@@ -17,7 +16,7 @@ from tokenmill.dedup.same.partition import partition
 Method = Literal["md5", "xxh3"]
 
 
-def digests(text: pa.Array, method: Method) -> npt.NDArray[np.uint64]:
+def digests(text: pa.Array, method: Method) -> U64:
     """Digest the UTF-8 bytes of each document.
 
     Args:
@@ -38,9 +37,7 @@ def digests(text: pa.Array, method: Method) -> npt.NDArray[np.uint64]:
     return span_digests(*text_buffers(text), method)
 
 
-def span_digests(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], method: Method
-) -> npt.NDArray[np.uint64]:
+def span_digests(data: U8, offsets: I64, method: Method) -> U64:
     """(n, 2) digests of `data[offsets[i]:offsets[i + 1]]`, bytes of whatever kind."""
     digest = _md5 if method == "md5" else xxhash.xxh3_128_digest
     joined = b"".join(digest(data.data[s:e]) for s, e in pairwise(offsets.tolist()))
@@ -51,9 +48,7 @@ def _md5(data: memoryview) -> bytes:
     return hashlib.md5(data, usedforsecurity=False).digest()
 
 
-def first_occurrence(
-    digests: npt.NDArray[np.uint64], bits: int | None = None
-) -> npt.NDArray[np.int64]:
+def first_occurrence(digests: U64, bits: int | None = None) -> I64:
     """Find the first document with the same digest.
 
     Args:
@@ -78,9 +73,7 @@ def first_occurrence(
     return out
 
 
-def newest_occurrence(
-    digests: npt.NDArray[np.uint64], dates: npt.NDArray[np.uint64], bits: int | None = None
-) -> npt.NDArray[np.int64]:
+def newest_occurrence(digests: U64, dates: U64, bits: int | None = None) -> I64:
     """As `first_occurrence`, the row of the greatest date, of equal ones the highest row number.
 
     dates: (n_docs,).  Memory besides: 16 bytes more for each row.
@@ -91,15 +84,13 @@ def newest_occurrence(
     return newest[first]
 
 
-def last_occurrence(
-    digests: npt.NDArray[np.uint64], bits: int | None = None
-) -> npt.NDArray[np.int64]:
+def last_occurrence(digests: U64, bits: int | None = None) -> I64:
     """As `first_occurrence`, the highest row number; memory besides: 24 bytes more for each row."""
     backward = first_occurrence(np.ascontiguousarray(digests[::-1]), bits)
     return len(digests) - 1 - backward[::-1]
 
 
-def sha1_prefixes(text: pa.Array) -> npt.NDArray[np.uint64]:
+def sha1_prefixes(text: pa.Array) -> U64:
     """(n,) the first 8 bytes, as they lie, of the SHA-1 of each string's UTF-8.
 
     text: (n,) string or large_string, no nulls.
@@ -108,7 +99,5 @@ def sha1_prefixes(text: pa.Array) -> npt.NDArray[np.uint64]:
     """
     data, offsets = text_buffers(text)
     out = np.empty(len(text), np.uint64)
-    sha1_kernels.sha1_words(
-        read_only(data), read_only(offsets), np.empty(64, np.uint8), np.empty(80, np.uint32), out
-    )
+    sha1_kernels.sha1_words(data, offsets, np.empty(64, np.uint8), np.empty(80, np.uint32), out)
     return out

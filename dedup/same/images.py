@@ -4,9 +4,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import I64, U64, read_only
 from tokenmill.dedup.kernels import equal as kernels
 
 HASH_BITS = 64
@@ -19,10 +18,10 @@ class Band(NamedTuple):
     shift: int
     width: int
 
-    def of(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    def of(self, hashes: U64) -> U64:
         """(n,) the values of the bits."""
         mask = np.uint64((1 << self.width) - 1)
-        values: npt.NDArray[np.uint64] = (hashes >> np.uint64(self.shift)) & mask
+        values: U64 = (hashes >> np.uint64(self.shift)) & mask
         return values
 
 
@@ -38,7 +37,7 @@ def bands(distance: int) -> list[Band]:
     return sorted(made, key=lambda band: (-band.width, band.shift))
 
 
-def first_near(hashes: npt.NDArray[np.uint64], distance: int) -> npt.NDArray[np.int64]:
+def first_near(hashes: U64, distance: int) -> I64:
     """Find the first hash that differs in no more than `distance` bits.
 
     Args:
@@ -76,5 +75,5 @@ def first_near(hashes: npt.NDArray[np.uint64], distance: int) -> npt.NDArray[np.
             np.uint64(distance),
             nearest,
         )
-    found: npt.NDArray[np.int64] = rows[nearest[rank[which]]]
+    found: I64 = rows[nearest[rank[which]]]
     return found

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import I64, U32, U64, read_only
 from tokenmill.dedup.kernels import equal as kernels
 from tokenmill.dedup.same.partition import partition
 
@@ -60,7 +60,7 @@ class Bands:
         return cls(bands=chosen.b, rows=chosen.r)
 
 
-def band_keys(signatures: npt.NDArray[np.uint32], bands: Bands) -> npt.NDArray[np.uint64]:
+def band_keys(signatures: U32, bands: Bands) -> U64:
     """Hash each band of each signature.
 
     Args:
@@ -85,7 +85,7 @@ def band_keys(signatures: npt.NDArray[np.uint32], bands: Bands) -> npt.NDArray[n
 
 
 def candidate_pairs(
-    keys: npt.NDArray[np.uint64], ids: npt.NDArray[Any], *, max_bucket: int = MAX_BUCKET
+    keys: U64, ids: npt.NDArray[Any], *, max_bucket: int = MAX_BUCKET
 ) -> npt.NDArray[Any]:
     """Pair the rows that have the same key in one band.
 
@@ -139,10 +139,10 @@ class Buckets(NamedTuple):
     """
 
     members: npt.NDArray[np.integer[Any]]
-    ends: npt.NDArray[np.int64]
+    ends: I64
 
 
-def buckets(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Buckets:
+def buckets(keys: U64, bits: int | None = None) -> Buckets:
     """Gather the rows of (n,) keys that share theirs with another row; NO_KEY is in no bucket.
 
     Buckets come in order of the top `bits` of their key, and of their first row: so that
@@ -166,7 +166,7 @@ def buckets(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Buckets:
     return Buckets(members[:n_members], ends[:n_buckets])
 
 
-def count_pairs(ends: npt.NDArray[np.int64], max_bucket: int = MAX_BUCKET) -> int:
+def count_pairs(ends: I64, max_bucket: int = MAX_BUCKET) -> int:
     """How many pairs `candidate_pairs` makes of buckets that end at `ends`."""
     sizes = np.diff(ends, prepend=0)
     n_first = max_bucket // 2
@@ -175,8 +175,8 @@ def count_pairs(ends: npt.NDArray[np.int64], max_bucket: int = MAX_BUCKET) -> in
     return int(np.where(sizes <= max_bucket, small, large).sum())
 
 
-def _sum_of_least(n: npt.NDArray[np.int64], cap: int) -> npt.NDArray[np.int64]:
+def _sum_of_least(n: I64, cap: int) -> I64:
     """The sum of min(i, cap) over i from 0 to n - 1."""
     below = np.minimum(n, cap)
-    total: npt.NDArray[np.int64] = below * (below - 1) // 2 + (n - below) * cap
+    total: I64 = below * (below - 1) // 2 + (n - below) * cap
     return total

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import F32, I64, U32, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import minhash as kernels
 from tokenmill.dedup.text.shingle import Shingles, check_shingles, shingles_in_parts, shingles_of
 from tokenmill.dedup.text.words import LARGE_BYTES, Words, blocks
@@ -39,7 +38,7 @@ class MinHash:
         check_shingles(self.ngram, self.words)
 
 
-def signatures(text: pa.Array, config: MinHash) -> npt.NDArray[np.uint32]:
+def signatures(text: pa.Array, config: MinHash) -> U32:
     """Sign every document.
 
     Args:
@@ -77,7 +76,7 @@ def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
         yield shingles_of(block, ngram=config.ngram, words=config.words)
 
 
-def permutations(config: MinHash) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+def permutations(config: MinHash) -> tuple[U32, U32]:
     """Draw the (num_perm,) `a` and `b` of the affine maps; odd `a` makes each a bijection.
 
     The order of the draws is that of datasketch 2.0 (MIT), without which signatures would differ.
@@ -88,11 +87,7 @@ def permutations(config: MinHash) -> tuple[npt.NDArray[np.uint32], npt.NDArray[n
     return a, b
 
 
-def pair_similarity(
-    signatures: npt.NDArray[np.uint32],
-    left: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float32]:
+def pair_similarity(signatures: U32, left: I64, right: I64) -> F32:
     """Estimate the Jaccard similarity of many pairs of documents from their signatures.
 
     Two documents without shingles come out at 1.0, as datasketch has it.

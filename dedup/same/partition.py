@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import I64, U32, U64, read_only
 from tokenmill.dedup.kernels import equal as kernels
 
 PARTITION_ROWS = 1 << 15  # a partition's hash table then fits the L2 cache
@@ -26,8 +25,8 @@ class Partitions(NamedTuple):
     rows: (n,) uint32.
     """
 
-    starts: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.uint32]
+    starts: I64
+    rows: U32
 
     @property
     def largest(self) -> int:
@@ -49,7 +48,7 @@ def prefix_bits(n: int) -> int:
     return min(max((n // PARTITION_ROWS).bit_length(), MIN_BITS), MAX_BITS)
 
 
-def partition(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Partitions:
+def partition(keys: U64, bits: int | None = None) -> Partitions:
     """Group rows by the top bits of their (n,) keys, which should be well-mixed hashes.
 
     bits: of the prefix; None: as many as suit the number of keys.
@@ -67,7 +66,7 @@ def partition(keys: npt.NDArray[np.uint64], bits: int | None = None) -> Partitio
 
 
 def ranges_within(
-    counts: npt.NDArray[np.int64], budget: int, *, per_row: int, per_largest: int
+    counts: I64, budget: int, *, per_row: int, per_largest: int
 ) -> Iterator[tuple[int, int]]:
     """Cut prefixes into the fewest ranges, in order, that fit `budget` bytes each.
 

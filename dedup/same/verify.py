@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import I64, U32, read_only
 from tokenmill.dedup.kernels import cluster as kernels
 from tokenmill.dedup.same.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets
 
@@ -17,12 +16,12 @@ CONTEXT_ROWS = FIRST_ROWS + PREVIOUS_ROWS  # of a bucket, that its later rows ar
 
 def verified_edges(
     buckets: Buckets,
-    signed: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.uint32]],
+    signed: Callable[[I64], U32],
     *,
     num_perm: int,
     verify: float,
     rows_at_once: int,
-) -> Iterator[npt.NDArray[np.int64]]:
+) -> Iterator[I64]:
     """Compare the signatures of the candidate pairs of each bucket, as `candidate_pairs` has them.
 
     In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
@@ -108,7 +107,7 @@ def least_equal(num_perm: int, verify: float) -> int:
     return int(np.searchsorted(estimates, np.float32(verify)))
 
 
-def blocks(ends: npt.NDArray[np.int64], rows_at_once: int) -> Iterator[tuple[int, int]]:
+def blocks(ends: I64, rows_at_once: int) -> Iterator[tuple[int, int]]:
     """Ranges of members: whole buckets, as many as fit; one that alone does not is cut.
 
     Cut only where it is larger than MAX_BUCKET: the rows of a smaller one are all compared.
@@ -126,7 +125,7 @@ def blocks(ends: npt.NDArray[np.int64], rows_at_once: int) -> Iterator[tuple[int
         start = stop
 
 
-def _most_edges(ends: npt.NDArray[np.int64], bucket: int, start: int, stop: int) -> int:
+def _most_edges(ends: I64, bucket: int, start: int, stop: int) -> int:
     """A bound on the edges of a block: all pairs of small buckets; a tree of each large one."""
     last = int(np.searchsorted(ends, stop, side="left"))
     begin = int(ends[bucket - 1]) if bucket else 0

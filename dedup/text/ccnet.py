@@ -13,10 +13,9 @@ arXiv:1911.00359); tests/reference/repeats.py is its twin.
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import U8, read_only, text_buffers
 from tokenmill.dedup.kernels import ccnet as kernels
 from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, lower_of, tables
 
@@ -48,8 +47,8 @@ def ccnet_form(lines: pa.Array) -> pa.Array:
     out_offsets = np.empty(len(lines) + 1, np.int64)
     known = tables()
     kernels.ccnet_lines(
-        read_only(data),
-        read_only(offsets),
+        data,
+        offsets,
         _low(),
         known.pages,
         known.flags,
@@ -63,7 +62,7 @@ def ccnet_form(lines: pa.Array) -> pa.Array:
 
 
 @cache
-def _low() -> npt.NDArray[np.uint8]:
+def _low() -> U8:
     """(128,) what becomes of each ASCII byte."""
     low = np.array([lower_of(byte) for byte in range(0x80)], np.uint8)
     low[ord("0") : ord("9") + 1] = ord("0")
@@ -72,7 +71,7 @@ def _low() -> npt.NDArray[np.uint8]:
 
 
 @cache
-def _actions() -> npt.NDArray[np.uint8]:
+def _actions() -> U8:
     """(0x110000,) what becomes of each character in lower case; a digit first, then a mark."""
     actions = np.zeros(N_CODE_POINTS, np.uint8)
     actions[[*CONTROLS, *PUNCTUATION]] = kernels.DROP

@@ -33,11 +33,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import fold as kernels
 from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
@@ -84,18 +83,18 @@ class SourceSpans(NamedTuple):
     foldings: (n_spans,) uint8, bits of the foldings that changed something between them.
     """
 
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    foldings: npt.NDArray[np.uint8]
+    starts: I64
+    ends: I64
+    foldings: U8
 
 
 class Step(NamedTuple):
     """One folding of the documents that needed any, and what undoes it."""
 
-    offsets: npt.NDArray[np.int64]
+    offsets: I64
     edits: Edits
     out: TextBuffers
-    out_ends: npt.NDArray[np.int64]
+    out_ends: I64
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +107,10 @@ class Folded:
     """
 
     text: pa.Array
-    rows: npt.NDArray[np.int64]
+    rows: I64
     steps: tuple[Step, ...]
 
-    def source_spans(
-        self,
-        docs: npt.NDArray[np.int64],
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-    ) -> SourceSpans:
+    def source_spans(self, docs: I64, starts: I64, ends: I64) -> SourceSpans:
         """Turn spans of folded documents into spans of their sources.
 
         docs, starts, ends: (n_spans,) int64, rows of `text` and bytes from the document's
@@ -135,7 +129,7 @@ class Folded:
         return SourceSpans(spans[:, 0], spans[:, 1], kinds)
 
 
-def needs_folding(text: pa.Array, folding: Folding) -> npt.NDArray[np.uint8]:
+def needs_folding(text: pa.Array, folding: Folding) -> U8:
     """Tell which foldings would change each document.
 
     text: (n_docs,) string column, no nulls.
@@ -169,7 +163,7 @@ def fold(text: pa.Array, folding: Folding) -> Folded:
     return Folded(replaced, rows, steps)
 
 
-def _steps(given: TextBuffers, needs: npt.NDArray[np.uint8], folding: Folding) -> Iterator[Step]:
+def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
     """Apply the foldings one after the other; those that no document needs are left out."""
     chars = char_foldings(folding)
     passes: tuple[tuple[int, Callable[..., Found], tuple[Any, ...]], ...] = (
@@ -262,7 +256,7 @@ def char_maps(folding: Folding) -> dict[str, tuple[str, int]]:
     return becomes
 
 
-def _props() -> npt.NDArray[np.uint8]:
+def _props() -> U8:
     """(0x110000,) uint8, the properties of code points, lookalikes taken as other letters."""
     known = unicode_tables()
     slots = known.pages.repeat(PAGE).astype(np.int64) * PAGE + np.arange(N_CODE_POINTS) % PAGE

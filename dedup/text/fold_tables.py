@@ -28,9 +28,10 @@ from tokenmill.dedup.text.unicode import (
     N_CODE_POINTS,
     PUNCT,
     SPACE,
-    UNICODE_VERSION,
     flags_of,
     lower_of,
+    package,
+    packaged,
 )
 
 FOLD_VERSION = "2"  # of runs; raise it with any change of what a text is folded to
@@ -137,13 +138,7 @@ def tables() -> FoldTables:
     Raises:
         RuntimeError: the packaged file is of another version of Unicode than this module.
     """
-    with np.load(FILE, allow_pickle=False) as stored:
-        columns = {name: stored[name].tolist() for name in stored.files}
-    if (version := columns["version"]) != UNICODE_VERSION:
-        raise RuntimeError(
-            f"{FILE.name} holds Unicode {version!r}, this version needs {UNICODE_VERSION!r};"
-            " reinstall the package"
-        )
+    columns = {name: column.tolist() for name, column in packaged(FILE).items()}
     return FoldTables(
         compat=dict(zip(columns["compat"], columns["compat_to"], strict=True)),
         marks=dict(zip(columns["marks"], columns["marks_to"], strict=True)),
@@ -216,7 +211,6 @@ def interpreter_tables() -> FoldTables:
 def columns_of(made: FoldTables) -> dict[str, Any]:
     """The tables as the columns that the file holds."""
     return {
-        "version": np.array(UNICODE_VERSION),
         "compat": np.array(list(made.compat)),
         "compat_to": np.array(list(made.compat.values())),
         "marks": np.array(list(made.marks)),
@@ -229,9 +223,4 @@ def columns_of(made: FoldTables) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    if unicodedata.unidata_version != UNICODE_VERSION:
-        raise SystemExit(
-            f"this interpreter has Unicode {unicodedata.unidata_version}, the tables are"
-            f" {UNICODE_VERSION}; run this with Python 3.11, or change UNICODE_VERSION"
-        )
-    np.savez_compressed(FILE, **columns_of(interpreter_tables()))
+    package(FILE, columns_of(interpreter_tables()))

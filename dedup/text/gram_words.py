@@ -17,10 +17,9 @@ from string import punctuation
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import words
@@ -44,21 +43,28 @@ class Block(NamedTuple):
     """
 
     doc: int
-    hashes: npt.NDArray[np.uint64]
-    stops: npt.NDArray[np.int64]
-    doc_words: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.int64]
+    hashes: U64
+    stops: I64
+    doc_words: I64
+    begins: I64
     held: int
     passed: int
+
+    def places(self, data: U8, windows: I64) -> I64:
+        """(n, 6) where windows of the words stand; both as `locate` of the kernels has them."""
+        found = np.empty((len(windows), 6), np.int64)
+        words = self.begins, self.stops, self.doc_words
+        kernels.locate(data, chars(), *words, self.doc, self.passed, windows, found)
+        return found
 
 
 class _Room(NamedTuple):
     """Where the words of a block go."""
 
-    letters: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
-    stops: npt.NDArray[np.int64]
-    hashes: npt.NDArray[np.uint64]
+    letters: U8
+    ends: I64
+    stops: I64
+    hashes: U64
 
 
 @cache
@@ -101,7 +107,7 @@ def blocks(text: pa.Array, *, longest: int) -> Iterator[Block]:
         yield Block(doc, hashes, stops, doc_words, rows.offsets[:-1], 0, 0)
 
 
-def count_words(text: pa.Array) -> npt.NDArray[np.int64]:
+def count_words(text: pa.Array) -> I64:
     """(n_docs,) int64, gram words of each document.
 
     text: (n_docs,) string column, no nulls.
@@ -122,19 +128,19 @@ def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
         fresh = _words(part, _room(int(np.diff(part.offsets)[0]), 1))
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
-        yield Block(doc, hashes, stops, np.array([0, len(hashes)]), text.offsets[:1], held, passed)
+        doc_words = read_only(np.array([0, len(hashes)]))
+        yield Block(
+            doc, read_only(hashes), read_only(stops), doc_words, text.offsets[:1], held, passed
+        )
 
 
-def _words(
-    text: TextBuffers, room: _Room
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:
     """Hashes and stops of the words, and where each document's begin."""
     doc_words = np.empty(len(text.offsets), np.int64)
-    data, offsets = read_only(text.data), read_only(text.offsets)
-    kernels.split(data, offsets, chars(), room.letters, room.ends, room.stops, doc_words)
+    kernels.split(*text, chars(), room.letters, room.ends, room.stops, doc_words)
     n = int(doc_words[-1])
     hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
-    return room.hashes[:n], room.stops[:n], doc_words
+    return read_only(room.hashes[:n]), read_only(room.stops[:n]), read_only(doc_words)
 
 
 def _most_words(text: TextBuffers) -> int:

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import TextBuffers
+from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers
 from tokenmill.dedup.kernels import ngrams as kernels
 from tokenmill.dedup.kernels import words as word_kernels
 from tokenmill.dedup.text.words import Words, hashes_of, pieces
@@ -27,8 +26,8 @@ class Shingles(NamedTuple):
     offsets: (n_docs + 1,) int64.
     """
 
-    hashes: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
+    hashes: U32
+    offsets: I64
 
 
 def check_shingles(ngram: int, words: str) -> None:
@@ -67,9 +66,7 @@ def shingles_in_parts(
         carried = found[max(0, len(found) - ngram + 1) :]
 
 
-def _windows(
-    word_hashes: npt.NDArray[np.uint64], doc_words: npt.NDArray[np.int64], ngram: int
-) -> Shingles:
+def _windows(word_hashes: U64, doc_words: I64, ngram: int) -> Shingles:
     hashes = np.empty(len(word_hashes), np.uint32)
     offsets = np.empty(len(doc_words), np.int64)
     leaving = pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64)

@@ -10,12 +10,14 @@ change signatures: that is a new version of the shingles, not an update.
 """
 
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from tokenmill.dedup.arrays import U8, U16, U32
 
 UNICODE_VERSION = "14.0.0"  # of the packaged tables; also stored in them
 FILE = Path(__file__).with_name("unicode_tables.npz")
@@ -57,9 +59,9 @@ class UnicodeTables(NamedTuple):
         CAPITAL_I_WITH_DOT, of which the table holds the first code point alone.
     """
 
-    pages: npt.NDArray[np.uint16]
-    flags: npt.NDArray[np.uint8]
-    lower_delta: npt.NDArray[np.uint32]
+    pages: U16
+    flags: U8
+    lower_delta: U32
 
 
 @cache
@@ -69,15 +71,23 @@ def tables() -> UnicodeTables:
     Raises:
         RuntimeError: the packaged file is of another version of Unicode than this module.
     """
-    with np.load(FILE, allow_pickle=False) as stored:
-        version = str(stored["version"])
-        found = UnicodeTables(stored["pages"], stored["flags"], stored["lower_delta"])
-    if version != UNICODE_VERSION:
+    return UnicodeTables(**packaged(FILE))
+
+
+def packaged(path: Path) -> dict[str, Any]:
+    """The arrays of a packaged file of tables, read-only.
+
+    Raises:
+        RuntimeError: as `tables`.
+    """
+    with np.load(path, allow_pickle=False) as stored:
+        found = dict(stored)
+    if (version := str(found.pop("version"))) != UNICODE_VERSION:
         raise RuntimeError(
-            f"{FILE.name} holds Unicode {version!r}, this version needs {UNICODE_VERSION!r};"
+            f"{path.name} holds Unicode {version!r}, this version needs {UNICODE_VERSION!r};"
             " reinstall the package"
         )
-    for array in found:
+    for array in found.values():
         array.flags.writeable = False
     return found
 
@@ -140,10 +150,19 @@ def interpreter_tables() -> UnicodeTables:
     )
 
 
-if __name__ == "__main__":
+def package(path: Path, tables: Mapping[str, Any]) -> None:
+    """Write tables made from the running interpreter.
+
+    Raises:
+        SystemExit: it has another version of Unicode than this module.
+    """
     if unicodedata.unidata_version != UNICODE_VERSION:
         raise SystemExit(
             f"this interpreter has Unicode {unicodedata.unidata_version}, the tables are"
             f" {UNICODE_VERSION}; run this with Python 3.11, or change UNICODE_VERSION"
         )
-    np.savez_compressed(FILE, version=UNICODE_VERSION, **interpreter_tables()._asdict())
+    np.savez_compressed(path, version=UNICODE_VERSION, **tables)
+
+
+if __name__ == "__main__":
+    package(FILE, interpreter_tables()._asdict())

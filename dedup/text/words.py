@@ -10,9 +10,8 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tokenmill.dedup.arrays import TextBuffers, read_only
+from tokenmill.dedup.arrays import I64, U8, U32, U64, TextBuffers, read_only
 from tokenmill.dedup.kernels import words as kernels
 from tokenmill.dedup.text import unicode
 
@@ -25,14 +24,11 @@ SEARCHED_BYTES = 4096  # at a time for a place to cut
 CUTS = np.frombuffer(b" \n", np.uint8)  # bytes that end every word, however it is lower-cased
 LINE_FEED = 10
 
-Ints = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
-
 
 # text in blocks, and in units
 
 
-def blocks(offsets: Ints) -> Iterator[tuple[int, int]]:
+def blocks(offsets: I64) -> Iterator[tuple[int, int]]:
     """Ranges of whole documents, of BLOCK_BYTES of text at most; larger ones alone."""
     start, n_docs = 0, len(offsets) - 1
     while start < n_docs:
@@ -50,11 +46,11 @@ def pieces(text: TextBuffers, n_bytes: int) -> Iterator[TextBuffers]:
     at, end = text.offsets.tolist()
     while at < end:
         stop = _cut(text.data, at + n_bytes, end)
-        yield TextBuffers(text.data, np.array([at, stop]))
+        yield TextBuffers(text.data, read_only(np.array([at, stop])))
         at = stop
 
 
-def _cut(data: npt.NDArray[np.uint8], wanted: int, end: int) -> int:
+def _cut(data: U8, wanted: int, end: int) -> int:
     for at in range(wanted, end, SEARCHED_BYTES):
         found = np.flatnonzero(np.isin(data[at : min(at + SEARCHED_BYTES, end)], CUTS))
         if len(found):
@@ -70,7 +66,7 @@ class Units(NamedTuple):
     """
 
     text: TextBuffers
-    docs: Ints
+    docs: I64
 
 
 def whole_documents(text: TextBuffers) -> Units:
@@ -85,7 +81,7 @@ def lines(text: TextBuffers) -> Units:
     places = np.concatenate((feeds, offsets))  # a line that ends a document before the next one
     order = np.argsort(places, kind="stable")
     docs = np.flatnonzero(order >= len(feeds))
-    return Units(TextBuffers(data, places[order]), docs)
+    return Units(TextBuffers(data, read_only(places[order])), docs)
 
 
 # words
@@ -99,9 +95,9 @@ class WordLetters(NamedTuple):
     doc_words: (n_docs + 1,) int64; words of document `i` are `doc_words[i]:doc_words[i + 1]`.
     """
 
-    letters: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
-    doc_words: npt.NDArray[np.int64]
+    letters: U8
+    ends: I64
+    doc_words: I64
 
 
 def split_words(text: TextBuffers, words: Words) -> WordLetters:
@@ -112,8 +108,7 @@ def split_words(text: TextBuffers, words: Words) -> WordLetters:
     letters = np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8)
     ends = np.empty((n_bytes + n_docs) // 2 + 1, np.int64)  # a word and a separator: 2 bytes
     doc_words = np.empty(n_docs + 1, np.int64)
-    data, offsets = read_only(text.data), read_only(text.offsets)
-    chars = word_characters(words)[:4]
+    (data, offsets), chars = text, word_characters(words)[:4]
     kernels.split_words(data, offsets, *chars, *unicode.tables(), letters, ends, doc_words)
     return WordLetters(letters, ends[: doc_words[-1]], doc_words)
 
@@ -124,11 +119,11 @@ class WordCharacters(NamedTuple):
     is_space: the other way round than `is_word`.
     """
 
-    low: npt.NDArray[np.uint8]
-    two: npt.NDArray[np.uint32]
-    three: npt.NDArray[np.uint8]
-    is_word: npt.NDArray[np.uint8]
-    is_space: npt.NDArray[np.uint8]
+    low: U8
+    two: U32
+    three: U8
+    is_word: U8
+    is_space: U8
 
 
 @cache
@@ -157,7 +152,7 @@ def word_characters(words: Words) -> WordCharacters:
     )
 
 
-def hashes_of(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
+def hashes_of(text: TextBuffers, words: Words) -> tuple[U64, I64]:
     """(n_words,) hashes of all words, and (n_docs + 1,) where in them each document's begin."""
     letters, ends, doc_words = split_words(text, words)
     hashes = np.empty(len(ends), np.uint64)
@@ -165,7 +160,7 @@ def hashes_of(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
     return hashes, doc_words
 
 
-def word_hashes(text: TextBuffers, words: Words) -> tuple[Hashes, Ints]:
+def word_hashes(text: TextBuffers, words: Words) -> tuple[U64, I64]:
     """`hashes_of`, taken apart in blocks that stay in the cache."""
     data, offsets = text
     made, counts = [np.empty(0, np.uint64)], np.zeros(len(offsets) - 1, np.int64)
@@ -186,9 +181,9 @@ class WordPlaces(NamedTuple):
     doc_words: (n_docs + 1,) int64.
     """
 
-    starts: Ints
-    ends: Ints
-    doc_words: Ints
+    starts: I64
+    ends: I64
+    doc_words: I64
 
 
 def word_places(text: TextBuffers, words: Words) -> WordPlaces:
@@ -200,8 +195,6 @@ def word_places(text: TextBuffers, words: Words) -> WordPlaces:
     doc_words = np.empty(len(offsets), np.int64)
     pages, flags, _ = unicode.tables()
     is_word = word_characters(words).is_word
-    kernels.word_places(
-        read_only(data), read_only(offsets), is_word, pages, flags, starts, ends, doc_words
-    )
+    kernels.word_places(data, offsets, is_word, pages, flags, starts, ends, doc_words)
     n = int(doc_words[-1])
     return WordPlaces(starts[:n], ends[:n], doc_words)

@@ -65,8 +65,7 @@ from tokenmill.pipelines.contamination.rows import (
     pairs_of,
 )
 from tokenmill.pipelines.contamination.summary import summarize, with_copies
-from tokenmill.pipelines.core.config import Bytes, Config, explain
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
@@ -101,8 +100,7 @@ from tokenmill.pipelines.runs.work import (
     drive,
 )
 from tokenmill.pipelines.storage.atomic import atomic_path, write_json
-from tokenmill.pipelines.storage.files import arrow_file, parquet_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 
 INDEX, COPY_INDEX = "index", "index/copies.arrow"
 COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"

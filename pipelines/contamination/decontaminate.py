@@ -44,8 +44,7 @@ from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 if TYPE_CHECKING:
     from tokenmill.pipelines.contamination.index import BenchmarkIndex

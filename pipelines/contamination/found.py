@@ -24,8 +24,7 @@ from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.index import I64, U8, BenchmarkIndex, Bools
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40

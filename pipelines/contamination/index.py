@@ -35,9 +35,8 @@ from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
-from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import present
-from tokenmill.pipelines.storage.sidecar import open_arrow
 
 I64: TypeAlias = npt.NDArray[np.int64]
 F64: TypeAlias = npt.NDArray[np.float64]

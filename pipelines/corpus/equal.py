@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import model_validator
 
+from tokenmill.dedup.arrays import F32, I64, U64
 from tokenmill.dedup.same.digest import (
     digests,
     first_occurrence,
@@ -72,7 +72,6 @@ MORE_ROW_BYTES = {"first": 0, "last": 32, "newest": 32}
 LARGEST_BYTES = 32  # digest 16, of a hash table at most 16
 
 Keep = Literal["first", "last", "newest"]
-Ints = npt.NDArray[np.int64]
 
 
 class EqualStep(KeyedStep, VerdictStep):
@@ -256,9 +255,7 @@ class SameImages(EqualStep):
 DATE = "same_url_date"
 
 
-def _text_digests(
-    documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]
-) -> npt.NDArray[np.uint64]:
+def _text_digests(documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]) -> U64:
     """(n_docs, 2); of images without a word beside them one that no other document has."""
     pairs = digests(documents["text"], kind)
     if "images" not in documents.schema.names:
@@ -289,7 +286,7 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     return made
 
 
-def _date_order(dates: pa.Array) -> npt.NDArray[np.uint64]:
+def _date_order(dates: pa.Array) -> U64:
     """(n_docs,) numbers in the order of dates (timestamps); 0 where there is none."""
     since_1970 = np.asarray(dates.cast(pa.int64()).fill_null(np.iinfo(np.int64).min))
     return since_1970.view(np.uint64) ^ np.uint64(1 << 63)
@@ -315,7 +312,7 @@ def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
     return Done(files=[path], facts=cluster_facts(corpus, going[:, 1].copy()))
 
 
-def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
+def _kept(part: Part, keys: Range, keep: Keep) -> I64:
     """(n,) of each row of a part the one kept of those that equal it."""
     rows, bits = part.rows, prefix_bits(keys.n)
     if part.all_equal:
@@ -327,12 +324,12 @@ def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
     return rows[occurrence(part.keys, bits)]
 
 
-def _dates(keys: Range, rows: Ints) -> npt.NDArray[np.uint64]:
-    dates: npt.NDArray[np.uint64] = keys.take("key", rows)[:, -1]
+def _dates(keys: Range, rows: I64) -> U64:
+    dates: U64 = keys.take("key", rows)[:, -1]
     return dates
 
 
-def _newest(rows: Ints, keys: Range) -> np.int64:
+def _newest(rows: I64, keys: Range) -> np.int64:
     """The newest of many rows, of equal ones the last."""
     newest, date = rows[-1], np.uint64(0)
     for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -344,7 +341,7 @@ def _newest(rows: Ints, keys: Range) -> np.int64:
     return np.int64(newest)
 
 
-def _going(part: Part, kept: Ints, first_new_row: int) -> Iterator[Ints]:
+def _going(part: Part, kept: I64, first_new_row: int) -> Iterator[I64]:
     """(n, 2) rows that are not kept, and those kept in their place; of this run alone."""
     for start in range(0, len(kept), ROWS_AT_ONCE):
         rows, of = part.rows[start : start + ROWS_AT_ONCE], kept[start : start + ROWS_AT_ONCE]
@@ -358,7 +355,7 @@ def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     assert isinstance(step, EqualStep)
     paths = [corpus.path(FORESTS, step=name, level=0, number=n) for n in range(corpus.n_ranges)]
 
-    def similarity(pairs: Ints, _: int) -> npt.NDArray[np.float32]:
+    def similarity(pairs: I64, _: int) -> F32:
         return np.full(len(pairs), step.similarity, np.float32)
 
     return write_kept(corpus, step, group, paths, similarity)

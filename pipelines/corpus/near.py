@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import F32, I64
 from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
 from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
@@ -298,7 +298,7 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
         for pairs in read_pairs(path):
             forest.join(pairs)
     path, is_last = _path(corpus, level, number), level == len(counts) - 1
-    kept: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+    kept: list[I64] = [np.empty(0, np.int64)]
 
     def trees() -> Iterator[Pairs]:
         for found in forest.trees(PAIRS_AT_ONCE):
@@ -325,14 +325,14 @@ def write_near(run: RunFolder, part: Pass, group: int) -> Done:
     corpus, step = Corpus(run, part), near_of(part)
     clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
 
-    def similarity(pairs: Pairs, left: int) -> npt.NDArray[np.float32]:
+    def similarity(pairs: Pairs, left: int) -> F32:
         at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
         return _similarities(corpus, pairs, at_once)
 
     return write_kept(corpus, step, group, [clusters], similarity)
 
 
-def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> npt.NDArray[np.float32]:
+def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> F32:
     """(n,) estimated Jaccard similarity of the documents of each pair."""
     rows, alike = corpus.rows(), np.empty(len(pairs), np.float32)
     for start in range(0, len(pairs), pairs_at_once):

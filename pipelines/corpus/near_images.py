@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.same.images import first_near
+from tokenmill.dedup.arrays import I64, U64, Bools
+from tokenmill.dedup.same.images import MOST_DISTANCE, first_near
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
 from tokenmill.pipelines.corpus.units import (
@@ -32,10 +32,8 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 
-MOST_DISTANCE = 15  # as in dedup.same.images: more bands have less than 4 bits, and nearly all meet
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
 HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
@@ -140,7 +138,8 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     rows = counted_rows(paths, step.unit_parameters())
     corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)
     keys = enumerate(corpus.shard_keys())
-    alive = np.concatenate([units_left(corpus, step.name, rows, n, key) for n, key in keys])
+    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in keys]
+    alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
     there, hashes = _hashes(rows, step.hash, alive)
     first = first_near(hashes, step.distance)
     leaving = np.flatnonzero(first != np.arange(len(first)))
@@ -162,9 +161,7 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     return Done(files=files, facts=facts)
 
 
-def _hashes(
-    rows: Rows, column: str, alive: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _hashes(rows: Rows, column: str, alive: Bools) -> tuple[I64, U64]:
     """(n,) rows of images that have a hash, and their hashes."""
     there, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in rows.walk():

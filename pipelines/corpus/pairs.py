@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F32, I64
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
-Pairs = npt.NDArray[np.int64]
+Pairs = I64
 
 FORESTS = Folder("2-forest", "{step}-{level}-{number:05d}.arrow")
 FOREST = pa.schema([pa.field("row", pa.int64()), pa.field("of", pa.int64())])
@@ -82,7 +81,7 @@ def write_kept(
     step: VerdictStep,
     group: int,
     paths: Sequence[Path],
-    similarity: Callable[[Pairs, int], npt.NDArray[np.float32]],
+    similarity: Callable[[Pairs, int], F32],
 ) -> Done:
     """Write the verdicts on every shard of a group.
 
@@ -99,7 +98,7 @@ def write_kept(
     return Done(files=write_verdicts(corpus, step, group, going))
 
 
-def cluster_facts(corpus: Corpus, kept: npt.NDArray[np.int64]) -> dict[str, Any]:
+def cluster_facts(corpus: Corpus, kept: I64) -> dict[str, Any]:
     """How many documents, clusters of two or more, and the largest: [doc_id, documents] of each.
 
     kept: (n_gone,) of each document that goes the row of the one kept in its place; is sorted.

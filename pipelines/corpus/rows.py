@@ -15,16 +15,21 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass, Size
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+)
 from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21
@@ -50,8 +55,8 @@ class Shards(NamedTuple):
     """
 
     keys: pa.Array
-    starts: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
+    starts: I64
+    groups: I64
 
     @property
     def n_groups(self) -> int:
@@ -112,7 +117,7 @@ def range_bits(n: int) -> int:
     return min((max(n - 1, 0) // RANGE_ROWS).bit_length(), MOST_BITS)
 
 
-def groups_of(starts: Sequence[int] | npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+def groups_of(starts: Sequence[int] | I64, most: int) -> I64:
     """(n_groups + 1,) shard where each group of about `most` rows begins.
 
     starts: (n_shards + 1,).
@@ -180,7 +185,7 @@ class Corpus:
             first=int(self.shards.starts[0]),
         )
 
-    def ids_of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    def ids_of(self, wanted: I64) -> U64:
         """(n,) ids of the documents of rows in any order."""
         rows, ids = self.rows(), np.empty(len(wanted), np.uint64)
         for start in range(0, len(wanted), ROWS_AT_ONCE):
@@ -193,7 +198,7 @@ class Corpus:
         first, last = self.shards.groups[number : number + 2].tolist()
         return range(first, last), range(*self.shards.starts[[first, last]].tolist())
 
-    def group_starts(self) -> npt.NDArray[np.int64]:
+    def group_starts(self) -> I64:
         """(n_groups,) the first row of each group."""
         return self.shards.starts[self.shards.groups[:-1]]
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.keys import ImageKey
@@ -30,7 +29,7 @@ from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, d
 from tokenmill.pipelines.storage.files import parquet_file
 
 Args: TypeAlias = tuple[Any, ...]
-Rows: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = I64
 
 
 class Sidecar(NamedTuple):
@@ -84,7 +83,7 @@ class Applied(NamedTuple):
     """
 
     result: StageResult
-    passed: npt.NDArray[np.bool_] | None = None
+    passed: Bools | None = None
     tables: Mapping[str, pa.RecordBatch] = {}
     counts: Mapping[str, Mapping[str, int]] = {}
 

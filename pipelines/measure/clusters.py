@@ -36,7 +36,7 @@ from scipy.sparse.csgraph import connected_components
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.dedup.same.verify import least_equal
 from tokenmill.pipelines.measure.drawn import I64, U64, Bools
-from tokenmill.pipelines.storage.sidecar import Rows
+from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # 150 MB of signatures and keys
 MOST_WALKS = 30

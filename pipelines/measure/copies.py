@@ -30,8 +30,7 @@ from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows, open_arrow
 
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
 

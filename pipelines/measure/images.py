@@ -30,8 +30,7 @@ from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 from tokenmill.pipelines.tokens.images import count_places, tokens_of
 
 KEYS: tuple[ImageKey, ...] = ("url", "md5")

@@ -28,7 +28,7 @@ from tokenmill.pipelines.measure.left import Left, share_of
 from tokenmill.pipelines.measure.scan import READ
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unique import bracket
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 from tokenmill.sizing.corpus import CorpusImages, FormatEstimate, ImageEstimate
 
 DEFAULT_RULE = ImageRule(("url", "md5"), 10, "none", True)  # where the recipe has none

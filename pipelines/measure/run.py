@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure.copies import ProbeFacts, count_copies, read_copies

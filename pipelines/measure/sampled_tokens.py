@@ -18,7 +18,7 @@ from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import DOCUMENTS, ROWS, TOKENIZE, TOKENS, PartFacts
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 ROW_BITS = np.uint64(32)
 

@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import shard_and_row
@@ -50,9 +50,8 @@ from tokenmill.pipelines.runs.manifest import (
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import exists, present
-from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.shards import splits
 
 STEP = "kept-keys"

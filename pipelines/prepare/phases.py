@@ -8,7 +8,7 @@ What is corpus-wide: see `pipelines.corpus.passes`. Mixing: `pipelines.tokens.mi
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
 from tokenmill.pipelines.prepare.against import index_phase

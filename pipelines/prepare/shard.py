@@ -32,9 +32,8 @@ from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.runs.folder import FILTERED, REMOVED_IMAGES, SPOOL, THUMBNAILS, Folder
 from tokenmill.pipelines.runs.folder import REMOVED as REMOVED_FOLDER
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, parquet_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 from tokenmill.pipelines.storage.mirror import exists
-from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.shards import TokenShards
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 from tokenmill.pipelines.tokens.webdataset import TarShards

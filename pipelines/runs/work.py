@@ -35,10 +35,8 @@ from tokenmill.pipelines.runs.receipt import (
     valid_receipt,
 )
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.cache import CACHE_BYTES
-from tokenmill.pipelines.storage.inputs import is_outage
-from tokenmill.pipelines.storage.mirror import join_run
-from tokenmill.pipelines.storage.retry import PAUSES_S, stop_if_gone
+from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
+from tokenmill.pipelines.storage.mirror import CACHE_BYTES, join_run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.same.digest import first_occurrence
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.corpus.keys import KEY
@@ -53,16 +54,20 @@ from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+    values,
+)
 
 UNIT_TABLE = Folder("8-unit-table", "shards.arrow")
 TABLE = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])
 FIRST_UNIT = 0  # the number of the first unit; tests begin elsewhere
 RANGE_UNITS = 1 << 20  # of keys, about; fewer than of documents: more of them leave
 BUCKETS = b"tokenmill.buckets"
-
-Ints = npt.NDArray[np.int64]
 
 
 class Span(NamedTuple):
@@ -85,8 +90,8 @@ class Units(NamedTuple):
     """
 
     keys: tuple[str, ...]
-    starts: Ints
-    buckets: Ints
+    starts: I64
+    buckets: I64
 
     @property
     def n_buckets(self) -> int:
@@ -233,7 +238,7 @@ def rows_of(corpus: Corpus, units: Units) -> Rows:
     )
 
 
-def _buckets(corpus: Corpus, step: CountedStep, starts: Ints) -> Ints:
+def _buckets(corpus: Corpus, step: CountedStep, starts: I64) -> I64:
     """(n_buckets + 1,) unit row where each begins; one bucket of nothing if there is no unit."""
     begins = [0]
     if step.shards_in_bucket is not None:
@@ -244,7 +249,7 @@ def _buckets(corpus: Corpus, step: CountedStep, starts: Ints) -> Ints:
     return np.array([*np.unique([b for b in begins if b < total or b == 0]), total], np.int64)
 
 
-def _first_units(corpus: Corpus, starts: Ints, every: int) -> list[int]:
+def _first_units(corpus: Corpus, starts: I64, every: int) -> list[int]:
     """The unit row of each `every`-th document; every document has a unit, the first number 0."""
     docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
     keys, found = list(corpus.shard_keys()), [0]
@@ -262,8 +267,6 @@ def _first_units(corpus: Corpus, starts: Ints, every: int) -> list[int]:
         found.append(row)
     return found
 
-
-Bools = npt.NDArray[np.bool_]
 
 UNIT_KEYS = Folder("8-unit-keys", "group-{group:05d}.arrow")
 UNIT_COUNTS = Folder("8-unit-counts", "bucket-{bucket:05d}-{number:05d}.arrow")
@@ -287,8 +290,8 @@ class Counts(NamedTuple):
     counts: (n,) of the first of each key how many have it, of others 0; (1,) if all are equal.
     """
 
-    first: Ints
-    counts: Ints
+    first: I64
+    counts: I64
 
 
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
@@ -357,8 +360,9 @@ def alive_units(corpus: Corpus, units: Units, rows: Rows, span: Span) -> Bools:
     """(span.n,) units of documents that no step standing before removes."""
     shards, step = units.shards_of(span), corpus.last_step(CountedStep)
     alive = [units_left(corpus, step.name, rows, n, units.keys[n]) for n in shards]
+    whole = np.concatenate([np.empty(0, np.bool_), *alive])
     first = int(units.starts[shards.start])
-    return np.concatenate(alive)[span.start - first : span.stop - first]
+    return whole[span.start - first : span.stop - first]
 
 
 def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:

@@ -13,13 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
@@ -60,8 +59,6 @@ SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; som
 # odd multipliers with well-spread bits: 2**64 / golden ratio, the second of SplitMix64
 SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)
 ONE, HALF = np.uint64(1), np.uint64(32)
-
-Ints = npt.NDArray[np.int64]
 
 
 class BucketOfDocs(Config):
@@ -196,10 +193,10 @@ class Paragraphs(NamedTuple):
     firsts: (n,) int64, number of the first in the document with the same key.
     """
 
-    rows: Ints
-    numbers: Ints
+    rows: I64
+    numbers: I64
     keys: Keys
-    firsts: Ints
+    firsts: I64
 
 
 def split_units(text: pa.Array, step: RepeatedParagraphs) -> pa.Array:
@@ -246,7 +243,7 @@ def _digests(forms: pa.Array, step: RepeatedParagraphs) -> Keys:
     return np.column_stack((prefixes, prefixes))  # tables go by the one and by the other word
 
 
-def first_copies(rows: Ints, numbers: Ints, keys: Keys) -> Ints:
+def first_copies(rows: I64, numbers: I64, keys: Keys) -> I64:
     """(n,) number of the first in the same document with the same key; its own without a key.
 
     Documents are told apart by 128 bits that each mixes into its keys.
@@ -313,7 +310,7 @@ def without_paragraphs(
     return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
 
 
-def _is_empty(documents: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+def _is_empty(documents: pa.RecordBatch) -> Bools:
     """(n_docs,) whether there is neither text but for white space, nor an image."""
     blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(documents["text"]), ""))
     return blank & (counts_of(documents) == 0) if "images" in documents.schema.names else blank

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.ngrams import Known
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.errors import ConfigError
@@ -32,8 +33,7 @@ from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(
@@ -93,9 +93,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
 
 
-def equal_rows(
-    rows: Range, room: int
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def equal_rows(rows: Range, room: int) -> Iterator[tuple[I64, I64]]:
     """Rows of a range that share their hash with others, and where each of the hashes ends.
 
     room: bytes that are taken for it at most.
@@ -104,7 +102,7 @@ def equal_rows(
         yield equal.buckets(prefix_bits(rows.n))
 
 
-def _known(rows: Range, twice: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
+def _known(rows: Range, twice: Bools) -> Iterator[pa.RecordBatch]:
     at = 0
     for group, batch in rows.groups():
         hashes = values(batch, "key")
@@ -215,9 +213,7 @@ def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Do
     return Done(files=[path], facts={"ngrams": rows.n, "repeated": n})
 
 
-def _going(
-    rows: Range, first: npt.NDArray[np.int64], *, all_copies: bool
-) -> Iterator[pa.RecordBatch]:
+def _going(rows: Range, first: I64, *, all_copies: bool) -> Iterator[pa.RecordBatch]:
     """Batches of schema EQUAL, in order."""
     for start in range(0, len(first), AT_ONCE):
         here = first[start : start + AT_ONCE]

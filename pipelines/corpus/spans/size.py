@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.overlap.ngrams import Ngrams
 from tokenmill.dedup.text.words import Units, lines, whole_documents
 from tokenmill.pipelines.corpus.rows import Corpus, groups_of
@@ -88,7 +87,7 @@ class Texts(NamedTuple):
 
     shard: int
     doc_ids: pa.Array
-    rows: npt.NDArray[np.int64]
+    rows: I64
     units: Units
 
 

@@ -25,7 +25,7 @@ from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
 from tokenmill.pipelines.tokens.mix.summary import mixed_stats, mixture, tokens_once
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.report.data import summary_json
 from tokenmill.sizing.requirements import requirement_sheet
 
 REPORT_VERSION = "1"

@@ -7,14 +7,12 @@ from typing import get_args
 import pytest
 
 from tests.sizing.corpora import illustrated, measured
-from tokenmill.sizing import report
-from tokenmill.sizing.inputs import size
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report import assumptions, kind, rests_on, sheet_json, summary_json
+from tokenmill.sizing.report import data as report
+from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json, summary_json
 from tokenmill.sizing.requirement import by_name
-from tokenmill.sizing.requirements import headline, requirement_sheet
-from tokenmill.sizing.sections.verdicts import judge
-from tokenmill.sizing.verdict import Outcome
+from tokenmill.sizing.requirements import headline, requirement_sheet, size
+from tokenmill.sizing.verdict import Outcome, judge
 
 PLAN = parse_plan("corpus: {tokens: 2T}\nmodel: {params: 70B}", where="plan")
 

@@ -5,7 +5,7 @@ import pytest
 from tests.sizing.corpora import illustrated, measured
 from tests.sizing.sections.sheets import sheet
 from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.report import rests_on
+from tokenmill.sizing.report.data import rests_on
 from tokenmill.sizing.requirement import by_name
 
 TOKENS = 222.25  # of a sample

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import (
     NONE,
     Derivation,
@@ -11,9 +12,9 @@ from tokenmill.sizing.document.section import (
     Table,
     table,
 )
-from tokenmill.sizing.notes import notes
-from tokenmill.sizing.report import assumptions, kind, rests_on
-from tokenmill.sizing.report_tiers import tier_blocks
+from tokenmill.sizing.report.data import assumptions, kind, rests_on
+from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.tiers import tier_blocks
 from tokenmill.sizing.requirement import Input, Requirement, by_name
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sheet import Sheet
@@ -151,3 +152,11 @@ def _given(given: Input) -> Given:
 
 def _key(title: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in title.lower())
+
+
+TITLE = "Storage requirements"
+
+
+def sheet_markdown(sheet: Sheet) -> str:
+    """The sheet as a document: the figures, what they rest on, how each was computed."""
+    return markdown(TITLE, sections(sheet))

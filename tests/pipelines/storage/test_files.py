@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.pipelines.keyed import listed
 from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import (
+from tokenmill.pipelines.storage.files import (
     MOST_OPEN,
     Opened,
     Rows,
+    arrow_file,
     corpus_rows,
     counted_rows,
     open_batch,

@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from tokenmill.sizing.document.section import NONE, Table, table
-from tokenmill.sizing.sections.purchases import CAPACITY
-from tokenmill.sizing.sections.verdicts import candidates, judge
+from tokenmill.sizing.limits import CAPACITY
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables.shipped import TierRow
 from tokenmill.sizing.units import format_bytes, format_quantity
-from tokenmill.sizing.verdict import MOST_NODE_DRIVES, Verdict, times, told_to_buy
+from tokenmill.sizing.verdict import (
+    MOST_NODE_DRIVES,
+    Verdict,
+    candidates,
+    judge,
+    times,
+    told_to_buy,
+)
 
 TIERS, DELIVERS = "Storage tiers against what is required", "What each tier delivers"
 TIER_WORDS = (

@@ -2,11 +2,10 @@
 
 import pytest
 
-from tokenmill.sizing.inputs import size
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report_html import sheet_html
-from tokenmill.sizing.report_markdown import sheet_markdown
-from tokenmill.sizing.report_tiers import (
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.report.outline import sheet_markdown
+from tokenmill.sizing.report.tiers import (
     DELIVERS,
     TO_BUY,
     delivered,
@@ -16,9 +15,9 @@ from tokenmill.sizing.report_tiers import (
     tier_blocks,
     tier_table,
 )
-from tokenmill.sizing.requirements import requirement_sheet
-from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.requirements import requirement_sheet, size
 from tokenmill.sizing.tables.shipped import TIERS, TierRow
+from tokenmill.sizing.verdict import judge
 
 PLAN = """
 model: {params: 405B}

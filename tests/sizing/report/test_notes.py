@@ -2,8 +2,8 @@
 
 from tests.sizing.corpora import estimate, measured
 from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.notes import notes
 from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirements import requirement_sheet
 
 

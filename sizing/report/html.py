@@ -1,20 +1,53 @@
-"""The plots of a sheet: what capacity goes into, tiers against needs, checkpoints against waste."""
+"""A sheet as one page of HTML, with plots."""
+
+from collections.abc import Sequence
 
 from tokenmill.sizing.document import charts
-from tokenmill.sizing.document.charts import Bar
-from tokenmill.sizing.document.curves import Curve, Dots, Flag, curves, dots
-from tokenmill.sizing.document.page import figure
+from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, curves, dots
+from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.formulas import failures
-from tokenmill.sizing.report_sections import shown
-from tokenmill.sizing.report_tiers import tiers_by_name
+from tokenmill.sizing.report.outline import TITLE, interval, sections, shown
+from tokenmill.sizing.report.tiers import tiers_by_name
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
 from tokenmill.sizing.sections.stages import STORED
-from tokenmill.sizing.sections.verdicts import judge
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes, format_quantity, format_rate
-from tokenmill.sizing.verdict import Verdict
+from tokenmill.sizing.verdict import Verdict, judge
+
+LARGE = (  # of the headline, what storage is bought by
+    "raw capacity",
+    "read bandwidth, whole job",
+    "checkpoint write bandwidth, whole job",
+    "restart read bandwidth",
+    "training time",
+)
+
+
+def sheet_html(sheet: Sheet) -> str:
+    """The document of `sections`, with some of its figures large, and plots."""
+    plots: dict[str, list[str | None]] = {
+        "tiers": [tiers_plot(sheet)],
+        "capacity": [capacity_plot(sheet)],
+        "checkpoints": [checkpoint_plot(sheet)],
+    }
+    return page(
+        TITLE,
+        sections(sheet),
+        key_figures=_large(sheet),
+        plots={key: [drawn for drawn in made if drawn] for key, made in plots.items()},
+        footer="The same figures as data: requirements.json; as text: requirements.md.",
+    )
+
+
+def _large(sheet: Sheet) -> Sequence[KeyFigure]:
+    rows = [sheet[name] for name in LARGE if name in sheet]
+    figures = [KeyFigure(row.name, shown(row), interval(row)) for row in rows]
+    if sheet.warnings:
+        figures.append(KeyFigure("warnings", str(len(sheet.warnings)), trouble="warnings"))
+    return figures
+
 
 READ, RESTART = "read bandwidth, whole job", "restart read bandwidth"
 FLAGS = {READ: "training reads", JOB_RATE: "checkpoints write", RESTART: "restart reads"}

@@ -53,14 +53,14 @@ warnings        sentences
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tokenmill.sizing.notes import notes
 from tokenmill.sizing.plan.fields import OUR_CHOICE
+from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.stages import STORED
-from tokenmill.sizing.sections.verdicts import judge
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
+from tokenmill.sizing.verdict import judge
 
 SHEET_VERSION = "2"  # raise it when a key changes its meaning
 

@@ -3,9 +3,7 @@
 import pytest
 
 from tests.sizing.sections.begun import begun
-from tokenmill.sizing.requirement import by_name
-from tokenmill.sizing.sections import capacity
-from tokenmill.sizing.sections.purchases import (
+from tokenmill.sizing.limits import (
     CAPACITY,
     bought,
     drives,
@@ -13,6 +11,8 @@ from tokenmill.sizing.sections.purchases import (
     is_sold,
     on_drives,
 )
+from tokenmill.sizing.requirement import by_name
+from tokenmill.sizing.sections import capacity
 from tokenmill.sizing.tables.shipped import TierRow
 
 SOURCES = """

@@ -4,10 +4,9 @@ import pytest
 
 from tests.sizing.corpora import measured
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
-from tokenmill.sizing.inputs import example_names, size
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report_html import sheet_html
-from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.requirements import example_names, requirement_sheet, size
 from tokenmill.sizing.units import format_quantity
 
 HOSTILE = '</title><script>alert("1")</script>'
