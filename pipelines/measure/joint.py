@@ -10,8 +10,9 @@ Wall time of shards on cores: list scheduling, each shard to the core that is fr
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from tokenmill.pipelines.core.errors import ConfigError
@@ -101,6 +102,9 @@ class Prediction:
         """
         corpus = self._corpus(name, sample, token_width_bytes, files or {})
         memory = clustering_memory_bytes
+        written = {folder: s for folder, s in self.stored_bytes.items() if folder != INPUTS}
+        # all that was written when a folder is full
+        full = dict(zip(written, accumulate(written.values()), strict=True))
         return Estimate(
             estimate="1",
             recipe=recipe,
@@ -109,20 +113,12 @@ class Prediction:
             text_bytes_in=self.text_bytes[INPUTS].figure(),
             kept_frac={step: drawn.figure() for step, drawn in self.kept_frac.items()},
             unique_frac=None if unique_frac is None else unique_frac.figure(),
-            disk_bytes={folder: drawn.figure() for folder, drawn in self._disk_bytes()},
+            disk_bytes={folder: size.figure() for folder, size in full.items()},
             clustering_memory_bytes=None if memory is None else memory.figure(),
             cores=self.cores,
             cpu_hours=self.cpu_hours.figure(),
             wall_hours=self.wall_hours.figure(),
         )
-
-    def _disk_bytes(self) -> Iterator[tuple[str, Drawn]]:
-        """All that was written when a folder is full."""
-        written = exact(0)
-        for folder, size in self.stored_bytes.items():
-            if folder != INPUTS:
-                written = written + size
-                yield folder, written
 
     def _corpus(
         self, name: str, sample: str, width: Literal[2, 4], files: Mapping[str, Drawn]

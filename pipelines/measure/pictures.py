@@ -72,12 +72,8 @@ class PredictedImages:
             image_bytes=self.total("bytes").figure(),
             image_tokens=self.total("tokens").figure(),
             formats={
-                name: FormatEstimate(
-                    images=by_what["images"].figure(),
-                    bytes=by_what["bytes"].figure(),
-                    pixels=by_what["pixels"].figure(),
-                )
-                for name, by_what in self.formats.items()
+                name: FormatEstimate(**{w: of[w].figure() for w in ("images", "bytes", "pixels")})
+                for name, of in self.formats.items()
             },
             kept_frac={name: drawn.figure() for name, drawn in self.kept_frac.items()},
             unique_frac={name: drawn.figure() for name, drawn in self.unique_frac.items()},
@@ -122,6 +118,7 @@ class Pictures:
         if step is not None:
             kept[step.name] = self._kept_by()
         more_than = (self._job.image_rule or DEFAULT_RULE).more_than
+        times = {by: n for by in KEYS if (n := np.asarray(self._images[by])).any()}
         return PredictedImages(
             images_in=self._scanned.went_in("images"),
             bytes_in=self._scanned.went_in("image_bytes"),
@@ -131,10 +128,8 @@ class Pictures:
             kept_frac=kept,
             receipts=self._receipts(kept),
             cut=self._cut(),
-            unique_frac={by: d for by in KEYS if (d := self._unique(by)) is not None},
-            repeated_frac={
-                by: d for by in KEYS if (d := self._repeated(by, more_than)) is not None
-            },
+            unique_frac={by: self._unique(n) for by, n in times.items()},
+            repeated_frac={by: self._repeated(n, more_than) for by, n in times.items()},
             more_than=more_than,
         )
 
@@ -193,29 +188,19 @@ class Pictures:
             share = bracket(self._of_docs(ones, most, last.alike), share)
         return self._scanned.left("images") * share
 
-    def _unique(self, by: str) -> Drawn | None:
-        times = np.asarray(self._images[by])
-        if not times.any():
-            return None
-        known = (times > 0).astype(np.float64)
-        return self._of_all(known, known / np.maximum(times, 1), None)
+    def _unique(self, times: I64) -> Drawn:
+        """Of images that have a key, those that one of each leaves; if not all was read, or fewer.
 
-    def _repeated(self, by: str, more_than: int) -> Drawn | None:
-        times = np.asarray(self._images[by])
-        if not times.any():
-            return None
-        known, often = (times > 0).astype(np.float64), (times > more_than).astype(np.float64)
-        return self._of_all(known, often, known)
-
-    def _of_all(self, whole: F64, least: F64, most: F64 | None) -> Drawn:
-        """A share of images that lies between what was seen and, if not all was read, `most`, or
-        nought where that is None.
+        times: (n_images,) that the corpus has its key.
         """
-        seen = self._of_docs(whole, least)
-        if self._scanned.is_whole:
-            return seen
-        other = exact(0.0 if most is None else 1.0)
-        return bracket(seen, other) if most is None else bracket(other, seen)
+        known = (times > 0).astype(np.float64)
+        seen = self._of_docs(known, known / np.maximum(times, 1))
+        return seen if self._scanned.is_whole else bracket(seen, exact(0.0))
+
+    def _repeated(self, times: I64, more_than: int) -> Drawn:
+        """Of the same, those that are too frequent; if not all was read, or more."""
+        seen = self._of_docs((times > 0).astype(np.float64), (times > more_than).astype(np.float64))
+        return seen if self._scanned.is_whole else bracket(exact(1.0), seen)
 
     def _of_docs(self, whole: F64, left: F64, copies: I64 | None = None) -> Drawn:
         """A share of images, from documents drawn.

@@ -274,11 +274,14 @@ class Findings:
         per_byte = None
         if self._job.first_pass.after:
             per_byte = self._parts.compressed().ratio("bytes", "text_bytes")
+        docs_left, of_images = list(prediction.docs.values())[-1], {}
+        if self._images is not None:
+            of_images = scratch.image_folders(self._job, self._plan, self._images, docs_left)
         written = scratch.Written(
             docs=self._docs,
             text_bytes=self._text_bytes,
             compressed_frac=per_byte,
-            docs_left=list(prediction.docs.values())[-1],
+            docs_left=docs_left,
             tokens=prediction.tokens,
             row_bytes=rows,
             edges=self._edges(),
@@ -286,7 +289,7 @@ class Findings:
             width=width,
             reach=self._reach(prediction),
             left=prediction.docs,
-            of_images=self._image_folders(prediction),
+            of_images=of_images,
         )
         return scratch.stored_of(self._job, self._plan, written)
 
@@ -300,12 +303,6 @@ class Findings:
             docs = prediction.docs[known[-1]] if known else docs
             shares[part.index] = docs / self._docs
         return shares
-
-    def _image_folders(self, prediction: Prediction) -> dict[str, Drawn]:
-        if self._images is None:
-            return {}
-        docs = list(prediction.docs.values())[-1]
-        return scratch.image_folders(self._job, self._plan, self._images, docs)
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None

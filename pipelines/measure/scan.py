@@ -388,16 +388,12 @@ def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:
     if recipe.images is None:
         return np.diff(recipe.engine().encode(documents["text"]).offsets)
     counts = [
-        np.diff(encoded.tokens.offsets) - _per_doc(part, encoded.per_image)
+        np.diff(encoded.tokens.offsets)
+        - np.bincount(owners_of(part), encoded.per_image, part.num_rows).astype(np.int64)
         for part in batches_of(documents, recipe.images.tokens)
         for encoded in [encode_illustrated(recipe.engine(), part, recipe.images)]
     ]
     return np.concatenate(counts)
-
-
-def _per_doc(documents: pa.RecordBatch, of_image: I64) -> I64:
-    summed = np.bincount(owners_of(documents), of_image, documents.num_rows)
-    return summed.astype(np.int64)
 
 
 ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives

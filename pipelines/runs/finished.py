@@ -23,7 +23,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.runs.manifest import COMPLETE, PARTIAL_RUN, read_manifest
 from tokenmill.pipelines.runs.packs import receipts_of
-from tokenmill.pipelines.runs.work import Finished, Job
+from tokenmill.pipelines.runs.work import FailedShard, Finished, Job
 from tokenmill.pipelines.storage import mirror
 
 
@@ -43,14 +43,6 @@ class UnreadInput(Data):
     cause: str = Field(description="As in the ledger")
     message: str = Field(description="What is wrong with it, and where")
     bytes: int = Field(description="Of the file")
-
-
-class FailedShard(Data):
-    """A shard whose work failed; the same command tries it again."""
-
-    step: str = Field(description='Of the works, such as "pass-0"')
-    key: str = Field(description="Names the shard")
-    error: str = Field(description="Kind and message")
 
 
 class DamagedShard(Data):
@@ -88,7 +80,7 @@ def failures(plan: Plan, finished: Finished, damage: Mapping[str, Sequence[str]]
             UnreadInput(path=f.path, cause=f.cause, message=f.message, bytes=f.bytes)
             for f in plan.failed
         ],
-        failed_shards=[FailedShard(**vars(f)) for f in finished.failures],
+        failed_shards=finished.failures,
         damaged_shards=[
             DamagedShard(key=key, message=message)
             for key, messages in damage.items()

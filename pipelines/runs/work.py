@@ -16,6 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from pydantic import Field
+
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import SourceShard
@@ -162,13 +165,12 @@ def do(job: Job, work: Work[Any]) -> Outcome:
     return Outcome(work=work, receipt=receipt, fresh=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShardFailure:
-    """A shard that could not be worked on: in which step, and why."""
+class FailedShard(Data):
+    """A shard whose work failed; the same command tries it again."""
 
-    step: str
-    key: str
-    error: str
+    step: str = Field(description='Of the works, such as "pass-0"')
+    key: str = Field(description="Names the shard")
+    error: str = Field(description="Kind and message")
 
 
 @dataclass(kw_only=True)
@@ -176,7 +178,7 @@ class Finished:
     """All that a run has to show: the receipts in order, and the shards that failed."""
 
     receipts: list[Receipt[Any]] = field(default_factory=list)
-    failures: list[ShardFailure] = field(default_factory=list)
+    failures: list[FailedShard] = field(default_factory=list)
     shards: tuple[SourceShard, ...] = ()
 
     def of(self, step: str) -> list[Receipt[Any]]:
@@ -263,7 +265,7 @@ def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]
             raise outcome.error
         else:
             finished.failures.append(
-                ShardFailure(
+                FailedShard(
                     step=outcome.work.step, key=outcome.work.key, error=_line(outcome.error)
                 )
             )
