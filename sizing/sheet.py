@@ -128,6 +128,10 @@ class Sheet:
         self.sections[-1].rows.append(row)
         return row
 
+    def once(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
+        """The row of this name, which is added where there is none yet."""
+        return self[name] if name in self else self.add(name, formula, **given)
+
     def aside(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
         """Compute a requirement from the sheet that is no row of it.
 

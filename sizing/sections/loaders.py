@@ -98,18 +98,11 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
             workers=workers,
             buffer_sequences="loaders.buffer_sequences",
         ),
-        "page_cache": _page_cache(sheet),
+        "page_cache": sheet.once("page cache of a node", bandwidth.page_cache_bytes),
     }
     if sheet.plan.checkpoints.mode == "async":
         parts["checkpoint"] = sheet["checkpoint of one node"]
     return sheet.add("host memory, one node", loaders.host_memory_bytes, **parts)
-
-
-def _page_cache(sheet: Sheet) -> Requirement:
-    name = "page cache of a node"
-    if name in sheet:
-        return sheet[name]
-    return sheet.add(name, bandwidth.page_cache_bytes)
 
 
 def _decoded(sheet: Sheet) -> Input:

@@ -44,6 +44,14 @@ def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     return sheet[name] if name in sheet else sheet[source.label(f"{STORED}{DATASET}")]
 
 
+def all_datasets(sheet: Sheet) -> Requirement:
+    """The row of the datasets of all sources, in one version."""
+    rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
+    if len(rows) == 1:
+        return next(iter(rows.values()))
+    return sheet.once("datasets, one version", capacity.logical_bytes, **rows)
+
+
 def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     only = sheet.plan.storage.token_versions == 1
     name = f"{STORED}{DATASET}" if only else ONE_VERSION
