@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.gram_counts import MOST_DOCS
+from tokenmill.dedup.overlap.counts import MOST_DOCS
 from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.errand import errand
 from tokenmill.flows.executing import executing

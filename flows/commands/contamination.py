@@ -5,8 +5,8 @@ import contextlib
 import sys
 from typing import Any, Literal
 
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.ngram_index import MAX_NGRAM
+from tokenmill.dedup.overlap.index import MAX_NGRAM
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
 from tokenmill.flows.cli import NO
 from tokenmill.flows.contamination_tables import show_report

@@ -12,7 +12,7 @@ from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.filters.models.model_file import save_model
+from tokenmill.pipelines.filters.models.model import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.lm.fit import Fitted, save_arpa

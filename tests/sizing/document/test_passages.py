@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.sizing.document.pages import Page, check_self_contained, check_structure
-from tokenmill.dedup.fold_tables import invisible
+from tokenmill.dedup.text.fold_tables import invisible
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import page
 from tokenmill.sizing.document.passages import RUN, name_of, named

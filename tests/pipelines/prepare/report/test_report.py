@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.pipelines.contamination.as_json import summarize
 from tests.strategies import document_batch
-from tokenmill.dedup.gram_counts import document_counts, frequent
+from tokenmill.dedup.overlap.counts import document_counts, frequent
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import hits_of, search
