@@ -198,7 +198,7 @@ def on_drives(sheet: Sheet) -> Requirement:
 
 def cell(sheet: Sheet, tier: TierRow, column: str, unit: str) -> Input:
     """A cell of the tier's row as an input."""
-    return sheet.assume(column, getattr(tier, column), unit=unit, source=tier.source_of(column))
+    return sheet.assume(getattr(tier, column), unit=unit, source=tier.source_of(column))
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

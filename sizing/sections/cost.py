@@ -80,7 +80,7 @@ def _worth(sheet: Sheet) -> None:
 
 def _twice_as_fast(sheet: Sheet) -> None:
     """What twice the write bandwidth saves, both at the interval that is best for them."""
-    twice = sheet.assume("speedup", TWICE, unit="ratio", source="twice the write bandwidth")
+    twice = sheet.assume(TWICE, unit="ratio", source="twice the write bandwidth")
     stall = sheet.add(
         "checkpoint stall, twice as fast",
         failures.faster_stall_s,

@@ -43,10 +43,7 @@ def _workers(sheet: Sheet) -> Requirement:
         )
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
-            "busy_frac",
-            loaders.BUSY_FRAC,
-            unit="fraction",
-            source="our choice: batches never come late",
+            loaders.BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
         )
     return sheet.add("loader workers, one node", loaders.workers, **given)
 
@@ -107,8 +104,8 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
 
 def _decoded(sheet: Sheet) -> Input:
     """Bytes of a token in a batch; where there are images, as if all tokens were theirs."""
-    name, unit = "decoded_bytes_per_token", "bytes/token"
+    unit = "bytes/token"
     if any(source.sample is not None for source in sheet.sources):
         source = "at most: a patch of 14 x 14 pixels in float32, as of CLIP ViT-L/14 (unverified)"
-        return sheet.assume(name, PATCH_BYTES, unit=unit, source=source)
-    return sheet.assume(name, loaders.WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")
+        return sheet.assume(PATCH_BYTES, unit=unit, source=source)
+    return sheet.assume(loaders.WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")

@@ -44,13 +44,7 @@ def _amplification(sheet: Sheet) -> Given:
     chosen = f"{sheet.plan.source('training.access')}; {{}}"
     if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
         source = chosen.format(pattern.source_of("amplification"))
-        return sheet.assume(
-            "read_amplification",
-            pattern.amplification,
-            unit="ratio",
-            source=source,
-            key=stated,
-        )
+        return sheet.assume(pattern.amplification, unit="ratio", source=source, key=stated)
     return sheet.add(
         "read amplification",
         bandwidth.read_amplification,
@@ -63,7 +57,6 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
     """Bytes of a read that nobody uses.  chosen: why the pattern is this one, before a source."""
     if pattern.wasted_read_aheads is None:
         return sheet.assume(
-            "wasted_bytes_per_read",
             pattern.wasted_bytes or 0.0,
             unit="bytes",
             source=chosen.format(pattern.source_of("wasted_bytes")),
@@ -73,7 +66,6 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
         bandwidth.wasted_bytes_per_read,
         read_ahead_bytes="training.read_ahead",
         read_aheads_per_read=sheet.assume(
-            "read_aheads_per_read",
             pattern.wasted_read_aheads,
             unit="ratio",
             source=chosen.format(pattern.source_of("wasted_read_aheads")),
@@ -146,7 +138,6 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
             bandwidth.drives_for_reads,
             reads_per_s=reads,
             drive_reads_per_s=sheet.assume(
-                "drive_reads_per_s",
                 per_s,
                 unit="reads/s",
                 source=f"random reads of {drive}, a rule of thumb (unverified)",

@@ -41,10 +41,7 @@ def _rates(sheet: Sheet) -> None:
     if store.prefix_get_per_s is None:
         return
     limit = sheet.assume(
-        "prefix_requests_per_s",
-        store.prefix_get_per_s,
-        unit="requests/s",
-        source=store.source_of("prefix_get_per_s"),
+        store.prefix_get_per_s, unit="requests/s", source=store.source_of("prefix_get_per_s")
     )
     each = sheet["read requests, whole job"]
     for name, per_s in {"partitions": rate, "partitions, one request for each read": each}.items():

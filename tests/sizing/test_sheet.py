@@ -107,9 +107,9 @@ def test_a_setting_that_is_no_number_is_refused():
 
 def test_an_assumption_is_unverified_where_its_source_says_so():
     sheet = begun()
-    found = sheet.assume("x", 1, unit="s", source="a data sheet", key="training.days")
+    found = sheet.assume(1, unit="s", source="a data sheet", key="training.days")
     assert (found.verified, found.measured, found.key) == (True, False, "training.days")
-    assert not sheet.assume("x", 1, unit="s", source="memory (unverified)").verified
+    assert not sheet.assume(1, unit="s", source="memory (unverified)").verified
 
 
 def test_an_accelerator_is_the_plans_own_or_else_the_tables():
