@@ -12,13 +12,12 @@ from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.formulas import bandwidth, capacity, supply
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.restart import NODE_READ
-from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables.shipped import TierRow
 
 CAPACITY = "usable capacity"
 RAW = "raw capacity"
-DATASETS = "datasets, one version"  # row of a sheet of several sources
 ON_DRIVES = "usable capacity of a node's drives"
 _SHARED = ("client", "tib", "total", "group", "drive")
 _READ = {scope: f"{scope}_read_bytes_per_s" for scope in _SHARED}
@@ -194,13 +193,12 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
 
 def on_drives(sheet: Sheet) -> Requirement:
     """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
-    held = sheet[DATASETS] if DATASETS in sheet else one_dataset(sheet, sheet.sources[0])
-    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=held)
+    return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=all_datasets(sheet))
 
 
 def cell(sheet: Sheet, tier: TierRow, column: str, unit: str) -> Input:
     """A cell of the tier's row as an input."""
-    return sheet.assume(column, getattr(tier, column), unit=unit, source=tier.source_of(column))
+    return sheet.assume(getattr(tier, column), unit=unit, source=tier.source_of(column))
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

@@ -128,6 +128,10 @@ class Sheet:
         self.sections[-1].rows.append(row)
         return row
 
+    def once(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
+        """The row of this name, which is added where there is none yet."""
+        return self[name] if name in self else self.add(name, formula, **given)
+
     def aside(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
         """Compute a requirement from the sheet that is no row of it.
 
@@ -153,16 +157,16 @@ class Sheet:
         """Whether the plan states this setting."""
         return self.plan.stated(key)
 
-    def assume(
-        self, name: str, value: float, *, unit: str, source: str, key: str | None = None
-    ) -> Input:
+    def assume(self, value: float, *, unit: str, source: str, key: str | None = None) -> Input:
         """A figure that is no setting of the plan, or that stands in for one.
+
+        Its name is that of the argument that it will be.
 
         source: says so itself where it is not verified, ending in "(unverified)".
         key: of the setting that takes its place.
         """
         return Input(
-            name=name,
+            name="",
             value=value,
             unit=unit,
             measured=False,
@@ -198,7 +202,7 @@ class Sheet:
         source = f"{self.plan.source('cluster.accelerator')}; {row.source_of(column)}"
         unit = _UNITS.get(column, "ratio")
         setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
-        return self.assume(column, value, unit=unit, source=source, key=setting)
+        return self.assume(value, unit=unit, source=source, key=setting)
 
     def redundancy(self) -> Input:
         """Raw bytes for each usable byte, shown as the plan writes it."""

@@ -4,8 +4,8 @@
       claim: in our words
       figures:                                  each published figure …
         - published: 1.16 TB/s
-          call: bandwidth.job_read_bytes_per_s  … and the function of sizing.formulas
-          inputs: {node_bytes_per_s: 1.134 GB/s, nodes: 4560}
+          call: supply.offered_together         … and the function of sizing.formulas
+          inputs: {of_one: 1.134 GB/s, units: 4560}
       contradiction:                            where they cannot agree
         why: it is the figure of 1,024 nodes
         figures: […]                            the same with what reconciles them

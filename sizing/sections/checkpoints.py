@@ -56,7 +56,6 @@ def bytes_per_param(sheet: Sheet) -> Given:
         )
     source = f"{sheet.plan.source('checkpoints.recipe')}; {recipe.summed}"
     return sheet.assume(
-        "bytes_per_param",
         recipe.bytes_per_param,
         unit="bytes/parameter",
         source=f"{source}; {recipe.source_of('parts')}",
@@ -96,7 +95,7 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
     )
     _optimal(sheet)
     chosen = _interval(sheet)
-    whole = sheet.assume("drain_frac", 1, unit="fraction", source="until the next one begins")
+    whole = sheet.assume(1, unit="fraction", source="until the next one begins")
     fraction: Given = "checkpoints.drain_frac"
     if "optimal_interval_s" in chosen:
         if not sheet.stated("checkpoints.drain_frac"):
@@ -132,7 +131,6 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
 def _all_of_it(sheet: Sheet) -> Input:
     """The whole interval to write one, where storage is as it is and nothing else is asked."""
     return sheet.assume(
-        "drain_frac",
         1,
         unit="fraction",
         source=f"as {OFFERED} is given and checkpoints.drain_frac is not: storage writes one until"

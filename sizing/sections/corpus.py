@@ -293,11 +293,9 @@ def _sample_bytes(sheet: Sheet, source: SourceFacts) -> Requirement | None:
 
 
 def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given]) -> Requirement:
-    name = source.label("tokens a sample")
-    if name in sheet:
-        return sheet[name]
     names = ("tokens_per_image", "images_per_sample", "text_tokens")
-    return sheet.add(name, image_text.sample_tokens, **{n: sample[n] for n in names})
+    given = {name: sample[name] for name in names}
+    return sheet.once(source.label("tokens a sample"), image_text.sample_tokens, **given)
 
 
 def _docs(sheet: Sheet, source: SourceFacts) -> Given:

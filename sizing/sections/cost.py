@@ -55,16 +55,11 @@ def _storage(sheet: Sheet, days: Requirement) -> Requirement:
 
 def _requests(sheet: Sheet) -> Requirement:
     made = sheet.add(
-        "requests, all of training", object_store.requests, read_bytes=_read_in_training(sheet)
+        "requests, all of training",
+        object_store.requests,
+        read_bytes=sheet.once("read in training", training.read_bytes),
     )
     return sheet.add("cost of requests", object_store.requests_usd, requests=made)
-
-
-def _read_in_training(sheet: Sheet) -> Requirement:
-    name = "read in training"
-    if name in sheet:
-        return sheet[name]
-    return sheet.add(name, training.read_bytes)
 
 
 def _worth(sheet: Sheet) -> None:
@@ -85,7 +80,7 @@ def _worth(sheet: Sheet) -> None:
 
 def _twice_as_fast(sheet: Sheet) -> None:
     """What twice the write bandwidth saves, both at the interval that is best for them."""
-    twice = sheet.assume("speedup", TWICE, unit="ratio", source="twice the write bandwidth")
+    twice = sheet.assume(TWICE, unit="ratio", source="twice the write bandwidth")
     stall = sheet.add(
         "checkpoint stall, twice as fast",
         failures.faster_stall_s,

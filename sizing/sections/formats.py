@@ -34,10 +34,7 @@ def add(sheet: Sheet) -> None:
     _arrow(sheet, text)
     _megatron_and_mds(sheet, text)
     per_token = sheet.assume(
-        "parquet_bytes_per_token",
-        formats.PARQUET_BYTES_PER_TOKEN,
-        unit="bytes/token",
-        source=formats.PARQUET_SOURCE,
+        formats.PARQUET_BYTES_PER_TOKEN, unit="bytes/token", source=formats.PARQUET_SOURCE
     )
     _add(
         sheet,
@@ -82,9 +79,7 @@ def _sum(sheet: Sheet, name: str, texts: list[SourceFacts], rows: list[Requireme
 def _arrow(sheet: Sheet, text: _Text) -> None:
     """A row a document in either width, and packed."""
     ours = "measured on tokenmill's files"
-    wide = sheet.assume(
-        "token_width_bytes", WIDE, unit="bytes/token", source="32-bit ids, whatever the vocabulary"
-    )
+    wide = sheet.assume(WIDE, unit="bytes/token", source="32-bit ids, whatever the vocabulary")
     for width in [text.width] if text.width.value == WIDE else [text.width, wide]:
         _add(
             sheet,
@@ -93,7 +88,7 @@ def _arrow(sheet: Sheet, text: _Text) -> None:
             tokens=text.tokens,
             docs=text.docs,
             token_width_bytes=width,
-            doc_bytes=sheet.assume("doc_bytes", formats.ARROW_DOC_BYTES, unit="bytes", source=ours),
+            doc_bytes=sheet.assume(formats.ARROW_DOC_BYTES, unit="bytes", source=ours),
         )
     _add(
         sheet,
@@ -101,9 +96,7 @@ def _arrow(sheet: Sheet, text: _Text) -> None:
         formats.packed_arrow_bytes,
         tokens=text.tokens,
         token_width_bytes=text.width,
-        sequence_bytes=sheet.assume(
-            "sequence_bytes", formats.ARROW_SEQUENCE_BYTES, unit="bytes", source=ours
-        ),
+        sequence_bytes=sheet.assume(formats.ARROW_SEQUENCE_BYTES, unit="bytes", source=ours),
     )
 
 
@@ -121,9 +114,7 @@ def _megatron_and_mds(sheet: Sheet, text: _Text) -> None:
         "tokens": text.tokens,
         "seq_len": "model.seq_len",
         "token_width_bytes": text.width,
-        "mds_shard_bytes": sheet.assume(
-            "mds_shard_bytes", formats.MDS_SHARD_BYTES, unit="bytes", source=limit
-        ),
+        "mds_shard_bytes": sheet.assume(formats.MDS_SHARD_BYTES, unit="bytes", source=limit),
     }
     sheet.add("as MDS", formats.mds_bytes, **samples)
     sheet.add("files as MDS", formats.mds_shards, **samples)
@@ -140,9 +131,7 @@ def _jsonl_gz(sheet: Sheet, text: _Text) -> None:
             text_bytes=size,
             docs=source.docs,
             compression_ratio=f"{source.key}.compression_ratio",
-            record_bytes=sheet.assume(
-                "record_bytes", formats.JSONL_RECORD_BYTES, unit="bytes", source=beside
-            ),
+            record_bytes=sheet.assume(formats.JSONL_RECORD_BYTES, unit="bytes", source=beside),
         )
         for source, size in zip(text.sources, text.sizes, strict=True)
     ]

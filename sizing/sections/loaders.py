@@ -43,10 +43,7 @@ def _workers(sheet: Sheet) -> Requirement:
         )
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
-            "busy_frac",
-            loaders.BUSY_FRAC,
-            unit="fraction",
-            source="our choice: batches never come late",
+            loaders.BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
         )
     return sheet.add("loader workers, one node", loaders.workers, **given)
 
@@ -98,24 +95,17 @@ def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
             workers=workers,
             buffer_sequences="loaders.buffer_sequences",
         ),
-        "page_cache": _page_cache(sheet),
+        "page_cache": sheet.once("page cache of a node", bandwidth.page_cache_bytes),
     }
     if sheet.plan.checkpoints.mode == "async":
         parts["checkpoint"] = sheet["checkpoint of one node"]
     return sheet.add("host memory, one node", loaders.host_memory_bytes, **parts)
 
 
-def _page_cache(sheet: Sheet) -> Requirement:
-    name = "page cache of a node"
-    if name in sheet:
-        return sheet[name]
-    return sheet.add(name, bandwidth.page_cache_bytes)
-
-
 def _decoded(sheet: Sheet) -> Input:
     """Bytes of a token in a batch; where there are images, as if all tokens were theirs."""
-    name, unit = "decoded_bytes_per_token", "bytes/token"
+    unit = "bytes/token"
     if any(source.sample is not None for source in sheet.sources):
         source = "at most: a patch of 14 x 14 pixels in float32, as of CLIP ViT-L/14 (unverified)"
-        return sheet.assume(name, PATCH_BYTES, unit=unit, source=source)
-    return sheet.assume(name, loaders.WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")
+        return sheet.assume(PATCH_BYTES, unit=unit, source=source)
+    return sheet.assume(loaders.WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")

@@ -28,10 +28,8 @@ def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement
     return sheet.add(
         name,
         memory.least_accelerators,
-        bytes_per_param=sheet.assume(
-            "bytes_per_param", per_param, unit="bytes/parameter", source=rule
-        ),
-        overhead=sheet.assume("overhead", memory.OVERHEAD, unit="ratio", source=rule),
+        bytes_per_param=sheet.assume(per_param, unit="bytes/parameter", source=rule),
+        overhead=sheet.assume(memory.OVERHEAD, unit="ratio", source=rule),
         hbm_bytes=hbm,
     )
 
@@ -43,7 +41,7 @@ def _zero(sheet: Sheet) -> None:
         per_param = sheet.add(
             f"bytes of a parameter, ZeRO {stage}",
             memory.zero_bytes_per_param,
-            stage=sheet.assume("stage", stage, unit="ratio", source=f"ZeRO {stage}"),
+            stage=sheet.assume(stage, unit="ratio", source=f"ZeRO {stage}"),
             ranks=sheet.replicas(),
         )
         sheet.add(
@@ -81,7 +79,7 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
         "KV cache of a token",
         memory.kv_bytes_per_token,
         **heads,
-        element_bytes=sheet.assume("element_bytes", KV_BYTES, unit="bytes", source="BF16"),
+        element_bytes=sheet.assume(KV_BYTES, unit="bytes", source="BF16"),
     )
     of_sequence = sheet.add(
         "KV cache of a sequence", memory.kv_sequence_bytes, kv_bytes_per_token=of_token
@@ -90,7 +88,7 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
         "weights to serve",
         checkpoint.checkpoint_bytes,
         bytes_per_param=sheet.assume(
-            "bytes_per_param", memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
+            memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
         ),
     )
     sheet.add(
@@ -99,10 +97,7 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
         accelerators=serve,
         hbm_bytes=hbm,
         usable_frac=sheet.assume(
-            "usable_frac",
-            USABLE_FRAC,
-            unit="fraction",
-            source="vLLM, default of gpu_memory_utilization",
+            USABLE_FRAC, unit="fraction", source="vLLM, default of gpu_memory_utilization"
         ),
         weights_bytes=weights,
         kv_sequence_bytes=of_sequence,

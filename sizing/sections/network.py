@@ -71,7 +71,6 @@ def _gradients(sheet: Sheet, link: Input) -> None:
         "gradients of one accelerator",
         network.gradient_bytes,
         gradient_bytes_per_param=sheet.assume(
-            "gradient_bytes_per_param",
             BF16_BYTES,
             unit="bytes/parameter",
             source="BF16, as ZeRO, arXiv:1910.02054; Megatron-LM sums up in FP32, twice as much",

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tokenmill.sizing.formulas import bandwidth, capacity, image_text, loaders, network, training
+from tokenmill.sizing.formulas import bandwidth, image_text, loaders, network, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.rate import peak
-from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 from tokenmill.sizing.tables.shipped import ACCESS, AccessRow
 
@@ -17,12 +17,12 @@ USED = "bytes used of a read"
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    sequence = sheet.add("sequence bytes", bandwidth.sequence_bytes)
+    sheet.add("sequence bytes", bandwidth.sequence_bytes)
     reads = _requests(sheet)
     job = sheet.add(
         "read bandwidth, whole job",
         bandwidth.read_bytes_per_s,
-        read_amplification=_amplification(sheet, sequence),
+        read_amplification=_amplification(sheet),
     )
     sheet.add("nodes", bandwidth.nodes)
     _shares(sheet, job)
@@ -30,12 +30,12 @@ def add(sheet: Sheet) -> None:
     for source in sheet.sources:
         if source.sample is not None:
             _add_images(sheet, source, source.sample, rate_of(sheet, source))
-    dataset = _whole_dataset(sheet)
+    dataset = all_datasets(sheet)
     _cache(sheet, job, dataset)
     _staging(sheet, dataset)
 
 
-def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
+def _amplification(sheet: Sheet) -> Given:
     """Stated, or what the access pattern was measured to have, for reads of this size."""
     stated = "training.read_amplification"
     if sheet.plan.value(stated) is not None:
@@ -44,19 +44,11 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
     chosen = f"{sheet.plan.source('training.access')}; {{}}"
     if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
         source = chosen.format(pattern.source_of("amplification"))
-        return sheet.assume(
-            "read_amplification",
-            pattern.amplification,
-            unit="ratio",
-            source=source,
-            key=stated,
-        )
-    if USED not in sheet:
-        sheet.add(USED, bandwidth.useful_bytes_per_read, sequence_bytes=sequence)
+        return sheet.assume(pattern.amplification, unit="ratio", source=source, key=stated)
     return sheet.add(
         "read amplification",
         bandwidth.read_amplification,
-        useful_bytes_per_read=sheet[USED],
+        useful_bytes_per_read=sheet.once(USED, bandwidth.useful_bytes_per_read),
         wasted_bytes_per_read=_wasted(sheet, pattern, chosen),
     )
 
@@ -65,7 +57,6 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
     """Bytes of a read that nobody uses.  chosen: why the pattern is this one, before a source."""
     if pattern.wasted_read_aheads is None:
         return sheet.assume(
-            "wasted_bytes_per_read",
             pattern.wasted_bytes or 0.0,
             unit="bytes",
             source=chosen.format(pattern.source_of("wasted_bytes")),
@@ -75,7 +66,6 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
         bandwidth.wasted_bytes_per_read,
         read_ahead_bytes="training.read_ahead",
         read_aheads_per_read=sheet.assume(
-            "read_aheads_per_read",
             pattern.wasted_read_aheads,
             unit="ratio",
             source=chosen.format(pattern.source_of("wasted_read_aheads")),
@@ -132,14 +122,10 @@ def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
 
 def rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
     """A source's share of the training rate; the only one has all of it."""
-    name = source.label("training rate")
     if len(sheet.sources) == 1:
         return sheet["training rate"]
-    if name in sheet:
-        return sheet[name]
-    return sheet.add(
-        name, training.source_tokens_per_s, source_tokens=sheet[source.label("tokens trained on")]
-    )
+    name, tokens = source.label("training rate"), sheet[source.label("tokens trained on")]
+    return sheet.once(name, training.source_tokens_per_s, source_tokens=tokens)
 
 
 def _drives(sheet: Sheet, reads: Requirement) -> None:
@@ -152,7 +138,6 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
             bandwidth.drives_for_reads,
             reads_per_s=reads,
             drive_reads_per_s=sheet.assume(
-                "drive_reads_per_s",
                 per_s,
                 unit="reads/s",
                 source=f"random reads of {drive}, a rule of thumb (unverified)",
@@ -160,28 +145,19 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
         )
 
 
-def _whole_dataset(sheet: Sheet) -> Requirement:
-    """One version of the datasets of all sources."""
-    rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
-    if len(rows) == 1:
-        return next(iter(rows.values()))
-    return sheet.add("datasets, one version", capacity.logical_bytes, **rows)
-
-
 def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
     """What nodes may find in memory of an epoch before; nothing in the first."""
     trained, corpus = sheet["tokens trained on"], sheet["corpus tokens"]
     if trained.value <= corpus.value:
         return
-    if "epochs" not in sheet:
-        sheet.add("epochs", training.epochs, trained_tokens=trained, corpus_tokens=corpus)
+    epochs = sheet.once("epochs", training.epochs)
     page_cache = sheet.add("page cache of a node", bandwidth.page_cache_bytes)
     cached = sheet.add(
         "reads answered from page cache, at most",
         bandwidth.cached_frac,
         dataset_bytes=dataset,
         page_cache_bytes=page_cache,
-        epochs=sheet["epochs"],
+        epochs=epochs,
     )
     sheet.add(
         "read bandwidth, mean of all epochs",

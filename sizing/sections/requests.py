@@ -1,8 +1,8 @@
 """What reading from an object store takes in requests, and what it charges for them."""
 
 from tokenmill.sizing.formulas import bandwidth, object_store
-from tokenmill.sizing.requirement import Requirement
-from tokenmill.sizing.sections.stages import one_dataset
+from tokenmill.sizing.sections.reads import USED
+from tokenmill.sizing.sections.stages import all_datasets
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables.shipped import TIERS
 
@@ -12,10 +12,11 @@ STORE = "S3"
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    dataset = _dataset(sheet)
+    dataset = all_datasets(sheet)
+    # what training uses of one read makes the smallest requests there can be
     ways: dict[str, Given] = {
         "requests, one epoch": "storage.request_bytes",
-        "requests, one epoch, one for each read": _read_bytes(sheet),
+        "requests, one epoch, one for each read": sheet.once(USED, bandwidth.useful_bytes_per_read),
     }
     for name, size in ways.items():
         made = sheet.add(name, object_store.requests, read_bytes=dataset, request_bytes=size)
@@ -29,20 +30,6 @@ def add(sheet: Sheet) -> None:
     )
 
 
-def _dataset(sheet: Sheet) -> Requirement:
-    """One version of the datasets of all sources."""
-    several = "datasets, one version"
-    return sheet[several] if several in sheet else one_dataset(sheet, sheet.sources[0])
-
-
-def _read_bytes(sheet: Sheet) -> Requirement:
-    """Bytes that training uses of one read: the smallest requests there can be."""
-    name = "bytes used of a read"
-    if name in sheet:
-        return sheet[name]
-    return sheet.add(name, bandwidth.useful_bytes_per_read)
-
-
 def _rates(sheet: Sheet) -> None:
     """Requests each second, and the partitions of a store that answer so many."""
     rate = sheet.add(
@@ -54,10 +41,7 @@ def _rates(sheet: Sheet) -> None:
     if store.prefix_get_per_s is None:
         return
     limit = sheet.assume(
-        "prefix_requests_per_s",
-        store.prefix_get_per_s,
-        unit="requests/s",
-        source=store.source_of("prefix_get_per_s"),
+        store.prefix_get_per_s, unit="requests/s", source=store.source_of("prefix_get_per_s")
     )
     each = sheet["read requests, whole job"]
     for name, per_s in {"partitions": rate, "partitions, one request for each read": each}.items():

@@ -14,9 +14,7 @@ BF16_BYTES = 2.0
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    once = sheet.assume(
-        "weight_readers", 1, unit="replicas", source="one reads for all, and broadcasts"
-    )
+    once = sheet.assume(1, unit="replicas", source="one reads for all, and broadcasts")
     ways: dict[str, Given] = {"with broadcast": once, "without broadcast": sheet.replicas()}
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
@@ -41,14 +39,13 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
 
 def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
     """Of what a checkpoint holds, the part that each replica needs."""
-    name = "weight_bytes_per_param"
     if sheet.plan.value("checkpoints.bytes_per_param") is not None:
         weights, source = min(BF16_BYTES, per_param.value), "BF16 weights, our choice"
     else:
         recipe = RECIPES.find(sheet.plan.checkpoints.recipe)
         part = "weights" if "weights" in recipe.parts else "master weights"
         weights, source = recipe.parts[part], f"{part} of the recipe; {recipe.source_of('parts')}"
-    return sheet.assume(name, weights, unit="bytes/parameter", source=source)
+    return sheet.assume(weights, unit="bytes/parameter", source=source)
 
 
 def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
@@ -70,7 +67,7 @@ def _node_rate(sheet: Sheet, read: Requirement) -> None:
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
         replica_nodes=sheet.assume(
-            "replica_nodes", of_replica, unit="nodes", source="nodes / replicas, at least one"
+            of_replica, unit="nodes", source="nodes / replicas, at least one"
         ),
     )
 

@@ -44,6 +44,14 @@ def one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     return sheet[name] if name in sheet else sheet[source.label(f"{STORED}{DATASET}")]
 
 
+def all_datasets(sheet: Sheet) -> Requirement:
+    """The row of the datasets of all sources, in one version."""
+    rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
+    if len(rows) == 1:
+        return next(iter(rows.values()))
+    return sheet.once("datasets, one version", capacity.logical_bytes, **rows)
+
+
 def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     only = sheet.plan.storage.token_versions == 1
     name = f"{STORED}{DATASET}" if only else ONE_VERSION
@@ -101,9 +109,7 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
         ratio = f"{source.key}.compression_ratio"
         sheet.add(name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
     if _has_scratch(sheet):
-        lz4 = sheet.assume(
-            "lz4_ratio", capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE
-        )
+        lz4 = sheet.assume(capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE)
         sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
         _keys(sheet, source, kept)
         if not has_images:
@@ -121,7 +127,7 @@ def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
     if not has_images or sheet.stated(key):
         return key
     source_of_one = f"our choice: all image-text samples are kept; state {key} (unverified)"
-    return sheet.assume("kept_frac", 1.0, unit="fraction", source=source_of_one, key=key)
+    return sheet.assume(1.0, unit="fraction", source=source_of_one, key=key)
 
 
 def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
@@ -132,8 +138,8 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
         source.label(f"{STORED}digests, signatures and band keys"),
         capacity.key_bytes,
         docs_in=docs,
-        num_perm=sheet.assume("num_perm", _NUM_PERM, unit="permutations", source=_NEAR),
-        bands=sheet.assume("bands", _BANDS, unit="bands", source=_NEAR),
+        num_perm=sheet.assume(_NUM_PERM, unit="permutations", source=_NEAR),
+        bands=sheet.assume(_BANDS, unit="bands", source=_NEAR),
     )
 
 
@@ -156,7 +162,6 @@ def _logs(sheet: Sheet) -> None:
         name,
         capacity.logs_bytes,
         log_bytes_per_accelerator_day=sheet.assume(
-            "log_bytes_per_accelerator_day",
             capacity.LOG_BYTES_PER_ACCELERATOR_DAY,
             unit="bytes/day",
             source="our choice (unverified)",

@@ -67,6 +67,13 @@ def test_what_an_argument_usually_is_is_a_setting_or_a_row():
     assert all(sheet.plan.input(of) for name, of in USUAL.items() if "." in of and name not in NONE)
 
 
+def test_a_row_that_is_added_once_is_found_the_second_time():
+    sheet = begun()
+    row = sheet.once("first", PRODUCT, left=given(), right=given())
+    assert sheet.once("first", PRODUCT, left=given(), right=given()) is row
+    assert list(sheet) == [row]
+
+
 def test_rows_are_found_by_name_and_stand_in_their_sections():
     sheet = begun()
     first = sheet.add("first", PRODUCT, left=given(), right=given())
@@ -100,9 +107,9 @@ def test_a_setting_that_is_no_number_is_refused():
 
 def test_an_assumption_is_unverified_where_its_source_says_so():
     sheet = begun()
-    found = sheet.assume("x", 1, unit="s", source="a data sheet", key="training.days")
+    found = sheet.assume(1, unit="s", source="a data sheet", key="training.days")
     assert (found.verified, found.measured, found.key) == (True, False, "training.days")
-    assert not sheet.assume("x", 1, unit="s", source="memory (unverified)").verified
+    assert not sheet.assume(1, unit="s", source="memory (unverified)").verified
 
 
 def test_an_accelerator_is_the_plans_own_or_else_the_tables():

@@ -102,13 +102,13 @@ def sheet(text):
         "one checkpoint",
         checkpoint_bytes,
         params="model.params",
-        bytes_per_param=made.assume("b", 14, unit="bytes/parameter", source="a test"),
+        bytes_per_param=made.assume(14, unit="bytes/parameter", source="a test"),
     )
     made.add(
         WRITE,
         write_bytes_per_s,
         checkpoint_bytes=one,
-        interval_s=made.assume("interval_s", 1800, unit="s", source="a test"),
+        interval_s=made.assume(1800, unit="s", source="a test"),
         stall_frac="checkpoints.stall_frac",
     )
     return made
@@ -120,9 +120,9 @@ def judged(text, tier):
 
 def reading(made):
     """3 GB/s, as a later section adds it."""
-    one = made.assume("one", 1, unit="ratio", source="a test")
+    one = made.assume(1, unit="ratio", source="a test")
     return {
-        "tokens_per_s": made.assume("tokens_per_s", 3e9, unit="tokens/s", source="a test"),
+        "tokens_per_s": made.assume(3e9, unit="tokens/s", source="a test"),
         "stored_bytes_per_token": one,
         "read_amplification": one,
     }
