@@ -30,8 +30,9 @@ from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
+from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
-from tokenmill.pipelines.corpus.spill import SPILL, n_words_of, spill_schema
+from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
 from tokenmill.pipelines.measure.between import between, blocks_of
@@ -55,7 +56,7 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     docs, left: before and behind the step.
     """
     columns, n_words = len(step.shuffled), n_words_of(step.shuffled[0])
-    head, batch = _head_bytes(_rows_of(spill_schema(step.shuffled[0])))
+    head, batch = _head_bytes(_rows_of(row_schema(n_words)))
     row = NUMBER_BYTES + WORD_BYTES * n_words
     spill = _of(docs, lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
     head, batch = _head_bytes(_rows_of(FOREST))
