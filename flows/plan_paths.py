@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.places import within_roots
-from tokenmill.sizing.inputs import find_plan, size
 from tokenmill.sizing.plan.load import load_plan
+from tokenmill.sizing.requirements import find_plan, size
 from tokenmill.sizing.sheet import Sheet
 
 
 def size_within(
     plan: str | None, corpus: str | None = None, changes: Mapping[str, Any] | None = None
 ) -> Sheet:
-    """The sheet of a plan, see `sizing.inputs.size`.
+    """The sheet of a plan, see `sizing.requirements.size`.
 
     Raises:
         ConfigError: the plan or a corpus of it lies outside of the roots.

@@ -5,8 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from tokenmill.sizing.compared_tiers import tier_figures
-from tokenmill.sizing.comparison import Case, figures
+from tokenmill.sizing.comparison import Case, figures, tier_figures
 
 WIDTH = 100  # columns of a terminal that tables keep to
 BETWEEN = 2  # columns between two of a table

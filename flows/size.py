@@ -8,9 +8,8 @@ from tokenmill.flows.plan_paths import size_within
 from tokenmill.flows.published import Shown
 from tokenmill.flows.sheet_files import write_sheet
 from tokenmill.pipelines.core.places import within_roots
-from tokenmill.sizing.report import rests_on, sheet_json
-from tokenmill.sizing.report_markdown import sheet_markdown
-from tokenmill.sizing.report_sections import about, interval, shown
+from tokenmill.sizing.report.data import rests_on, sheet_json
+from tokenmill.sizing.report.outline import about, interval, sheet_markdown, shown
 from tokenmill.sizing.requirement import by_name
 from tokenmill.sizing.sheet import Sheet
 

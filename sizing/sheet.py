@@ -6,7 +6,7 @@ row = sheet.add("one checkpoint", checkpoint_bytes, params="model.params", bytes
 `params` may be left out: it is what it usually is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
 
@@ -28,6 +29,9 @@ USUAL: Mapping[str, str] = {
     "days": "training.days",
     "efficiency": "network.efficiency",
     "epochs": "training.epochs",
+    "fill_frac": "storage.fill_frac",
+    "growth_frac": "storage.growth_frac",
+    "growth_years": "storage.growth_years",
     "host_memory_bytes": "cluster.host_memory",
     "job_mttf_hours": "mean time to failure",
     "layers": "model.layers",
@@ -101,43 +105,49 @@ class Sheet:
         self.sections: list[Section] = []
         self.warnings: list[str] = []
         self._rows: dict[str, Requirement] = {}
+        # arguments of formulas that are usually what several settings amount to
+        self._of_several: Mapping[str, Callable[[], Given]] = {
+            "per_node": lambda: self.accelerator("per_node"),
+            "redundancy": self.redundancy,
+            "replicas": self.replicas,
+        }
 
     def begin(self, title: str) -> None:
         """Start a section; rows added from now on are its."""
         self.sections.append(Section(title))
 
     def add(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
-        """Compute a row.
+        """Compute a row, see `aside`, and add it.
+
+        Raises:
+            ValueError: there is a row of this name.
+        """
+        if name in self._rows:
+            raise ValueError(f"two rows of the name {name!r}")
+        row = self._rows[name] = self.aside(name, formula, **given)
+        self.sections[-1].rows.append(row)
+        return row
+
+    def aside(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
+        """Compute a requirement from the sheet that is no row of it.
 
         given: arguments of the formula, each as a key of the plan, a row, or an input; what it
         needs besides is what it usually is, and then all stand in the formula's order.
 
         Raises:
-            ValueError: there is a row of this name.
             TypeError: an argument is missing or unknown, or a setting is no number.
         """
         parameters = signature(formula.function).parameters
         missing = {n for n, p in parameters.items() if n not in given and p.default is p.empty}
-        usual = {n: self._usual(n) for n in missing & {*USUAL, "per_node", "replicas"}}
+        usual = {n: self._usual(n) for n in missing & {*USUAL, *self._of_several}}
         if usual:
             given = {n: (given | usual)[n] for n in (*parameters, *given) if n in given | usual}
-        return self.add_parts(name, formula, [self.input(arg, of) for arg, of in given.items()])
+        return formula.requirement(name, [self.input(arg, of) for arg, of in given.items()])
 
     def _usual(self, argument: str) -> Given:
-        if argument == "per_node":
-            return self.accelerator(argument)
-        if argument == "replicas":
-            return self.replicas()
+        if argument in self._of_several:
+            return self._of_several[argument]()
         return USUAL[argument] if "." in USUAL[argument] else self[USUAL[argument]]
-
-    def add_parts(self, name: str, formula: Formula[...], parts: list[Input]) -> Requirement:
-        """Compute a row of a formula that takes any number of arguments, as a sum does."""
-        if name in self._rows:
-            raise ValueError(f"two rows of the name {name!r}")
-        row = formula.requirement(name, parts)
-        self._rows[name] = row
-        self.sections[-1].rows.append(row)
-        return row
 
     def stated(self, key: str) -> bool:
         """Whether the plan states this setting."""
@@ -189,6 +199,11 @@ class Sheet:
         unit = _UNITS.get(column, "ratio")
         setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
         return self.assume(column, value, unit=unit, source=source, key=setting)
+
+    def redundancy(self) -> Input:
+        """Raw bytes for each usable byte, shown as the plan writes it."""
+        factor = redundancy_factor(self.plan.storage.redundancy)
+        return self.plan.input("storage.redundancy", value=factor)
 
     def replicas(self) -> Given:
         """Copies of the weights that train side by side: as many as stated, else one a node."""

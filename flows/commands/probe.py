@@ -32,7 +32,7 @@ from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler, silen
 from tokenmill.pipelines.probe.run import Settings, probe
 from tokenmill.pipelines.probe.team import ProbeError
 from tokenmill.sizing.document.section import Table
-from tokenmill.sizing.inputs import size
+from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import UnitError, parse_bytes
 

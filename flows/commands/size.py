@@ -20,15 +20,14 @@ from tokenmill.sizing.comparison import (
     parse_variation,
     warned,
 )
-from tokenmill.sizing.inputs import size
-from tokenmill.sizing.notes import notes
-from tokenmill.sizing.report import rests_on, sheet_json
-from tokenmill.sizing.report_sections import FIRST, about, interval, shown
-from tokenmill.sizing.report_tiers import TIERS, legend, remarks, tier_table
+from tokenmill.sizing.report.data import rests_on, sheet_json
+from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.outline import FIRST, about, interval, shown
+from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
 from tokenmill.sizing.requirement import Requirement, by_name
-from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.verdict import judge
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ from collections import Counter
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
@@ -16,10 +15,9 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.text.fold import Folded, fold
-from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS
-from tokenmill.pipelines.contamination.examples import BestRows
+from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import excerpts
-from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.index import Bools, ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 
@@ -125,7 +123,7 @@ class CopyAnalysis:
     worst: rows of schema WORST_EDITED: the documents with copies of most edited items.
     """
 
-    def __init__(self, texts: ItemTexts, unseen: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, texts: ItemTexts, unseen: Bools) -> None:
         """unseen: (n_items,) bool, items that are edited if they have a copy."""
         self._texts, self._unseen = texts, unseen
         self.item_docs = np.zeros(len(unseen), np.int64)
@@ -148,7 +146,7 @@ class CopyAnalysis:
         """Rows of schema COPY by item, the best of each."""
         return self._examples.table()
 
-    def edited(self) -> npt.NDArray[np.bool_]:
+    def edited(self) -> Bools:
         """(n_items,) the edited items."""
         return self._unseen & (self.item_docs > 0)
 

@@ -1,13 +1,14 @@
 """What every part of a recipe or plan is: a frozen, strict Pydantic model.
 
-A mistake becomes one line that names the place, the value and the way out (`explain`). A file on
-this machine that a recipe names, and whose bytes decide what a run does, is pinned by its digest.
+A mistake becomes one line that names the place, the value and the way out (`explain`). What two
+runs are compared by is digests: of settings, and of each file on this machine that a recipe names,
+and whose bytes decide what a run does.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
@@ -15,6 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+import xxhash
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -219,3 +221,12 @@ def readable(path: Path) -> Iterator[BufferedReader]:
             yield f
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """Hex digest of strings in order."""
+    hasher = xxhash.xxh3_128()
+    for part in parts:
+        hasher.update(part.encode())
+        hasher.update(b"\0")
+    return hasher.hexdigest()

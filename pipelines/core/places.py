@@ -8,7 +8,7 @@ what they lead to. Names of models and sets on the Hugging Face hub are no paths
 
 S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
 refused, and not repeated. The client tries a request a few times; then the store is asked whether
-it is there at all (`pipelines.storage.retry`). If it is, what failed is tried again: an input with
+it is there at all (`pipelines.storage.inputs`). If it is, what failed is tried again: an input with
 all of its work, since one in a hundred thousand requests comes to that where one in ten fails; an
 output by itself. If it is not, all that this process asked for meanwhile is given up too, within a
 minute:

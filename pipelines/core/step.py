@@ -22,7 +22,7 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
-from tokenmill.pipelines.core.schema import REMOVED
+from tokenmill.pipelines.core.schema import REMOVED, rows_of
 
 
 class Step(Config):
@@ -211,8 +211,7 @@ def removed_rows(
         "duplicate_of": duplicate_of,
         "similarity": similarity,
     }
-    arrays = [pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED]
-    return pa.record_batch(arrays, schema=REMOVED)
+    return rows_of(REMOVED, columns, n)
 
 
 def _taken(column: pa.Array | None, rows: npt.NDArray[np.int64]) -> pa.Array | None:

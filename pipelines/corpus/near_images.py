@@ -32,8 +32,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did

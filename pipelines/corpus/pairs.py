@@ -16,8 +16,7 @@ from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 Pairs = I64
 

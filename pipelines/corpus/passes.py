@@ -13,7 +13,7 @@ ranges there are follows from the documents alone, so that every runner does the
 
 from collections.abc import Sequence
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Size, is_corpus_wide

@@ -23,8 +23,13 @@ from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import Pass, Size, StepT
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+)
 from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21

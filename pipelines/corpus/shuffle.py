@@ -33,7 +33,7 @@ from tokenmill.dedup.same.partition import (
     ranges_within,
 )
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.sidecar import open_arrow, open_batch, values
+from tokenmill.pipelines.storage.files import open_arrow, open_batch, values
 
 WORD_BITS = 64
 AT_ONCE = 1 << 15  # rows at a time: what is made of them on the way then stays in the cache

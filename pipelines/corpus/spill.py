@@ -16,8 +16,7 @@ from tokenmill.pipelines.corpus.verdicts import alive_before
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Batch
+from tokenmill.pipelines.storage.files import Batch, arrow_file
 
 SPILL = Folder("2-spill", "{step}-{group:05d}.arrow")
 ROW_BYTES = 13  # of a group: row number 4, partition 4, alive 1, and 4 on the way

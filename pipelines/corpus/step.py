@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, Type
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, Bools
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.keys import ImageKey

@@ -29,9 +29,14 @@ from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
-from tokenmill.pipelines.storage import sidecar
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, open_arrow, values, with_parameters
+from tokenmill.pipelines.storage import files
+from tokenmill.pipelines.storage.files import (
+    Opened,
+    arrow_file,
+    open_arrow,
+    values,
+    with_parameters,
+)
 
 UNITS = Folder("8-units", "part-{key}.arrow")
 REPEATED = Folder("9-repeated", "part-{key}.arrow")
@@ -230,7 +235,7 @@ class Runs:
                 yield batch, start, stop
 
 
-def run_of(rows: sidecar.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:
+def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:
     """A batch of schema RUN.
 
     here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).
@@ -279,7 +284,7 @@ def _later_copies(batch: pa.RecordBatch, alive: Bools) -> Leaving:
     )
 
 
-def units_left(corpus: Corpus, name: str, rows: sidecar.Rows, number: int, key: str) -> Bools:
+def units_left(corpus: Corpus, name: str, rows: files.Rows, number: int, key: str) -> Bools:
     """(n_units,) of a shard, those of documents that no step standing before `name` removes.
 
     rows: the sidecars of all shards.  number: of this one.

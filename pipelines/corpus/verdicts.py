@@ -20,9 +20,8 @@ from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
-from tokenmill.pipelines.storage import sidecar
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage import files
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 # duplicate_of: the document that is kept in its place, of one that leaves for it.
 # alive: neither this step nor one before it in the pass removes it.
@@ -95,7 +94,7 @@ def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) 
 
 
 def _write_shard(
-    path: Path, rows: sidecar.Rows, number: int, going: Going, alive: Bools, first: int
+    path: Path, rows: files.Rows, number: int, going: Going, alive: Bools, first: int
 ) -> None:
     """Write the verdicts on one shard, a batch for each of its key sidecar."""
     starts = rows.starts[number] + rows.shard(number).starts

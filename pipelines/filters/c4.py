@@ -101,7 +101,7 @@ class C4(Step):
         kernels.c4_lines(
             *text,
             self._line_rules(),
-            kernels.CitationWords(*(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)),
+            tuple(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS),
             packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
             data,
             classes,

@@ -92,7 +92,9 @@ class GopherRepetition(Step):
         duplicate = ngram_rules(self.duplicate_ngrams, len(rules) + len(top.sizes) + 1)
         words = letters(words_of(text, self.words))
         judge_ngrams(words, chars, top, duplicate, verdicts, values)
-        reasons = [r.reason for r in rules] + self._ngram_reasons()
+        reasons = [r.reason for r in rules]
+        reasons += [f"top_{n}_gram" for n, _ in self.top_ngrams or ()]
+        reasons += [f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()]
         return keep_where(self.name, batch, verdicts, reasons, values=values)
 
     def _part_rules(self, text: Characters, chars: npt.NDArray[np.int64]) -> list[Rule]:
@@ -119,9 +121,4 @@ class GopherRepetition(Step):
                 ratio(line.repeated_chars, chars),
                 self.max_duplicate_line_chars_ratio,
             ),
-        ]
-
-    def _ngram_reasons(self) -> list[str]:
-        return [f"top_{n}_gram" for n, _ in self.top_ngrams or ()] + [
-            f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()
         ]

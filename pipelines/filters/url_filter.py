@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -71,20 +71,15 @@ Listed: TypeAlias = Annotated[tuple[str | ListFile, ...], BeforeValidator(_told_
 Entries: TypeAlias = tuple[str | ListFile, ...]
 
 
-class Automaton(NamedTuple):
-    """Finds subwords as Aho and Corasick do.
-
-    goto: (n_states, 36) int32, the state behind each letter or digit.
-    found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
-    """
-
-    goto: Ints
-    found: Ints
-
-
 @cache
-def automaton(listed: Entries) -> Automaton:
-    """What `kernels.judge` finds listed subwords by: letters and digits alone, in lower case.
+def automaton(listed: Entries) -> tuple[Ints, Ints]:
+    """What `kernels.judge` finds listed subwords by, as Aho and Corasick do.
+
+    Letters and digits alone count, in lower case.
+
+    Returns:
+        goto: (n_states, 36) int32, the state behind each letter or digit.
+        found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
 
     Raises:
         ConfigError: there are too many.
@@ -109,7 +104,7 @@ def automaton(listed: Entries) -> Automaton:
         found[state] = len(word)
     goto, found = goto[:states], found[:states]
     _close(goto, found)
-    return Automaton(read_only(goto), read_only(found))
+    return read_only(goto), read_only(found)
 
 
 def _close(goto: Ints, found: Ints) -> None:

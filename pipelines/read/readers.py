@@ -144,7 +144,7 @@ def read_shard(
 
 
 def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
-    from tokenmill.pipelines.read.web.cut import cut_warc  # needs tokenmill[web]
+    from tokenmill.pipelines.read.web.warc import cut_warc  # needs tokenmill[web]
 
     return cut_warc(file, shard_bytes=shard_bytes, limits=limits)
 

@@ -3,10 +3,9 @@
 Memory stays at a few blocks whatever the file claims: a gzip or zstd bomb comes out in
 blocks like any other file.
 
-Decompressed streams set down where one shard of a file ends and taken up where the next begins.
-
 A compressed file can only be read from its beginning. Shards of one file that are read in turn, in
-one process, share one stream; whoever comes out of turn opens another and reads up to its start.
+one process, share one stream, set down where one shard ends and taken up where the next begins;
+whoever comes out of turn opens another and reads up to its start.
 """
 
 import posixpath
@@ -173,15 +172,19 @@ def compression_of(name: str) -> str | None:
     return "gzip" if ending == ".tgz" else COMPRESSIONS.get(ending)
 
 
-class DamagedError(Exception):
-    """The file breaks off or breaks down here; what came before is good.
-
-    cause: one of `FILE_CAUSES`.
-    """
+class UnreadableError(Exception):
+    """Something cannot be read.  cause: as in the ledger."""
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)
         self.cause = cause
+
+
+class DamagedError(UnreadableError):
+    """The file breaks off or breaks down here; what came before is good.
+
+    cause: one of `FILE_CAUSES`.
+    """
 
 
 def read_blocks(
@@ -198,7 +201,7 @@ def read_blocks(
     stop: where another shard begins: a block ends early once it holds the end of the last line
         that begins before, so that small shards do not read each other's lines.
     run: an identity under which files do not change. With it a compressed stream is set down
-        where reading ends, for the shard that begins there (see `parked`).
+        where reading ends, for the shard that begins there (see `parking`).
 
     Raises:
         DamagedError: after the last good byte was yielded.
@@ -213,7 +216,7 @@ def read_blocks(
     stream = take(key, start) if run else None
     if stream is None:
         file = open_input(path)
-        stream = Stream(file, _decompressed(file, path, compression, limits))
+        stream = Stream(file, _DECOMPRESS[compression](raw_blocks(file, path), limits))
     try:
         yield from stream.blocks(start, stop)
     finally:
@@ -245,12 +248,6 @@ def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
         except DamagedError:
             pass  # the sample breaks off by design; the reader reports what is really broken
     return made / taken if taken else 1.0
-
-
-def _decompressed(
-    file: pa.NativeFile, path: str, compression: str, limits: Limits
-) -> Iterator[bytes]:
-    return _DECOMPRESS[compression](raw_blocks(file, path), limits)
 
 
 def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:

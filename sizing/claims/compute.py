@@ -11,7 +11,8 @@ from tokenmill.sizing.tables.row import Row
 from tokenmill.sizing.tables.shipped import ACCELERATORS, ACCESS, RECIPES, TIERS, WORKLOADS
 from tokenmill.sizing.units import UnitError
 
-FORMULAS = "tokenmill.sizing.formulas"
+# how calls name the places of functions that are none of sizing.formulas
+PLACES = {"claims": "sizing.claims.formulas", "sizing.redundancy": "sizing.redundancy"}
 TABLES: Mapping[str, Callable[[str], Row]] = {
     "accelerators": ACCELERATORS.find,
     "tiers": TIERS.find,
@@ -69,16 +70,14 @@ def unverified_cells(expression: Expression) -> Iterator[str]:
 def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
     """A function and the unit of its result, which a formula tells.
 
-    dotted: "module.function" of sizing.formulas, or a longer path, "sizing.module.function".
+    dotted: "module.function" of sizing.formulas, or as `PLACES` has it.
 
     Raises:
         AttributeError: there is no such function.
     """
     name, _, function = dotted.rpartition(".")
-    module = importlib.import_module(
-        f"tokenmill.{name}" if name.startswith("sizing.") else f"{FORMULAS}.{name}"
-    )
-    called = getattr(module, function)
+    path = PLACES.get(name, f"sizing.formulas.{name}")
+    called = getattr(importlib.import_module(f"tokenmill.{path}"), function)
     return called, unit_of(called.unit if isinstance(called, Formula) else "")
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas import image_text, mixture, training
+from tokenmill.sizing.formulas import image_text, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -29,11 +29,8 @@ WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section, and the facts of the sources."""
     sheet.sources = facts(sheet)
-    sheet.add_parts(
-        "corpus tokens",
-        mixture.corpus_tokens,
-        [sheet.input(s.name, s.tokens) for s in sheet.sources],
-    )
+    sizes = {source.name: source.tokens for source in sheet.sources}
+    sheet.add("corpus tokens", training.corpus_tokens, **sizes)
     if sheet.plan.sources:
         _mixture(sheet)
     else:
@@ -57,28 +54,20 @@ def _single(sheet: Sheet) -> None:
     else:
         sheet.add("epochs", training.epochs, trained_tokens=trained)
     read = _read_bytes(sheet, source, trained)
-    sheet.add_parts(
-        "stored bytes a token",
-        training.mixture_bytes_per_token,
-        [trained.as_input("trained_tokens"), read.as_input(f"read of {source.name}")],
-    )
+    reads = {f"read of {source.name}": read}
+    sheet.add("stored bytes a token", training.mixture_bytes_per_token, **reads)
 
 
 def _mixture(sheet: Sheet) -> None:
     """Of several: each source's share of the tokens, the epochs that makes, the bytes read."""
     parts = _by_epochs(sheet) if sheet.plan.sources[0].epochs is not None else _by_weight(sheet)
     if "tokens trained on" not in sheet:
-        sheet.add_parts(
-            "tokens trained on",
-            training.mixture_tokens,
-            [part.as_input(name) for name, part in parts.items()],
-        )
-    reads = [
-        _read_bytes(sheet, source, parts[source.name]).as_input(f"read of {source.name}")
+        sheet.add("tokens trained on", training.mixture_tokens, **parts)
+    reads = {
+        f"read of {source.name}": _read_bytes(sheet, source, parts[source.name])
         for source in sheet.sources
-    ]
-    trained = sheet["tokens trained on"].as_input("trained_tokens")
-    sheet.add_parts("stored bytes a token", training.mixture_bytes_per_token, [trained, *reads])
+    }
+    sheet.add("stored bytes a token", training.mixture_bytes_per_token, **reads)
 
 
 def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
@@ -98,11 +87,7 @@ def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
     if trained is None:
         trained = sheet.add("tokens trained on", training.trained_tokens)
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
-    whole = sheet.add_parts(
-        "weights of all sources",
-        mixture.weights_sum,
-        [sheet.input(name, weight) for name, weight in weights.items()],
-    )
+    whole = sheet.add("weights of all sources", training.weights_sum, **weights)
     parts = {}
     for source in sheet.sources:
         part = sheet.add(
@@ -132,8 +117,7 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
     """The row of the tokens that the plan states, or that so many days train on."""
     stated = sheet.plan.training
     if stated.tokens is not None:
-        given = [sheet.input("stated", "training.tokens")]
-        return sheet.add_parts("tokens trained on", training.mixture_tokens, given)
+        return sheet.add("tokens trained on", training.mixture_tokens, stated="training.tokens")
     if stated.days is None:
         return None
     return sheet.add("tokens trained on", training.tokens_in_days)
@@ -142,7 +126,7 @@ def _stated_tokens(sheet: Sheet) -> Requirement | None:
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
     return sheet.add(
         source.label("read in training"),
-        mixture.read_bytes,
+        training.read_bytes,
         trained_tokens=trained,
         stored_bytes_per_token=source.read_bytes_per_token,
     )
@@ -334,5 +318,8 @@ def _docs(sheet: Sheet, source: SourceFacts) -> Given:
             source=measured.source,
         )
     return sheet.add(
-        source.label("documents"), mixture.docs, corpus_tokens=source.tokens, tokens_per_doc=per_doc
+        source.label("documents"),
+        training.docs,
+        corpus_tokens=source.tokens,
+        tokens_per_doc=per_doc,
     )

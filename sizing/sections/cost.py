@@ -1,6 +1,6 @@
 """What training and storage cost, and what it would be worth not to wait for storage."""
 
-from tokenmill.sizing.formulas import compute, cost, failures, mixture, object_store, training
+from tokenmill.sizing.formulas import compute, cost, failures, object_store, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import WITH_FAILURES
 from tokenmill.sizing.sheet import Given, Sheet
@@ -64,7 +64,7 @@ def _read_in_training(sheet: Sheet) -> Requirement:
     name = "read in training"
     if name in sheet:
         return sheet[name]
-    return sheet.add(name, mixture.read_bytes)
+    return sheet.add(name, training.read_bytes)
 
 
 def _worth(sheet: Sheet) -> None:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas import capacity, formats, mixture
+from tokenmill.sizing.formulas import capacity, formats, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -65,20 +65,18 @@ def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
     _sum(sheet, "text, not compressed", texts, sizes)
     return _Text(
         sources=texts,
-        tokens=sheet.add_parts(
-            "text tokens", mixture.corpus_tokens, [sheet.input(s.name, s.tokens) for s in texts]
+        tokens=sheet.add(
+            "text tokens", training.corpus_tokens, **{s.name: s.tokens for s in texts}
         ),
-        docs=sheet.add_parts(
-            "text documents", formats.total_docs, [sheet.input(s.name, s.docs) for s in texts]
-        ),
+        docs=sheet.add("text documents", formats.total_docs, **{s.name: s.docs for s in texts}),
         sizes=sizes,
         width=width,
     )
 
 
 def _sum(sheet: Sheet, name: str, texts: list[SourceFacts], rows: list[Requirement]) -> Requirement:
-    parts = [row.as_input(text.name) for text, row in zip(texts, rows, strict=True)]
-    return sheet.add_parts(name, capacity.logical_bytes, parts)
+    parts = {text.name: row for text, row in zip(texts, rows, strict=True)}
+    return sheet.add(name, capacity.logical_bytes, **parts)
 
 
 def _arrow(sheet: Sheet, text: _Text) -> None:

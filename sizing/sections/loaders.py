@@ -2,7 +2,7 @@
 
 from tokenmill.sizing.formulas import bandwidth, loaders
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.images import decoded_per_core
+from tokenmill.sizing.sections.reads import decoded_per_core
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_memory
 

@@ -51,8 +51,8 @@ def _ingest(sheet: Sheet) -> None:
         rows = [row for row in sheet if row.name.startswith(INPUTS)]
         if not rows:
             return
-        parts = [row.as_input(row.name.removeprefix("stored: ")) for row in rows]
-        fetched = sheet.add_parts("bytes to ingest", capacity.logical_bytes, parts)
+        parts = {row.name.removeprefix("stored: "): row for row in rows}
+        fetched = sheet.add("bytes to ingest", capacity.logical_bytes, **parts)
     sheet.add(
         "ingest time",
         network.transfer_hours,

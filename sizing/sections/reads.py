@@ -1,16 +1,10 @@
-"""What training reads from storage: bytes and requests each second, and what is read again."""
+"""What training reads from storage: bytes and requests each second, images, what is read again."""
 
-from tokenmill.sizing.formulas import (
-    bandwidth,
-    capacity,
-    image_text,
-    network,
-    read_requests,
-    staging,
-    training,
-)
-from tokenmill.sizing.requirement import Requirement
-from tokenmill.sizing.sections import images
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tokenmill.sizing.formulas import bandwidth, capacity, image_text, loaders, network, training
+from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.rate import peak
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
@@ -35,7 +29,7 @@ def add(sheet: Sheet) -> None:
     _drives(sheet, reads)
     for source in sheet.sources:
         if source.sample is not None:
-            images.add(sheet, source, source.sample, rate_of(sheet, source))
+            _add_images(sheet, source, source.sample, rate_of(sheet, source))
     dataset = _whole_dataset(sheet)
     _cache(sheet, job, dataset)
     _staging(sheet, dataset)
@@ -114,9 +108,8 @@ def _requests(sheet: Sheet) -> Requirement:
         reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
     else:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
-        parts = [row.as_input(name) for name, row in rows.items()]
-        reads = sheet.add_parts(REQUESTS, read_requests.total_reads_per_s, parts)
-    sheet.add(USED, read_requests.mean_useful_bytes_per_read, reads_per_s=reads)
+        reads = sheet.add(REQUESTS, bandwidth.total_reads_per_s, **rows)
+    sheet.add(USED, bandwidth.mean_useful_bytes_per_read, reads_per_s=reads)
     return reads
 
 
@@ -125,9 +118,7 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
     if source.sample is None:
         return _sequence_reads(sheet, name, rate)
     sample = sheet[source.label("tokens a sample")]
-    return sheet.add(
-        name, read_requests.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample
-    )
+    return sheet.add(name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample)
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
@@ -174,11 +165,7 @@ def _whole_dataset(sheet: Sheet) -> Requirement:
     rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
     if len(rows) == 1:
         return next(iter(rows.values()))
-    return sheet.add_parts(
-        "datasets, one version",
-        capacity.logical_bytes,
-        [row.as_input(n) for n, row in rows.items()],
-    )
+    return sheet.add("datasets, one version", capacity.logical_bytes, **rows)
 
 
 def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
@@ -209,7 +196,7 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
         link = sheet.add(
-            "network of a node", staging.node_link_bits_per_s, scale_out_bits_per_s=share
+            "network of a node", network.node_link_bits_per_s, scale_out_bits_per_s=share
         )
         sheet.add(
             "staging to local drives, by a node's network",
@@ -220,7 +207,82 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     if sheet.plan.storage.read_bytes_per_s is not None:
         sheet.add(
             "staging to local drives, by the storage",
-            staging.shared_staging_hours,
+            network.shared_staging_hours,
             staged_bytes=dataset,
             storage_bytes_per_s="storage.read_bytes_per_s",
         )
+
+
+def _add_images(
+    sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Requirement
+) -> None:
+    """Add the rows of a source of images with text.
+
+    sample: the source's own.  rate: its tokens each second.
+    """
+    tokens = sheet[source.label("tokens a sample")]
+    images = sheet.add(
+        source.label("images, whole job"),
+        image_text.images_per_s,
+        tokens_per_s=rate,
+        sample_tokens=tokens,
+        images_per_sample=sample["images_per_sample"],
+    )
+    if "image_bytes" in sample:
+        sheet.add(
+            source.label("read bandwidth of images alone, whole job"),
+            image_text.sample_read_bytes_per_s,
+            samples_per_s=images,
+            sample_bytes=sample["image_bytes"],
+        )
+    decoded = decoded_per_core(source)
+    if decoded is not None:
+        sheet.add(
+            source.label("cores to decode images, whole job"),
+            loaders.decode_cores,
+            images_per_s=images,
+            images_per_core_s=decoded,
+        )
+    _reads(sheet, source, sample, {"tokens_per_s": rate, "sample_tokens": tokens})
+
+
+def decoded_per_core(source: SourceFacts) -> Input | None:
+    """Images that a core decodes each second; None where nobody measured it."""
+    found = source.measurement
+    given = None if found is None else found.image_input("images_per_core_s", "images/s")
+    if found is None or found.images is None or given is None:
+        return None
+    return replace(given, source=f"{given.source}; decoded by {found.images.decoded_on}")
+
+
+def _reads(
+    sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], given: Mapping[str, Given]
+) -> None:
+    """Reads each second of samples that lie alone, in record batches, or in tars."""
+    sheet.add(source.label("reads, each sample alone"), bandwidth.sample_reads_per_s, **given)
+    batch = _in_batch(source)
+    if batch is not None:
+        name = source.label("reads, Arrow by record batch")
+        sheet.add(name, bandwidth.batch_reads_per_s, **given, batch_samples=batch)
+    size = source.label("bytes a sample")
+    if size in sheet:
+        in_tar = sheet.add(
+            source.label("bytes a sample, in a tar"),
+            bandwidth.tar_sample_bytes,
+            sample_bytes=sheet[size],
+            images_per_sample=sample["images_per_sample"],
+        )
+        sheet.add(
+            source.label("reads, tars from end to end"),
+            bandwidth.tar_reads_per_s,
+            **given,
+            tar_sample_bytes=in_tar,
+        )
+
+
+def _in_batch(source: SourceFacts) -> Input | None:
+    """Samples of a record batch; None where it was not measured, or does not hold the images."""
+    found = source.measurement
+    if found is None or found.images is None or not found.images.in_dataset:
+        return None
+    return found.image_input("batch_samples", "samples", key="samples_per_batch")

@@ -1,6 +1,6 @@
 """What storage must deliver when the job starts again after a failure."""
 
-from tokenmill.sizing.formulas import restart
+from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.tables.shipped import RECIPES
@@ -32,7 +32,7 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
     per_param = next(i for i in sheet["one checkpoint"].inputs if i.name == "bytes_per_param")
     return sheet.add(
         name,
-        restart.restart_read_bytes,
+        failures.restart_read_bytes,
         bytes_per_param=per_param,
         weight_bytes_per_param=_weight_bytes(sheet, per_param),
         weight_readers=readers,
@@ -54,7 +54,7 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
 def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
     """The rate that loads it in time; none where no part of a restart may be loading."""
     if sheet.plan.checkpoints.restart_load_frac > 0:
-        sheet.add(name, restart.restart_read_bytes_per_s, restart_read_bytes=read)
+        sheet.add(name, failures.restart_read_bytes_per_s, restart_read_bytes=read)
 
 
 def _node_rate(sheet: Sheet, read: Requirement) -> None:
@@ -66,7 +66,7 @@ def _node_rate(sheet: Sheet, read: Requirement) -> None:
     own = {i.name: i for i in read.inputs}
     sheet.add(
         NODE_READ,
-        restart.node_restart_bytes_per_s,
+        failures.node_restart_bytes_per_s,
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
         replica_nodes=sheet.assume(
@@ -81,7 +81,7 @@ def _time(sheet: Sheet, read: Requirement) -> None:
         return
     taken = sheet.add(
         "restart read time",
-        restart.restart_read_s,
+        failures.restart_read_s,
         restart_read_bytes=read,
         read_bytes_per_s=offered,
     )
@@ -96,13 +96,13 @@ def _time(sheet: Sheet, read: Requirement) -> None:
 def _imports(sheet: Sheet) -> None:
     files = sheet.add(
         "files opened at start",
-        restart.import_files,
+        failures.import_files,
         processes="cluster.count",
         files_per_process="imports.files_per_process",
     )
     taken = sheet.add(
         "import time",
-        restart.import_s,
+        failures.import_s,
         import_files=files,
         metadata_ops_per_s="imports.metadata_ops_per_s",
     )

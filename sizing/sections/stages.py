@@ -6,7 +6,7 @@ Stages that a run deletes at its end need room all the same, unless the plan say
 import re
 
 from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement
-from tokenmill.sizing.formulas import capacity, mixture
+from tokenmill.sizing.formulas import capacity, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -126,7 +126,7 @@ def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
 
 def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
     docs = sheet.add(
-        source.label("documents that come in"), mixture.docs_in, docs=source.docs, kept_frac=kept
+        source.label("documents that come in"), training.docs_in, docs=source.docs, kept_frac=kept
     )
     sheet.add(
         source.label(f"{STORED}digests, signatures and band keys"),
@@ -138,8 +138,8 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
 
 
 def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
-    given = sheet.input("raw_bytes", f"{source.key}.raw_bytes")
-    sheet.add_parts(source.label(f"{STORED}{INPUTS}"), capacity.logical_bytes, [given])
+    name, key = source.label(f"{STORED}{INPUTS}"), f"{source.key}.raw_bytes"
+    sheet.add(name, capacity.logical_bytes, raw_bytes=key)
 
 
 def _has_scratch(sheet: Sheet) -> bool:
@@ -150,7 +150,7 @@ def _has_scratch(sheet: Sheet) -> bool:
 def _logs(sheet: Sheet) -> None:
     name = f"{STORED}logs"
     if sheet.plan.storage.logs is not None:
-        sheet.add_parts(name, capacity.logical_bytes, [sheet.input("logs", "storage.logs")])
+        sheet.add(name, capacity.logical_bytes, logs="storage.logs")
         return
     sheet.add(
         name,

@@ -37,8 +37,7 @@ from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.units import REPEATED
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 BATCH_DOCS = 256
 RULES = {

@@ -13,7 +13,7 @@ from tokenmill.dedup.same.cluster import clusters
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 
 def truth(path):

@@ -21,8 +21,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, Rows
+from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file
 
 
 def job_of(out, steps, budget="4GiB", workers=1):

@@ -71,8 +71,7 @@ def test_rows_are_found_by_name_and_stand_in_their_sections():
     sheet = begun()
     first = sheet.add("first", PRODUCT, left=given(), right=given())
     sheet.begin("Second")
-    parts = [given(1.0, "a"), given(2.0, "b")]
-    second = sheet.add_parts("second", SUM, parts)
+    second = sheet.add("second", SUM, a=given(1.0), b=given(2.0))
     assert sheet["first"] is first
     assert second.value == 3
     assert "third" not in sheet

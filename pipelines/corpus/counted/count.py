@@ -54,8 +54,14 @@ from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar, values
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+    values,
+)
 
 UNIT_TABLE = Folder("8-unit-table", "shards.arrow")
 TABLE = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])

@@ -33,8 +33,7 @@ from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(

@@ -17,8 +17,7 @@ from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSp
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, Rows, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow, open_sidecar
 
 # A run of n-grams that stand elsewhere, one word behind the other, there as here; a batch for each
 # of documents.

@@ -22,7 +22,7 @@ from tokenmill.pipelines.corpus.step import (
 )
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.work import Phases
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
 FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")

@@ -15,8 +15,9 @@ from pydantic import Field, model_validator
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
 from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, without_value
 from tokenmill.pipelines.filters.images.edit import edited_where
-from tokenmill.pipelines.filters.text.characters import char_counts, characters, word_counts
+from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
+from tokenmill.pipelines.filters.text.words import word_counts, words_of
 from tokenmill.pipelines.read.images.nodes import are_samples
 
 SAYS_SOMETHING, EMPTY, URL, FILE_NAME, BOILERPLATE = range(5)
@@ -147,7 +148,7 @@ class Captions(Step):
 
     def _rules(self, text: pa.Array) -> list[Rule]:
         chars = characters(text)
-        n_words = word_counts(chars).astype(np.float64)
+        n_words = word_counts(words_of(chars, "whitespace")).astype(np.float64)
         n_chars = char_counts(chars).astype(np.float64)
         facts = node_facts(text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=())
         return [

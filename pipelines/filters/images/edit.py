@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.ledger import ImageStats
-from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
+from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE, rows_of
 from tokenmill.pipelines.core.step import (
     KEEP,
     Rule,
@@ -99,10 +99,7 @@ def removed_images(
         "duplicate_of": duplicate_of,
         "duplicate_number": duplicate_number,
     }
-    arrays = [
-        pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED_IMAGE
-    ]
-    return pa.record_batch(arrays, schema=REMOVED_IMAGE)
+    return rows_of(REMOVED_IMAGE, columns, n)
 
 
 def image_stats(

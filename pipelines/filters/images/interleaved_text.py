@@ -10,10 +10,10 @@
 document have the same names and other values.
 """
 
+import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
@@ -186,7 +186,10 @@ class InterleavedText(Step):
             edited = batch.set_column(column, batch.schema.field(column), without(nodes, failing))
         left = self._rules(measured_text(nodes, ~failing), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
-        counts = _by_reason(nodes.owners[failing], verdicts[failing], batch.num_rows, len(rules))
+        # (n_docs, n_rules) how many nodes of each document failed each rule
+        shape = batch.num_rows, len(rules)
+        cells = nodes.owners[failing] * len(rules) + (verdicts[failing] - 1)
+        counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         details = pa.array([_told(row, rules) for row in counts.tolist()], pa.string())
         result = edited_where(self.name, batch, edited, document_rules, None, details=details)
         pairs = zip(rules, counts.sum(axis=0).tolist(), strict=True)
@@ -203,14 +206,6 @@ class InterleavedText(Step):
         )
         off = {key for key, words in zip(OF_LISTS, lists, strict=True) if words is None}
         return limits.model_copy(update=dict.fromkeys(off)).rules(facts)
-
-
-def _by_reason(
-    owners: npt.NDArray[np.int64], verdicts: npt.NDArray[np.uint8], n_docs: int, n_rules: int
-) -> npt.NDArray[np.int64]:
-    """(n_docs, n_rules) how many nodes of each document failed each rule."""
-    cells = owners * n_rules + (verdicts - 1)
-    return np.bincount(cells, minlength=n_docs * n_rules).reshape(n_docs, n_rules)
 
 
 def _told(counts: list[int], rules: list[Rule]) -> str | None:

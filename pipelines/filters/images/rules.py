@@ -58,14 +58,10 @@ def first_part(
     where = pc.ascii_lower(where) if ignore_case else where
     found = np.full(len(urls), -1, np.int64)
     for place, part in reversed(list(enumerate(parts))):
-        wanted = _ascii_lower(part) if ignore_case else part
+        wanted = str(pc.ascii_lower(pa.scalar(part))) if ignore_case else part
         has = pc.fill_null(pc.match_substring(where, wanted), False)
         found[np.asarray(has)] = place
     return pa.array(parts, pa.string()).take(pa.array(found, mask=found < 0))
-
-
-def _ascii_lower(text: str) -> str:
-    return str(pc.ascii_lower(pa.scalar(text)))
 
 
 Side = Annotated[int, Field(ge=1)]

@@ -81,12 +81,6 @@ def find_borders(classes: U8, start: np.uint64, stop: np.uint64, splits: int, bo
     return int(np.int64((n + ONE) >> ONE))
 
 
-@kernel
-def find_words(classes: U8, splits: int, borders: U64, n_bytes: int) -> int:
-    """`find_borders` of one document, classes[:n_bytes]."""
-    return find_borders(classes, ZERO, np.uint64(n_bytes), splits, borders)
-
-
 @inlined
 def class_facts(
     classes: U8, first: np.uint64, last: np.uint64

@@ -16,10 +16,9 @@ for several languages, the one that models are trained on (arb for Arabic).
 import functools
 import re
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +84,7 @@ ROOM = 1 << 20  # features: 12 MB; a quarter of it costs a third of the speed
 AT_ONCE = 4096  # texts: their scores take 4.6 MB
 
 
-class Told(NamedTuple):
+class Detected(NamedTuple):
     """codes: (n_texts,) string, null where no language is told.
 
     probabilities: (n_texts,) float64 in [0, 1]; 0 where none is.
@@ -113,15 +112,16 @@ class LangidModel:
 
     @property
     def known(self) -> frozenset[str]:
+        """Codes of the languages that it can tell."""
         return frozenset(self.languages)
 
-    def tell(self, text: pa.Array) -> Told:
-        """text: (n_texts,) string or large_string."""
+    def tell(self, text: pa.Array) -> Detected:
+        """The most probable language of each text. text: (n_texts,) string or large_string."""
         parts = [self._tell(text.slice(at, AT_ONCE)) for at in range(0, len(text), AT_ONCE)]
         best = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
         probabilities = np.concatenate([part[1] for part in parts] or [np.empty(0)])
         places = pa.array(best, mask=best < 0)
-        return Told(pa.array(self.languages, pa.string()).take(places), probabilities)
+        return Detected(pa.array(self.languages, pa.string()).take(places), probabilities)
 
     def _tell(self, text: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The number of the language of each text, -1 where none is, and its probability."""
@@ -205,15 +205,6 @@ class LanguageFile(PinnedFile):
         check_fasttext(path)
 
 
-class LanguageModel(Protocol):
-    @property
-    def known(self) -> frozenset[str]:
-        """Codes of the languages that it can tell."""
-
-    def tell(self, text: pa.Array) -> Told:
-        """The most probable language of each text."""
-
-
 class Eldc:
     """Nito's ELD in C: 60 languages; it lets go of the interpreter while it looks."""
 
@@ -225,11 +216,11 @@ class Eldc:
         self._eldc.set_scores(1)
         self.known = frozenset(map(code_of, eldc.LANGUAGES))
 
-    def tell(self, text: pa.Array) -> Told:
+    def tell(self, text: pa.Array) -> Detected:
         found = [self._eldc.detect_details(one).scores for one in text.to_pylist()]
         codes = [code_of(next(iter(scores))) if scores else None for scores in found]
         values = [next(iter(scores.values()), 0.0) for scores in found]
-        return Told(pa.array(codes, pa.string()), np.array(values, np.float64))
+        return Detected(pa.array(codes, pa.string()), np.array(values, np.float64))
 
 
 class FastTextLanguages:
@@ -237,15 +228,16 @@ class FastTextLanguages:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._codes = {
-            label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path).labels
-        }
+        self._codes = {label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path)}
         self.known = frozenset(self._codes.values())
 
-    def tell(self, text: pa.Array) -> Told:
+    def tell(self, text: pa.Array) -> Detected:
         labels, probabilities = best_labels(self._path, text)
         codes = [None if label is None else self._codes[label] for label in labels]
-        return Told(pa.array(codes, pa.string()), probabilities)
+        return Detected(pa.array(codes, pa.string()), probabilities)
+
+
+LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
 
 
 def check_library(library: Library) -> None:
@@ -254,11 +246,6 @@ def check_library(library: Library) -> None:
     """
     if find_spec(PROBES[library]) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
-
-
-def versions_of(library: Library) -> dict[str, str]:
-    """What decides the answers besides the settings; a fastText file's bytes alone decide its."""
-    return {} if library == "fasttext" else {library: version(library)}
 
 
 def known_languages(library: Library, file: LanguageFile | None) -> frozenset[str]:

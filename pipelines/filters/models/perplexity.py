@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,12 @@ from tokenmill.pipelines.filters.models.kenlm import (
     load_kenlm,
     load_pieces,
 )
-from tokenmill.pipelines.filters.models.model import MAGIC, load_model
+from tokenmill.pipelines.filters.models.model import MAGIC, LanguageModel, load_model
 
 Bucket = Literal["head", "middle", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "middle", "tail")
 NO_WORDS = 1  # the verdict; those of buckets follow
 REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
-
-
-class Scorer(Protocol):
-    def perplexities(self, text: pa.Array) -> npt.NDArray[np.float64]: ...
 
 
 class LmFile(PinnedFile):
@@ -143,7 +139,9 @@ def is_ours(path: Path) -> bool:
 
 
 @functools.cache  # once a process
-def scorer(model: LmFile, normalization: Normalization, pieces: PiecesFile | None) -> Scorer:
+def scorer(
+    model: LmFile, normalization: Normalization, pieces: PiecesFile | None
+) -> KenlmModel | LanguageModel:
     """What gives perplexities.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,14 @@ from tokenmill.pipelines.filters.models.fasttext import (
     full_label,
     is_fasttext,
 )
-from tokenmill.pipelines.filters.models.quality_model import kept_share, load_model, uniform
+from tokenmill.pipelines.filters.models.quality_model import (
+    LinearModel,
+    kept_share,
+    load_model,
+    uniform,
+)
 
 BINS = 10  # of scores, counted for the report
-
-
-class Scorer(Protocol):
-    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]: ...
 
 
 class ModelFile(PinnedFile):
@@ -99,7 +100,7 @@ class Quality(Step):
 
 
 @functools.cache  # once a process
-def scorer(model: ModelFile, label: str | None) -> Scorer:
+def scorer(model: ModelFile, label: str | None) -> FastTextModel | LinearModel:
     """What scores documents.
 
     Raises:

@@ -178,7 +178,8 @@ def load_model(path: Path) -> LinearModel:
             )
         weights, intercept = arrays["weights"], arrays["intercept"]
         if weights.dtype != np.float32 or weights.ndim != 1 or intercept.shape != ():
-            raise ConfigError(f"{path}: weights are a row of float32, got {_said(weights)}")
+            got = f"{weights.dtype} of shape {weights.shape}"
+            raise ConfigError(f"{path}: weights are a row of float32, got {got}")
         return LinearModel(weights, float(intercept), about)
     except ConfigError:
         raise
@@ -203,10 +204,6 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                 f" it has {', '.join(sorted(file.files)) or 'nothing'}"
             )
         return {name: file[name] for name in ARRAYS}
-
-
-def _said(array: npt.NDArray[Any]) -> str:
-    return f"{array.dtype} of shape {array.shape}"
 
 
 # the finalizer of SplitMix64 (Steele, Lea and Flood 2014)

@@ -18,7 +18,7 @@ from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.pipelines.filters.kernels.words import count_bits
 
 PADDING = 8  # bytes
 
@@ -70,13 +70,6 @@ def characters(column: pa.Array) -> Characters:
     return Characters(data, classes, text.offsets - first)
 
 
-def word_counts(text: Characters) -> npt.NDArray[np.int64]:
-    """(n_docs,) int64, words as `str.split()` has them."""
-    counts = np.empty(len(text.offsets) - 1, np.int64)
-    count_words(text.classes, text.offsets, counts)
-    return counts
-
-
 def char_counts(text: Characters) -> npt.NDArray[np.int64]:
     """(n_docs,) int64, code points."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
@@ -84,12 +77,18 @@ def char_counts(text: Characters) -> npt.NDArray[np.int64]:
     return counts
 
 
+def point_flags() -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8, what the frozen tables of Unicode say of every code point."""
+    t = unicode.tables()
+    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
+    places = t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)
+    return np.asarray(t.flags[places])
+
+
 @cache
 def class_table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, the class bits of every code point, START included."""
-    t = unicode.tables()
-    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
+    flags = point_flags()
     table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
     table[flags & unicode.SPACE != 0] |= bits.SPACE
     table[flags & unicode.ALPHA != 0] |= bits.ALPHA

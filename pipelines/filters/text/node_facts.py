@@ -20,7 +20,7 @@ from tokenmill.pipelines.core.step import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
 from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL
 from tokenmill.pipelines.filters.kernels.urls import fill
-from tokenmill.pipelines.filters.text.characters import code_points
+from tokenmill.pipelines.filters.text.characters import code_points, point_flags
 
 POINTS = ",;:?!."
 
@@ -58,13 +58,10 @@ EMOJI = (
 @cache
 def marks_table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, the bits of every code point."""
-    t = unicode.tables()
-    cps = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[cps >> 8].astype(np.uint32) * unicode.PAGE + (cps & 255)]
     table = np.zeros(unicode.N_CODE_POINTS, np.uint8)
     table[code_points(MARKS)] |= SPECIAL
     table[code_points(EMOJI)] |= SPECIAL
-    table[flags & unicode.WORD != 0] |= IN_TOKEN
+    table[point_flags() & unicode.WORD != 0] |= IN_TOKEN
     table[ord("'")] |= IN_TOKEN
     table[[ord(point) for point in POINTS]] |= POINT
     return read_only(table)

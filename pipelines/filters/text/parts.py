@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.pipelines.filters.kernels import parts
-from tokenmill.pipelines.filters.kernels.frequent import first_frequent
-from tokenmill.pipelines.filters.kernels.repeated import first_repeated
+from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.kernels.words import count_bits
 from tokenmill.pipelines.filters.text.characters import Characters
 from tokenmill.pipelines.filters.text.words import Letters
@@ -44,7 +43,7 @@ def judge_ngrams(
     duplicate: for all n-grams that were met before.
     verdicts, values: (n_docs,); documents already removed are left alone.
     """
-    slots = slots_for(words.most_words)
+    slots = 1 << max(2, (2 * words.most_words - 1).bit_length())  # at least twice as many as words
     if len(top.sizes):
         first_frequent(
             *words,
@@ -61,11 +60,6 @@ def judge_ngrams(
     if len(duplicate.sizes):
         tables, lists = np.empty((3, slots), np.uint64), np.empty((4, words.most_words), np.uint64)
         first_repeated(*words, doc_chars, *duplicate, tables, lists, verdicts, values)
-
-
-def slots_for(n: int) -> int:
-    """Slots of the kernels' tables for n words: a power of two, twice as many or more."""
-    return 1 << max(2, (2 * n - 1).bit_length())
 
 
 class PartFacts(NamedTuple):

@@ -12,6 +12,7 @@ Letters are all bytes of words, without what stands between:
 
 import unicodedata
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -30,8 +31,14 @@ from tokenmill.pipelines.filters.kernels.characters import (
     split_words,
 )
 from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words
-from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters, class_table
+from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.pipelines.filters.text.characters import (
+    PADDING,
+    Characters,
+    characters,
+    class_table,
+    point_flags,
+)
 from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
@@ -88,21 +95,15 @@ def split(text: str, kind: WordKind) -> list[str]:
     >>> split("don't stop!", "unicode")
     ['don', 't', 'stop']
     """
-    words = words_of(characters(pa.array([text], pa.large_string())), kind)
-    borders = np.empty(2 * int(word_counts(words)[0]) + 2, np.uint64)
-    find_words(words.classes, words.splits, borders, len(words.data))
-    ends = borders[:-2].astype(np.int64).reshape(-1, 2).tolist()
-    return [words.data[start:stop].tobytes().decode() for start, stop in ends]
+    found = letters(words_of(characters(pa.array([text], pa.large_string())), kind))
+    return [found.data[a:b].tobytes().decode() for a, b in pairwise(found.starts.tolist())]
 
 
 @cache
 def _unicode_table() -> npt.NDArray[np.uint8]:
     r"""`class_table`, but SPACE is all that is not `\w`."""
-    t = unicode.tables()
-    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
     table = class_table()
-    return np.where(flags & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
+    return np.where(point_flags() & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
 
 
 LETTERS_PADDING = 32  # bytes, of any value, that kernels may read behind the last letter

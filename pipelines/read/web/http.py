@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import brotli
 import zstandard
 
-from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, pieces
+from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, pieces
 
 MOST_HEADER_BYTES = 256 * 1024
 LONGEST_CHUNK_LINE = 1024
@@ -29,15 +29,11 @@ class Response(NamedTuple):
     body: bytes
 
 
-class CodingError(Exception):
+class CodingError(UnreadableError):
     """The body cannot be had.
 
     cause: "too_large", or "damaged_coding".
     """
-
-    def __init__(self, cause: str, message: str) -> None:
-        super().__init__(message)
-        self.cause = cause
 
 
 def parse_response(block: bytes) -> Response:

@@ -125,13 +125,13 @@ class Page(NamedTuple):
     odd: tuple[str, ...]
 
 
-class Passed(NamedTuple):
+class SkippedRecord(NamedTuple):
     """A record that is no document.  why: as "skipped_request"."""
 
     why: str
 
 
-class Lost(NamedTuple):
+class LostPage(NamedTuple):
     """A record that should be a document, and cannot be one.  size: bytes of its page, if known."""
 
     cause: str
@@ -152,20 +152,20 @@ class Pages:
         self._options = options
         self._types: set[str] = set()
 
-    def __call__(self, record: Record) -> Page | Passed | Lost:
+    def __call__(self, record: Record) -> Page | SkippedRecord | LostPage:
         """The page of a record."""
         if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
-            return Lost(record.cause, record.damage)
+            return LostPage(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
-            return Passed(f"skipped_{record.kind}")
+            return SkippedRecord(f"skipped_{record.kind}")
         url = record.headers.get("warc-target-uri", "").strip("<>") or None
         if record.kind == "resource" and not (url or "").lower().startswith(WEB):
-            return Passed("skipped_not_of_the_web")
+            return SkippedRecord("skipped_not_of_the_web")
         found = self._response(record) if record.kind == "response" else self._plain(record)
         if not isinstance(found, _Body):
             return found
         if not found.data.strip():
-            return Passed("skipped_empty")
+            return SkippedRecord("skipped_empty")
         html = "html" in found.type
         decoded = decode_page(found.data, found.charset)
         cut = record.headers.get("warc-truncated", "").lower()
@@ -177,7 +177,7 @@ class Pages:
         date = parse_date(record.headers.get("warc-date", ""))
         return Page(url, date, found.type, decoded.text, html, odd)
 
-    def _response(self, record: Record) -> _Body | Passed | Lost:
+    def _response(self, record: Record) -> _Body | SkippedRecord | LostPage:
         headers, block = record.headers, record.block or b""
         response = parse_response(block)
         if response.status is None:  # dns: and the like, or HTTP 0.9
@@ -185,13 +185,13 @@ class Pages:
             return self._taken(record, response, kind, charset)
         if response.status not in self._options.statuses:
             known = 100 <= response.status <= 599
-            return Passed(f"skipped_status_{response.status if known else 'other'}")
+            return SkippedRecord(f"skipped_status_{response.status if known else 'other'}")
         kind, charset = media_type(response.headers.get("content-type", ""))
         if not kind:
             kind = "text/html" if _STARTS_HTML.match(response.body) else ""
         return self._taken(record, response, kind, charset)
 
-    def _plain(self, record: Record) -> _Body | Passed | Lost:
+    def _plain(self, record: Record) -> _Body | SkippedRecord | LostPage:
         """Of a conversion, text by its nature; of a resource, the thing itself."""
         kind, charset = media_type(record.headers.get("content-type", ""))
         if record.kind == "conversion":
@@ -200,15 +200,15 @@ class Pages:
 
     def _taken(
         self, record: Record, response: Response, kind: str, charset: str | None
-    ) -> _Body | Passed | Lost:
+    ) -> _Body | SkippedRecord | LostPage:
         if kind not in self._options.types:
-            return Passed(f"skipped_{self._named(kind)}")
+            return SkippedRecord(f"skipped_{self._named(kind)}")
         if record.block is not None and record.length > len(record.block):
-            return Lost("too_large", f"a record of {record.length} bytes")
+            return LostPage("too_large", f"a record of {record.length} bytes")
         try:
             data, odd = decoded_body(response, self._options.max_bytes)
         except CodingError as e:
-            return Lost(e.cause, str(e))
+            return LostPage(e.cause, str(e))
         return _Body(kind, charset, data, tuple(odd))
 
     def _named(self, kind: str) -> str:

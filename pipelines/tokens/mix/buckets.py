@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U16, U64
-from tokenmill.pipelines.storage.sidecar import open_batch, read_batch
+from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun

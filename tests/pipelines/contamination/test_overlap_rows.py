@@ -35,8 +35,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 HALVES = [" ".join(q.split()[:17]) for q in QUESTIONS[:3]]
 parts = st.sampled_from(

@@ -24,8 +24,7 @@ from tokenmill.pipelines.filters.images.keys import text_keys
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 LEAVING = Folder("2-of-hosts", "leaving-{number:05d}.arrow")
 ROW = pa.schema([pa.field("row", pa.int64())])

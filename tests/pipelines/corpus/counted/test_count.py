@@ -26,8 +26,7 @@ from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import KEYS
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 BATCH = 13
 IMAGE_STEPS = {

@@ -19,7 +19,7 @@ from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import headline, sections, write_report
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.report.data import summary_json
 from tokenmill.sizing.requirements import requirement_sheet
 
 HOSTILE = '</title><script>alert("1")</script>'
