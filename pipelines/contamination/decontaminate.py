@@ -159,8 +159,7 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
     from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams
     from tokenmill.pipelines.contamination.summary import summarize
 
-    corpus, step = Corpus(run, part), part.step(NAME)
-    assert isinstance(step, Decontaminate)
+    corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
     keys = list(corpus.shard_keys())
     counts = count_corpus(

@@ -294,8 +294,7 @@ def _date_order(dates: pa.Array) -> U64:
 
 def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
     """Write the documents that equal the one kept in their place, of a range of keys."""
-    corpus, step = Corpus(run, part), part.step(name)
-    assert isinstance(step, EqualStep)
+    corpus, step = Corpus(run, part), part.step(name, EqualStep)
     keys = spilled(corpus, name, 0, number)
     left = corpus.memory_left(name, keys.n, DOC_BYTES, works=corpus.n_ranges)
     per_row = ROW_BYTES + MORE_ROW_BYTES[step.kept]
@@ -351,8 +350,7 @@ def _going(part: Part, kept: I64, first_new_row: int) -> Iterator[I64]:
 
 def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     """Write the verdicts on every shard of a group."""
-    corpus, step = Corpus(run, part), part.step(name)
-    assert isinstance(step, EqualStep)
+    corpus, step = Corpus(run, part), part.step(name, EqualStep)
     paths = [corpus.path(FORESTS, step=name, level=0, number=n) for n in range(corpus.n_ranges)]
 
     def similarity(pairs: I64, _: int) -> F32:

@@ -212,13 +212,6 @@ def _within_source(keys: Any, source: str) -> Any:
     return np.where(keys == 0, keys, np.where(salted == 0, salt, salted))
 
 
-def near_of(part: Pass) -> NearDedup:
-    """The step among those behind a pass."""
-    step = part.step(NearDedup.name)
-    assert isinstance(step, NearDedup)
-    return step
-
-
 def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:
     """Write the pairs that meet in one band and verify, of a range (`number`) of its keys."""
     corpus = Corpus(run, part)
@@ -231,7 +224,7 @@ def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:
 
 def _edges(corpus: Corpus, keys: Range, tally: dict[str, int]) -> Iterator[Pairs]:
     """The edges of a range, some at a time; candidates are added to the tally."""
-    rows, near = corpus.rows(), near_of(corpus.part)
+    rows, near = corpus.rows(), corpus.part.step(NearDedup.name, NearDedup)
     left = corpus.memory_left(near.name, keys.n, 0, works=n_edges_files(corpus))
     per_signature = near.num_perm * 4 + SIGNED_BYTES
     at_once = max(min(left // 4 // per_signature, MOST_SIGNED), CONTEXT_ROWS)
@@ -262,7 +255,7 @@ def levels(n_edges: int) -> list[int]:
 
 
 def n_edges_files(corpus: Corpus) -> int:
-    return near_of(corpus.part).lsh().bands * corpus.n_ranges
+    return corpus.part.step(NearDedup.name, NearDedup).lsh().bands * corpus.n_ranges
 
 
 def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
@@ -322,7 +315,7 @@ def _path(corpus: Corpus, level: int, number: int) -> Path:
 
 def write_near(run: RunFolder, part: Pass, group: int) -> Done:
     """Write the verdicts on every shard of a group."""
-    corpus, step = Corpus(run, part), near_of(part)
+    corpus, step = Corpus(run, part), part.step(NearDedup.name, NearDedup)
     clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
 
     def similarity(pairs: Pairs, left: int) -> F32:

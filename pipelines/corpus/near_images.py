@@ -132,8 +132,7 @@ def _library() -> Any:
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:
     """Write which images of each shard look like another; the step is the last behind the pass."""
-    corpus, step = Corpus(run, part), part.step(NearImages.name)
-    assert isinstance(step, NearImages)
+    corpus, step = Corpus(run, part), part.step(NearImages.name, NearImages)
     paths = [corpus.path(UNITS, key=key) for key in corpus.shard_keys()]
     rows = counted_rows(paths, step.unit_parameters())
     corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.step import CorpusStep, Pass, Size
+from tokenmill.pipelines.corpus.step import Pass, Size, StepT
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import (
@@ -38,8 +38,6 @@ LEAST_BYTES = 1 << 18  # of memory for a work: with less, nothing is gained by t
 MOST_BITS = 14  # of a key, that tell its range: a file of each group is opened for each range
 ROWS_AT_ONCE = 1 << 20
 FIRST_ROW = 0  # the number of the corpus' first row; tests begin elsewhere
-
-StepT = TypeVar("StepT", bound=CorpusStep)
 
 ROWS = Folder("1-rows", "shards.arrow")
 # A row for each shard; those of earlier runs have no key, and come in the order of `earlier_keys`.

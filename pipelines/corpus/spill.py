@@ -7,7 +7,6 @@ the same range of one column of all these files ── spilled ── parts ─�
 from collections.abc import Iterable
 
 import numpy as np
-import pyarrow as pa
 
 from tokenmill.dedup.arrays import U32, U64, Bools
 from tokenmill.pipelines.corpus.rows import Corpus, range_bits
@@ -46,8 +45,7 @@ def n_words_of(column: Shuffled) -> int:
 def spill_keys(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     """Write the keys of a group's documents that are still there, by column and range."""
     corpus = Corpus(run, part)
-    step, rows, bits = part.step(name), corpus.rows(), range_bits(corpus.n)
-    assert isinstance(step, KeyedStep)
+    step, rows, bits = part.step(name, KeyedStep), corpus.rows(), range_bits(corpus.n)
     shards, of_group = corpus.group(group)
     n_words = n_words_of(step.shuffled[0])
     of_key = 8 * n_words
@@ -69,8 +67,7 @@ def spilled(corpus: Corpus, name: str, column: int, number: int) -> Range:
 
     Its keys are those of the column; "beside" is the last word of what `Range.take` gives as "key".
     """
-    step = corpus.part.step(name)
-    assert isinstance(step, KeyedStep)
+    step = corpus.part.step(name, KeyedStep)
     groups = range(corpus.shards.n_groups)
     return Range(
         [corpus.path(SPILL, step=name, group=group) for group in groups],
@@ -97,8 +94,3 @@ def _keyed(batches: Iterable[Batch], column: Shuffled, alive: Bools, first: int)
             keys[n : n + len(here), column.n_words] = batch.values(column.beside)[here]
         at, n = at + len(found), n + len(here)
     return (keys[:n, 0] if keys.shape[1] == 1 else keys[:n]), numbers[:n]
-
-
-def spill_schema(column: Shuffled) -> pa.Schema:
-    """Of a file of `spill_keys`."""
-    return row_schema(n_words_of(column))

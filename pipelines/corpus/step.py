@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import pyarrow as pa
 
@@ -113,9 +113,11 @@ class Pass:
         """Those of the steps behind it that compare documents by keys."""
         return tuple(step for step in self.after if step.has_keys)
 
-    def step(self, name: str) -> "CorpusStep":
-        """That of the steps behind it with a name."""
-        return next(step for step in self.after if step.name == name)
+    def step(self, name: str, kind: type["StepT"]) -> "StepT":
+        """That of the steps behind it with a name, which is of a kind."""
+        found = next(step for step in self.after if step.name == name)
+        assert isinstance(found, kind)
+        return found
 
 
 class Size(NamedTuple):
@@ -375,6 +377,7 @@ class CorpusStep(Step):
         return None
 
 
+StepT = TypeVar("StepT", bound=CorpusStep)
 Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by section of the report
 
 

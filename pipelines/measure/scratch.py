@@ -36,8 +36,9 @@ from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, PAIRS_AT_ONCE
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
+from tokenmill.pipelines.corpus.shuffle import row_schema
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
-from tokenmill.pipelines.corpus.spill import SPILL, n_words_of, spill_schema
+from tokenmill.pipelines.corpus.spill import SPILL, n_words_of
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
 from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
@@ -68,7 +69,7 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     docs, left: before and behind the step.
     """
     columns, n_words = len(step.shuffled), n_words_of(step.shuffled[0])
-    head, batch = _padded_head(spill_schema(step.shuffled[0]))
+    head, batch = _padded_head(row_schema(n_words))
     row = NUMBER_BYTES + WORD_BYTES * n_words
     spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
     forest_head, forest_batch = _padded_head(FOREST)

@@ -90,11 +90,28 @@ def _mapped(
     path: Path, wanted: Callable[[int], Iterable[int]] = range
 ) -> tuple[list[pa.RecordBatch], pa.Schema, mmap.mmap]:
     """The batches `wanted` of so many."""
-    try:
-        with present(path).open("rb") as f:
-            mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+    with whole_file(path), present(path).open("rb") as f:
+        mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
         reader = pa.ipc.open_file(pa.py_buffer(mapped))
         batches = [reader.get_batch(i) for i in wanted(reader.num_record_batches)]
+    return batches, reader.schema, mapped
+
+
+def read_batch(path: Path, number: int) -> pa.RecordBatch:
+    """As `open_batch`, in memory: no file stays open."""
+    with whole_file(path), pa.OSFile(str(present(path))) as f, pa.ipc.open_file(f) as reader:
+        return reader.get_batch(number)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[None]:
+    """Tell what cannot be read of an Arrow IPC file as its fault, but for an outage of its store.
+
+    Raises:
+        ShardError: not a whole Arrow IPC file, or one without the batch that is asked for.
+    """
+    try:
+        yield
     except (ValueError, OSError) as e:  # an empty file cannot be mapped; pa.ArrowInvalid
         if is_outage(e):
             raise
@@ -102,7 +119,6 @@ def _mapped(
             f"{path}: not a complete Arrow IPC file ({e});"
             " delete it and rerun, finished shards are kept"
         ) from e
-    return batches, reader.schema, mapped
 
 
 class Opened(NamedTuple):

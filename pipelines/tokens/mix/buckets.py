@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.errors import ShardError
-from tokenmill.pipelines.storage.files import open_batch
-from tokenmill.pipelines.storage.inputs import is_outage
-from tokenmill.pipelines.storage.mirror import present
+from tokenmill.dedup.arrays import I64, U16, U64
+from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
@@ -45,7 +42,7 @@ class Mixed(NamedTuple):
     def buckets(self) -> int:
         return 1 << self.bits
 
-    def of_keys(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+    def of_keys(self, keys: U64) -> U16:
         """(n,) the bucket of each key."""
         if not self.bits:
             return np.zeros(len(keys), np.uint16)
@@ -95,7 +92,7 @@ class Bucket:
     loaded: Loaded
     number: int
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """See `Documents`; of the cells no more is read than keys and lengths."""
         keys, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         for path, number in self.loaded.cells(self.number):
@@ -127,21 +124,3 @@ def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     taken = one_batch(pa.Table.from_batches(rest)).take(pa.array(order))
     columns = [ids.array() if n == "input_ids" else taken[n] for n in schema.names]
     return pa.record_batch(columns, schema=schema)
-
-
-def read_batch(path: Path, number: int) -> pa.RecordBatch:
-    """A batch of an Arrow IPC file, in memory: no file stays open.
-
-    Raises:
-        ShardError: not a whole Arrow IPC file of more than `number` batches.
-    """
-    try:
-        with pa.OSFile(str(present(path))) as file, pa.ipc.open_file(file) as reader:
-            return reader.get_batch(number)
-    except (ValueError, OSError) as e:
-        if is_outage(e):
-            raise
-        raise ShardError(
-            f"{path}: not a complete Arrow IPC file ({e});"
-            " delete it and rerun, finished shards are kept"
-        ) from e

@@ -12,14 +12,13 @@ All of it is arithmetic on 64-bit integers: no machine rounds otherwise. Documen
 one draw; ids that are of their file alone had better hold its name.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-U64: TypeAlias = npt.NDArray[np.uint64]
+from tokenmill.dedup.arrays import I64, U64
 
 BITS = 32  # of a draw, and of a weight behind the point
 ONE = 1 << BITS
@@ -35,7 +34,7 @@ class Copies(NamedTuple):
     order: those of an epoch are less than those of the next.  counts: (n_docs,) uint64.
     """
 
-    rows: npt.NDArray[np.int64]
+    rows: I64
     keys: U64
     counts: U64
 

@@ -6,10 +6,10 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.storage.files import open_sidecar
 from tokenmill.pipelines.tokens.mix.draws import Copies, copies, draws, states
@@ -31,7 +31,7 @@ class Drawn:
     shard: Weighed
     spans: Spans
     rest: pa.RecordBatch
-    draw: npt.NDArray[np.uint64]
+    draw: U64
     copies: Copies
 
 
@@ -71,7 +71,7 @@ class Group:
     shards: Sequence[Drawn]
 
     @cached_property
-    def bases(self) -> npt.NDArray[np.int64]:
+    def bases(self) -> I64:
         """(n_shards + 1,) row of the group where each shard begins."""
         return np.concatenate(([0], np.cumsum([s.rest.num_rows for s in self.shards])))
 
@@ -81,17 +81,17 @@ class Group:
         return one_batch(pa.Table.from_batches([s.rest for s in self.shards]))
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """(n_docs,) bytes of the ids of each document."""
         return np.concatenate([s.spans.sizes for s in self.shards])
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.uint64]:
+    def counts(self) -> U64:
         """(n_docs,) copies of each document."""
         return np.concatenate([s.copies.counts for s in self.shards])
 
     @cached_property
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> I64:
         """(n_copies,) row of each copy's document, ascending."""
         bases = self.bases[:-1].tolist()
         return np.concatenate(
@@ -99,11 +99,11 @@ class Group:
         )
 
     @cached_property
-    def keys(self) -> npt.NDArray[np.uint64]:
+    def keys(self) -> U64:
         """(n_copies,)"""
         return np.concatenate([s.copies.keys for s in self.shards])
 
-    def cell(self, here: npt.NDArray[np.int64], schema: pa.Schema) -> pa.RecordBatch:
+    def cell(self, here: I64, schema: pa.Schema) -> pa.RecordBatch:
         """Some copies, as rows of `schema`.  here: (n,) their numbers, ascending."""
         rows = self.rows[here]
         ids = Gathered(self.sizes[rows], schema.field(IDS).type.value_type)

@@ -3,7 +3,6 @@
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import read_only
@@ -31,21 +30,16 @@ class Spans:
     data: (n_bytes,) uint8.  starts, ends: (n,) int64, bytes of each list.
     """
 
-    def __init__(
-        self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-    ) -> None:
+    def __init__(self, data: U8, starts: I64, ends: I64) -> None:
         self.data, self.starts, self.ends = data, starts, ends
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """(n,) bytes of each list."""
         return self.ends - self.starts
 
 
-def spans_of(lists: pa.ListArray, data: npt.NDArray[np.uint8] | None = None) -> Spans:
+def spans_of(lists: pa.ListArray, data: U8 | None = None) -> Spans:
     """Where the lists of a column lie.
 
     data: memory that the column's values are part of; None takes these alone.
@@ -65,14 +59,14 @@ class Gathered:
     sizes: (n,) int64, bytes of each list.  kind: of ids.
     """
 
-    def __init__(self, sizes: npt.NDArray[np.int64], kind: pa.DataType) -> None:
+    def __init__(self, sizes: I64, kind: pa.DataType) -> None:
         self._kind, self._width = kind, kind.bit_width // 8
         self._places = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         # of Arrow's pool, which gives memory again that has its pages already
         self._buffer = pa.allocate_buffer(int(self._places[-1]))
         self._out = np.frombuffer(self._buffer, np.uint8)
 
-    def put(self, rows: npt.NDArray[np.int64], spans: Spans, which: npt.NDArray[np.int64]) -> None:
+    def put(self, rows: I64, spans: Spans, which: I64) -> None:
         """Set rows of the column to lists of `spans`; rows, which: (k,)."""
         copy_to(
             read_only(spans.data),

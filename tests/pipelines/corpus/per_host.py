@@ -82,8 +82,7 @@ def host_of(url: str | None) -> str | None:
 
 def find_leaving(run: RunFolder, part: Pass, number: int) -> Done:
     """Write the documents of a range of hosts that leave: those of this run behind the first."""
-    corpus, step = Corpus(run, part), part.step(PerHost.name)
-    assert isinstance(step, PerHost)
+    corpus, step = Corpus(run, part), part.step(PerHost.name, PerHost)
     keys = spilled(corpus, step.name, 0, number)
     left = corpus.memory_left(step.name, keys.n, LEAVING_BYTES, works=corpus.n_ranges)
     leaving, hosts = [np.empty(0, np.int64)], 0
@@ -112,8 +111,7 @@ def behind_the_first(part: Part, most: int) -> tuple[int, npt.NDArray[np.int64]]
 
 def write_leaving(run: RunFolder, part: Pass, group: int) -> Done:
     """Write the verdicts on every shard of a group."""
-    corpus, step = Corpus(run, part), part.step(PerHost.name)
-    assert isinstance(step, PerHost)
+    corpus, step = Corpus(run, part), part.step(PerHost.name, PerHost)
     of_group, leaving = corpus.group(group)[1], [np.empty(0, np.int64)]
     corpus.memory_left(step.name, len(of_group), KEPT_BYTES, works=corpus.shards.n_groups)
     for number in range(corpus.n_ranges):
