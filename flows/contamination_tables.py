@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.show import console, printable, table
+from tokenmill.flows.show import MATCH, filled, printable, show, table
 from tokenmill.flows.troubles import bounded, failures
 from tokenmill.pipelines.contamination.check import DOCUMENT
 from tokenmill.pipelines.contamination.model import (
@@ -28,38 +28,34 @@ from tokenmill.sizing.units import format_bytes
 MOST_WORST, MOST_SOURCES = 5, 5
 MOST_SHOWN = {"examples": 3, "widespread": 2, "edited": 2}  # of each kind of examples
 AROUND_CHARS, MATCH_CHARS = 80, 240  # of an example, beside and in the match
-MATCH = "bold black on yellow"
 
 AnExample = TypeVar("AnExample", bound=AnyExample)
 
 
 def show_report(report: Report, out: Path) -> None:
     """Print what was found, in the order a reader asks."""
-    show = console()
-    read = count(report.documents.read, "document")
-    show.print(
-        f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
-        f" searched for {count(report.total('items'), 'item')}"
+    read, folder = count(report.documents.read, "document"), out.absolute()
+    show(
+        [
+            f"{read}, {format_bytes(report.documents.text_bytes)} of text,"
+            f" searched for {count(report.total('items'), 'item')}",
+            *found_in_short(report, read),
+        ],
+        benchmarks_table(report.benchmarks, "items of benchmarks"),
+        filled(_foldings(report.benchmarks)),
+        filled(_worst(report)),
+        filled(_sources(report)),
+        _ignored(report),
+        *(
+            _example(example)
+            for kind, most in MOST_SHOWN.items()
+            for example in one_a_benchmark(getattr(report, kind) or ())[:most]
+        ),
+        [
+            *_troubles(report),
+            *(f"{k:<9} {folder / report.files[k]}" for k in ("report", "items", "overlaps")),
+        ],
     )
-    for sentence in found_in_short(report, read):
-        show.print(Text(printable(sentence)))
-    show.print()
-    show.print(benchmarks_table(report.benchmarks, "items of benchmarks"))
-    for further in (_foldings(report.benchmarks), _worst(report), _sources(report)):
-        if further.row_count:
-            show.print()
-            show.print(further)
-    _ignored(show, report)
-    for kind, most in MOST_SHOWN.items():
-        for example in one_a_benchmark(getattr(report, kind) or ())[:most]:
-            show.print()
-            show.print(_example(example))
-    show.print()
-    for line in _troubles(report):
-        show.print(Text(printable(line)))
-    folder = out.absolute()
-    for name in ("report", "items", "overlaps"):
-        show.print(Text(f"{name:<9} {folder / report.files[name]}"))
 
 
 def benchmarks_table(benchmarks: Sequence[BenchmarkSummary], title: str) -> Table:
@@ -118,15 +114,16 @@ def _sources(report: Report) -> Table:
     return table("sources", ("source", *(labels[name] for name in names)), rows)
 
 
-def _ignored(show: Console, report: Report) -> None:
-    n = sum(report.n_ignored.values())
-    if n:
-        reasons = ", ".join(f"{k:,} {name}" for name, k in report.n_ignored.items() if k)
-        show.print()
-        show.print(f"{n:,} n-grams stand in the corpus but count for nothing ({reasons}), as")
-        for row in one_a_reason(report.ignored):
-            documents = count(row.documents, "document")
-            show.print(Text(f"  {documents}: {printable(row.passage)}"))
+def _ignored(report: Report) -> list[str]:
+    """Why n-grams of items count for nothing, with a passage for each reason."""
+    reasons = ", ".join(f"{k:,} {name}" for name, k in report.n_ignored.items() if k)
+    if not reasons:
+        return []
+    n, rows = sum(report.n_ignored.values()), one_a_reason(report.ignored)
+    return [
+        f"{n:,} n-grams stand in the corpus but count for nothing ({reasons}), as",
+        *(f"  {count(row.documents, 'document')}: {row.passage}" for row in rows),
+    ]
 
 
 def one_a_reason(ignored: Sequence[IgnoredPassage]) -> list[IgnoredPassage]:

@@ -3,16 +3,14 @@
 import argparse
 import contextlib
 import sys
-from typing import Any, Literal
+from typing import Literal
 
 from tokenmill.dedup.fold import FOLDINGS
 from tokenmill.dedup.ngram_index import MAX_NGRAM
-from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
-from tokenmill.flows.cli import NO
+from tokenmill.flows.asked import ask_check, check_of
+from tokenmill.flows.commands.shared import result_of, run_settings
 from tokenmill.flows.contamination_tables import show_report
-from tokenmill.flows.progress import watching
-from tokenmill.flows.server import embedded_server
-from tokenmill.flows.settings import run_settings
+from tokenmill.flows.exits import NO
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.contamination.check import Check, ContaminationJob
@@ -34,39 +32,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         sys.stderr.writelines(f"{line}\n" for line in several_files(asked.job))
     shown = {"corpus": args.paths, "benchmarks": args.benchmark, "text_column": args.text_column}
-    report = check_with_progress(asked, shown, quiet=args.json)
+    report = asked.report
+    if report is None:
+        for name in ("ngram", "most_docs", "folding"):
+            shown[name] = getattr(asked.what.matching, name)
+        shown |= {"copies": asked.what.copies, "run": asked.what.run}
+        report = Report.model_validate(result_of("contamination", asked, shown, quiet=args.json))
     if args.json:
         as_json(report.to_json())
     else:
         show_report(report, asked.out)
     return NO if args.fail_on_hit and has_hit(report) else exit_code(report)
-
-
-def check_with_progress(asked: AskedCheck, shown: dict[str, Any], *, quiet: bool) -> Report:
-    """Run the flow against the user's Prefect server, or against one of its own.
-
-    shown: of the flow's parameters those that no part of the check holds, for Prefect's UI.
-    """
-    if asked.found is not None:
-        return asked.found
-    check = asked.check
-    matching = {name: getattr(check.matching, name) for name in ("ngram", "most_docs", "folding")}
-    with watching(quiet=quiet), embedded_server():
-        from tokenmill.flows.contamination import (
-            contamination_flow,  # Prefect reads its settings then
-        )
-        from tokenmill.flows.run_here import run_here
-
-        data = run_here(
-            contamination_flow,
-            asked,
-            out=whole(asked.out),
-            copies=check.copies,
-            run=check.run,
-            **matching,
-            **shown,
-        )
-        return Report.model_validate(data)
 
 
 def several_files(job: ContaminationJob) -> list[str]:

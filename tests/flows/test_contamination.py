@@ -8,7 +8,8 @@ import pytest
 
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
 from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.flows.cli import main, parser
+from tokenmill.flows.arguments import parser
+from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import parse_check
 from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark, one_a_reason
 from tokenmill.pipelines.contamination.copies import Copies

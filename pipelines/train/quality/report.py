@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokenmill.pipelines.train.quality.training import SIDES
+from tokenmill.pipelines.train.quality.examples import SIDES
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import Block, Section, Table, table
 
