@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 
 from tokenmill.flows.asked import Asked, ask_run, read_recipe
+from tokenmill.flows.commands.contamination import benchmarks_table
 from tokenmill.flows.commands.shared import result_of, settings_of
-from tokenmill.flows.contamination_tables import benchmarks_table
 from tokenmill.flows.exits import OK
 from tokenmill.flows.measure_tables import compared_lines
 from tokenmill.flows.show import as_json, filled, show, table

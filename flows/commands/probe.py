@@ -3,7 +3,6 @@
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from tokenmill.flows.sheet_files import write_texts
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here
+from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.probe.document import (
     LIMITS,
     caution,
@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
     settings, folder = parse_settings(args), folder_here(args.dataset)
     sheet = size(args.plan)
-    if args.out is not None:
-        _check_out(Path(args.out))
+    if args.out is not None and check_writable(Path(args.out), "cannot write there", " --out"):
+        Path(args.out).rmdir()  # until there is something to write
     try:
         data = _probed(args, folder, sheet, settings)
     except KeyboardInterrupt:
@@ -118,20 +118,6 @@ def blocks(data: Mapping[str, Any]) -> list[Any]:
         *checkpoint_blocks(data),
         conditions(data),
     ]
-
-
-def _check_out(folder: Path) -> None:
-    """Whether what is found can be written, before anything is read for it."""
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        if is_new:
-            folder.rmdir()
-    except OSError as e:
-        raise ConfigError(
-            f"{folder}: cannot write there ({e.strerror}); choose another --out"
-        ) from e
 
 
 def _bytes(option: str, text: str) -> int:

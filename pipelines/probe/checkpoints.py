@@ -6,6 +6,7 @@ A rank writes its file with fsync, evicts it, reads it back and verifies it.
 import contextlib
 import os
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -139,17 +140,8 @@ def node_files(
         ConfigError: the folder cannot be written, or has no room.
     """
     total = int(min(wanted.checkpoint_bytes, MOST_BYTES if n_bytes is None else n_bytes))
-    name, is_new = f".tokenmill-probe-{uuid.uuid4().hex}", not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / name
-        trial.touch()
-        trial.unlink()
-    except OSError as e:
-        raise ConfigError(
-            f"{folder}: checkpoints cannot be written there ({e.strerror}); choose another"
-            " --checkpoint"
-        ) from e
+    name = f".tokenmill-probe-{uuid.uuid4().hex}"
+    is_new = check_writable(folder, "checkpoints cannot be written there", " --checkpoint")
     try:
         _check_room(folder, total)
         each = max(1, total // ranks)
@@ -163,6 +155,21 @@ def node_files(
                 left.unlink(missing_ok=True)
             if is_new:
                 folder.rmdir()  # unless something else has come into it
+
+
+def check_writable(folder: Path, wrong: str, option: str = "") -> bool:
+    """Make the folder, and a file in it for a moment; whether the folder was made for this.
+
+    Raises:
+        ConfigError: it cannot be written; `wrong` says so, and `option` named it.
+    """
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as e:
+        raise ConfigError(f"{folder}: {wrong} ({e.strerror}); choose another{option}") from e
+    return is_new
 
 
 def _check_room(folder: Path, total: int) -> None:
