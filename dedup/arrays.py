@@ -1,12 +1,24 @@
-"""How arrays are handed to kernels, and worked on part by part."""
+"""Arrays: their types, of Arrow text for kernels, worked on part by part, kept in files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from tokenmill.dedup.kernels._jit import F32 as F32
+from tokenmill.dedup.kernels._jit import F64 as F64
+from tokenmill.dedup.kernels._jit import I32 as I32
+from tokenmill.dedup.kernels._jit import I64 as I64
+from tokenmill.dedup.kernels._jit import U8 as U8
+from tokenmill.dedup.kernels._jit import U16 as U16
+from tokenmill.dedup.kernels._jit import U32 as U32
+from tokenmill.dedup.kernels._jit import U64 as U64
+
+Bools = npt.NDArray[np.bool_]
 T = TypeVar("T", bound=np.generic)
 
 
@@ -37,3 +49,101 @@ def parts(sizes: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
     starts = np.flatnonzero(np.diff(begun, prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(sizes)]):
         yield slice(start, stop)
+
+
+class TextBuffers(NamedTuple):
+    """UTF-8 bytes of a text column, document `i` at `data[offsets[i]:offsets[i + 1]]`.
+
+    data:    (n_bytes,) uint8, a read-only view of the Arrow buffer, not a copy.
+    offsets: (n_docs + 1,) int64.
+    """
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(n_docs,) int64, bytes of each document."""
+        return np.diff(self.offsets)
+
+
+def text_buffers(column: pa.Array) -> TextBuffers:
+    """View an Arrow text column as the two arrays a kernel can walk, both read-only.
+
+    Slices are honoured: the offsets of `column[10:20]` start where document 10 does.
+
+    Raises:
+        TypeError: `column` is not `string` or `large_string`.
+        ValueError: `column` contains nulls; a kernel cannot see them.
+    """
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        raise TypeError(f"expected a string or large_string column, got {column.type}")
+    if column.null_count:
+        raise ValueError(
+            f"text column has {column.null_count} nulls in {len(column)} documents;"
+            " fill them with pc.fill_null(column, '') or drop them first"
+        )
+    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    _, offsets, data = column.buffers()
+    if len(column) == 0 or offsets is None:
+        return TextBuffers(read_only(np.empty(0, np.uint8)), read_only(np.zeros(1, np.int64)))
+    ends = np.frombuffer(offsets, width)[column.offset : column.offset + len(column) + 1]
+    view = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return TextBuffers(read_only(view), read_only(ends.astype(np.int64, copy=False)))
+
+
+def save_arrays(
+    path: Path,
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    kind: str,
+    parameters: Mapping[str, str],
+) -> None:
+    """Write arrays of one dimension, each as the only row of a column.
+
+    kind: what the file is, in messages.
+    parameters: with which they were made.
+    """
+    columns = {name: _one_row(array) for name, array in arrays.items()}
+    metadata = {_prefix(kind) + key: value for key, value in parameters.items()}
+    schema = pa.schema([(name, column.type) for name, column in columns.items()], metadata)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(list(columns.values()), schema=schema))
+
+
+def load_arrays(
+    path: Path, *, kind: str, parameters: Mapping[str, str]
+) -> dict[str, npt.NDArray[Any]]:
+    """Map the arrays of a file into memory.
+
+    Raises:
+        ValueError: the file is of another kind, or was made with other parameters.
+        OSError: it cannot be read.
+    """
+    batch = _read(path, kind)
+    stored = {k.decode(): v.decode() for k, v in (batch.schema.metadata or {}).items()}
+    for key, expected in parameters.items():
+        found = stored.get(_prefix(kind) + key)
+        if found != expected:
+            raise ValueError(
+                f"{path}: {kind} of {key} {found!r}, this run needs {expected!r};"
+                " delete it and build it again"
+            )
+    return {name: batch[name].values.to_numpy() for name in batch.schema.names}
+
+
+def _prefix(kind: str) -> str:
+    return f"tokenmill.{kind.replace(' ', '_')}."
+
+
+def _one_row(array: npt.NDArray[Any]) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), pa.array(array))
+
+
+def _read(path: Path, kind: str) -> pa.RecordBatch:
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+    except (pa.ArrowInvalid, IndexError) as e:
+        raise ValueError(
+            f"{path}: not a saved {kind} ({e}); delete it and build it again"
+        ) from None

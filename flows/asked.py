@@ -15,17 +15,16 @@ from tokenmill.flows.pools.pool import check_pool
 from tokenmill.pipelines.contamination import check as searching
 from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark
+from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure import run as estimating
-from tokenmill.pipelines.measure.growth import FURTHEST
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import n_cores
+from tokenmill.pipelines.measure.unseen import FURTHEST
 from tokenmill.pipelines.prepare import prepare as preparing
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import (

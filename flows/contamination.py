@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.dedup.gram_counts import MOST_DOCS
+from tokenmill.dedup.overlap.counts import MOST_DOCS
 from tokenmill.flows.asked import Asked, ask_check, check_of, whole
 from tokenmill.flows.prefect.executing import reported
 from tokenmill.flows.prefect.flow_run import (

@@ -7,9 +7,9 @@ from typing import Any
 
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.report import sheet_json
-from tokenmill.sizing.report_html import sheet_html
-from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.report.data import sheet_json
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.sheet import Sheet
 
 

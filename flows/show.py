@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -30,8 +31,9 @@ def console() -> Console:
 
 
 def as_json(value: Any) -> None:
-    """Print a value as JSON, and nothing else."""
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    """Print a value as JSON, and nothing else; dates as ISO 8601."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, default=datetime.isoformat)
+    sys.stdout.write(f"{text}\n")
 
 
 def show(*blocks: Any) -> None:

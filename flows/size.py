@@ -7,12 +7,11 @@ from typing import Any
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe, from_anywhere, our_flow
 from tokenmill.flows.sheet_files import write_sheet
 from tokenmill.pipelines.core.places import within_roots
-from tokenmill.sizing.inputs import find_plan, size
 from tokenmill.sizing.plan.load import load_plan
-from tokenmill.sizing.report import rests_on, sheet_json
-from tokenmill.sizing.report_markdown import sheet_markdown
-from tokenmill.sizing.report_sections import about, interval, shown
+from tokenmill.sizing.report.data import rests_on, sheet_json
+from tokenmill.sizing.report.outline import about, interval, sheet_markdown, shown
 from tokenmill.sizing.requirement import by_name
+from tokenmill.sizing.requirements import find_plan, size
 from tokenmill.sizing.sheet import Sheet
 
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
@@ -50,7 +49,7 @@ def size_cluster(
 def size_within(
     plan: str | None, corpus: str | None = None, changes: Mapping[str, Any] | None = None
 ) -> Sheet:
-    """The sheet of a plan, see `sizing.inputs.size`; paths are held against the roots.
+    """The sheet of a plan, see `sizing.requirements.size`; paths are held against the roots.
 
     Raises:
         ConfigError: the plan or a corpus of it lies outside of the roots.

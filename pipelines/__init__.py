@@ -16,16 +16,30 @@ Twelve rooms; imports go down only (`make lint` holds it):
     core                           what all others speak in: schema, config, ledger, step, stage
 
 Each room's own page says what flows through it and which module to open first. Where to look for
+(`dedup/` lies beside this folder: what deduplication computes, which knows no step)
 
-    how a document's text is shingled      dedup/shingle.py, called from corpus/near.py
-    where a duplicate is decided           corpus/equal.py (`find_equal`), corpus/near.py
-                                           (`find_edges`, `join_forests`)
-    where a removed row is written         core/stage.py (`removed_rows`) makes it,
-                                           prepare/shard.py (`Tally.receipts`) writes it
+    how a document's text is shingled      dedup/text/shingle.py (`shingles_of`), called by
+                                           dedup/same/minhash.py (`signatures`), which
+                                           `NearDedup.key_columns` in corpus/near.py calls
+    where a duplicate is decided           equal: corpus/equal.py (`find_equal`). Nearly the same:
+                                           corpus/near.py (`find_edges`, which two are alike;
+                                           `join_forests`, which of a cluster stays)
+    where a removed row is written         core/step.py (`removed_rows`) makes it,
+                                           prepare/shard.py (`Tally.write_removed`) writes it;
+                                           tokens/mix/spill.py, of a mixture's documents
+    where it is checked that nothing is    core/ledger.py has the rules; runs/work.py (`do`) holds
+      lost                                 each work to them, prepare/report/summary.py each shard
+                                           and the run
     the way of a shard through a pass      prepare/shard.py (`run_pass`)
     the order of all phases                prepare/phases.py
-    where to add a step                    a filter: a module in filters/, and `filters/stages.py`;
-                                           one that needs all documents: a `CorpusStep` in corpus/,
-                                           and `prepare/steps.py`; your own, outside: `register` of
-                                           core/step.py, in a module that TOKENMILL_PLUGINS names
+    what the report shows of a step        what the step's `told` returns, laid out by
+                                           prepare/report/sections.py
+    what bounds the memory of a step       corpus/rows.py (`Corpus.memory_left`, a work's share of
+                                           `run.memory_budget`), corpus/shuffle.py (`parts`)
+    where to add a filter                  a module in filters/, and a line in filters/stages.py
+    where to add a step that needs all     a `CorpusStep` in corpus/, and a line in prepare/steps.py
+      documents
+    where to add a format                  a `Reader` in read/, registered in read/readers.py
+    where your own go, outside of here     `register` of core/step.py or of read/readers.py, in a
+                                           module that TOKENMILL_PLUGINS names
 """

@@ -7,15 +7,14 @@ was estimated from a sample before the run and has intervals.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from tokenmill.sizing.corpus_images import CorpusImages, images_of_report
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.figure import AnyFigure, Figure, from_error
-from tokenmill.sizing.image_estimate import ImageEstimate
 from tokenmill.sizing.requirement import Input
+from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.units import format_bytes
 
 DATASET = "dataset"  # the stage that training reads
@@ -29,7 +28,101 @@ UniqueBy: TypeAlias = Literal["scan", "model", "bounds"]
 _Read = TypeVar("_Read", bound=BaseModel)
 
 
-class CorpusMeasurement(BaseModel):
+class CorpusImages(Strict):
+    """Facts of the images of documents that reach the tokenizer; a document is a sample.
+
+    images_per_sample: mean over documents, those without any included.
+    image_bytes: of one, as encoded; None where nobody knows.  pixels_per_image: likewise.
+    tokens_per_image: that stand for one.  text_tokens, text_bytes: of one document.
+    in_dataset: whether the dataset holds the images' bytes, rather than where they stand.
+    samples_per_batch: documents of a record batch of the dataset.
+    images_per_core_s: that a core decodes wholly each second; None where it was not measured.
+    decoded_on: the processor and the library that it was measured with.
+    """
+
+    images: AnyFigure
+    images_per_sample: AnyFigure
+    tokens_per_image: AnyFigure
+    text_tokens: AnyFigure
+    text_bytes: AnyFigure
+    image_bytes: AnyFigure | None = None
+    pixels_per_image: AnyFigure | None = None
+    in_dataset: bool = True
+    samples_per_batch: AnyFigure | None = None
+    images_per_core_s: AnyFigure | None = None
+    decoded_on: str | None = None
+
+    def figures(self) -> list[Figure]:
+        """All that is known."""
+        own = [getattr(self, key) for key in type(self).model_fields]
+        return [f for f in own if isinstance(f, Figure)]
+
+
+def images_of_report(report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The images of a run as data of `CorpusImages`; None of a run of text, or without any left.
+
+    Raises:
+        KeyError, TypeError: it is no report of a run.
+    """
+    measured = report["measurement"]["total"].get("images")
+    if measured is None or not measured["images"]:
+        return None
+    told = report["images"]
+    decoding, on = told["decoding"], told["decoding"]["machine"]
+    ratios = {
+        "images_per_sample": measured["images_per_doc"],
+        "tokens_per_image": measured["tokens_per_image"],
+        "text_tokens": measured["text_tokens_per_doc"],
+        "text_bytes": measured["text_bytes_per_doc"],
+        "image_bytes": measured["bytes_per_image"],
+        "pixels_per_image": measured["pixels_per_image"],
+        "images_per_core_s": decoding["images_per_core_s"],
+    }
+    return {
+        "images": measured["images"],
+        **{
+            key: from_error(ratio["value"], ratio["se"])
+            for key, ratio in ratios.items()
+            if ratio is not None and ratio["value"] is not None
+        },
+        "in_dataset": told["store"] == "bytes",
+        "samples_per_batch": decoding["docs_per_batch"],
+        "decoded_on": f"{on['processor']}, Pillow {on['pillow']}",
+    }
+
+
+class FormatEstimate(Strict):
+    """Images of one format that reach the dataset. bytes, pixels: of all whose are known."""
+
+    images: AnyFigure
+    bytes: AnyFigure
+    pixels: AnyFigure
+
+
+class ImageEstimate(Strict):
+    """Images of a run: those of the inputs, and those that reach the dataset.
+
+    images_in, image_bytes_in: of the inputs, those that cannot be read included.
+    images, image_bytes, image_tokens: of the dataset.  formats: the same by format.
+    kept_frac: of images, by step: those that every document went through, and repeated_images.
+    unique_frac: of images that duplicates are looked for among, by "url" and "md5": were each kept
+        once. Of images without the one nothing is told.
+    repeated_frac: of the same images, those that the corpus has more than `more_than` times.
+    """
+
+    images_in: AnyFigure
+    image_bytes_in: AnyFigure
+    images: AnyFigure
+    image_bytes: AnyFigure
+    image_tokens: AnyFigure
+    formats: dict[str, FormatEstimate] = Field(default_factory=dict)
+    kept_frac: dict[str, AnyFigure] = Field(default_factory=dict)
+    unique_frac: dict[str, AnyFigure] = Field(default_factory=dict)
+    repeated_frac: dict[str, AnyFigure] = Field(default_factory=dict)
+    more_than: Annotated[int, Field(ge=1)]
+
+
+class CorpusMeasurement(Strict):
     """Facts of the documents that reach the tokenizer, and of what each stage takes to store.
 
     name: what it was measured on, for the reader of a sheet.
@@ -43,10 +136,6 @@ class CorpusMeasurement(BaseModel):
     images: None of a corpus of text alone; of another text_bytes_per_token is that of tokens
         which stand for text, and may be 0.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
-    )
 
     name: str
     docs: AnyFigure | None
@@ -141,17 +230,13 @@ class CorpusMeasurement(BaseModel):
         return [f for f in (*own, *listed) if isinstance(f, Figure)]
 
 
-class UniqueGrowth(BaseModel):
+class UniqueGrowth(Strict):
     """How unique documents grew with those read: unique = scale * docs ** exponent (Heaps).
 
     docs, unique: of nested random subsets of what was read, means over all orders; documents that
     duplicates are looked for among.
     grown_docs, grown_unique: of the corpus that was asked for; a model's figure.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
-    )
 
     scale: float
     exponent: AnyFigure
@@ -161,7 +246,7 @@ class UniqueGrowth(BaseModel):
     grown_unique: AnyFigure | None = None
 
 
-class Estimate(BaseModel):
+class Estimate(Strict):
     """estimate.json: what a run of a recipe will give, estimated from a sample before it is made.
 
     Every figure is a number, or {value, low, high} with a 95 % interval, or with `draws`.
@@ -182,10 +267,6 @@ class Estimate(BaseModel):
         so that figures behind them reach down to next to nothing.
     cpu_hours, wall_hours: of the run with `cores`.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
-    )
 
     estimate: Literal["1"]
     recipe: str

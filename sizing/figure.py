@@ -1,24 +1,21 @@
 """A figure of a measurement: its value, and how far off it may be."""
 
 from math import exp
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from tokenmill.sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
+from tokenmill.sizing.strict import Strict
 
 
-class Figure(BaseModel):
+class Figure(Strict):
     """A value >= 0 in the unit that its place says; in JSON a plain number stands for an exact one.
 
     low, high: of the 95 % interval; both or none.
     draws: the value in each joint draw (bootstrap) of the sample that it was estimated from;
     draw i of every figure of an estimate belongs together. Where given, low and high follow.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, strict=True
-    )
 
     value: Annotated[float, Field(ge=0)]
     low: Annotated[float, Field(ge=0)] | None = None

@@ -1,21 +1,58 @@
 """A sheet under construction: rows are added by name, each from settings, rows or inputs.
 
-row = sheet.add("one checkpoint", CHECKPOINT_BYTES, params="model.params", bytes_per_param=given)
+row = sheet.add("one checkpoint", checkpoint_bytes, params="model.params", bytes_per_param=given)
                 its name          how computed      a plan's key           an input or a row
+
+`params` may be left out: it is what it usually is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import TypeAlias
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator
+from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
+
+# argument of formulas -> the plan's key, or the row, that it is of where a row names no other
+USUAL: Mapping[str, str] = {
+    "accelerators": "cluster.count",
+    "batch_tokens": "training.batch_tokens",
+    "corpus_tokens": "corpus tokens",
+    "days": "training.days",
+    "efficiency": "network.efficiency",
+    "epochs": "training.epochs",
+    "fill_frac": "storage.fill_frac",
+    "growth_frac": "storage.growth_frac",
+    "growth_years": "storage.growth_years",
+    "host_memory_bytes": "cluster.host_memory",
+    "job_mttf_hours": "mean time to failure",
+    "layers": "model.layers",
+    "load_frac": "checkpoints.restart_load_frac",
+    "nodes": "nodes",
+    "page_cache_frac": "storage.page_cache_frac",
+    "params": "model.params",
+    "request_bytes": "storage.request_bytes",
+    "restart_s": "checkpoints.restart_s",
+    "seq_len": "model.seq_len",
+    "sequence_bytes": "sequence bytes",
+    "sequences_per_read": "training.sequences_per_read",
+    "shard_bytes": "storage.shard_bytes",
+    "stored_bytes_per_token": "stored bytes a token",
+    "tokens_per_s": "training rate",
+    "trained_tokens": "tokens trained on",
+    "training_days": "training time",
+    "usd_per_1000": "prices.get_per_1000",
+    "usd_per_hour": "prices.accelerator_hour",
+    "usd_per_tb_month": "prices.storage_tb_month",
+}
 
 
 @dataclass(kw_only=True)
@@ -68,30 +105,49 @@ class Sheet:
         self.sections: list[Section] = []
         self.warnings: list[str] = []
         self._rows: dict[str, Requirement] = {}
+        # arguments of formulas that are usually what several settings amount to
+        self._of_several: Mapping[str, Callable[[], Given]] = {
+            "per_node": lambda: self.accelerator("per_node"),
+            "redundancy": self.redundancy,
+            "replicas": self.replicas,
+        }
 
     def begin(self, title: str) -> None:
         """Start a section; rows added from now on are its."""
         self.sections.append(Section(title))
 
-    def add(self, name: str, formula: Formula, /, **given: Given) -> Requirement:
-        """Compute a row.
-
-        given: each argument of the formula as a key of the plan, a row, or an input.
+    def add(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
+        """Compute a row, see `aside`, and add it.
 
         Raises:
             ValueError: there is a row of this name.
-            TypeError: an argument is missing or unknown, or a setting is no number.
         """
-        return self.add_parts(name, formula, [self.input(arg, of) for arg, of in given.items()])
-
-    def add_parts(self, name: str, formula: Formula, parts: list[Input]) -> Requirement:
-        """Compute a row of a formula that takes any number of arguments, as a sum does."""
         if name in self._rows:
             raise ValueError(f"two rows of the name {name!r}")
-        row = formula.requirement(name, parts)
-        self._rows[name] = row
+        row = self._rows[name] = self.aside(name, formula, **given)
         self.sections[-1].rows.append(row)
         return row
+
+    def aside(self, name: str, formula: Formula[...], /, **given: Given) -> Requirement:
+        """Compute a requirement from the sheet that is no row of it.
+
+        given: arguments of the formula, each as a key of the plan, a row, or an input; what it
+        needs besides is what it usually is, and then all stand in the formula's order.
+
+        Raises:
+            TypeError: an argument is missing or unknown, or a setting is no number.
+        """
+        parameters = signature(formula.function).parameters
+        missing = {n for n, p in parameters.items() if n not in given and p.default is p.empty}
+        usual = {n: self._usual(n) for n in missing & {*USUAL, *self._of_several}}
+        if usual:
+            given = {n: (given | usual)[n] for n in (*parameters, *given) if n in given | usual}
+        return formula.requirement(name, [self.input(arg, of) for arg, of in given.items()])
+
+    def _usual(self, argument: str) -> Given:
+        if argument in self._of_several:
+            return self._of_several[argument]()
+        return USUAL[argument] if "." in USUAL[argument] else self[USUAL[argument]]
 
     def stated(self, key: str) -> bool:
         """Whether the plan states this setting."""
@@ -144,11 +200,26 @@ class Sheet:
         setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
         return self.assume(column, value, unit=unit, source=source, key=setting)
 
+    def redundancy(self) -> Input:
+        """Raw bytes for each usable byte, shown as the plan writes it."""
+        factor = redundancy_factor(self.plan.storage.redundancy)
+        return self.plan.input("storage.redundancy", value=factor)
+
+    def replicas(self) -> Given:
+        """Copies of the weights that train side by side: as many as stated, else one a node."""
+        stated = "training.data_parallel"
+        return self["nodes"] if self.plan.value(stated) is None else stated
+
+    def node_accelerators(self) -> Given:
+        """Accelerators of a node that work in the job: all of them, or the few that the job has."""
+        per_node = self.accelerator("per_node")
+        return "cluster.count" if self.plan.cluster.count < per_node.value else per_node
+
     @property
     def accelerator_row(self) -> AcceleratorRow | None:
         """The table's row; None for one that the plan gives by its figures alone."""
         try:
-            return find_accelerator(self.plan.cluster.accelerator, self.plan.accelerators)
+            return ACCELERATORS.find(self.plan.cluster.accelerator, self.plan.accelerators)
         except PlanError:  # a plan of an unknown name is refused unless it gives its figures
             return None
 

@@ -1,9 +1,11 @@
-"""Quantities as people write them: sizes, rates, counts.
+"""Quantities as people write them: sizes, rates, counts, lengths of time, fractions.
 
     kB MB GB TB PB EB        bytes, SI: powers of 1,000; storage is sold and printed so
     KiB MiB GiB TiB PiB EiB  bytes, binary: powers of 1,024; memory is
     kb Mb Gb Tb              bits; the case of the b decides, always
     /s or ps                 per second: 3.2 GB/s, 400 Gb/s, 400Gbps
+    ms s min h d             lengths of time: 10 min, 1h, 90 s, 2 days
+    %                        or a plain fraction: 0.4, 40%
 
 Decided, where usage differs: `KB` is `kB`, 1,000 bytes; `GBps` is bytes as its capital B says.
 Refused, because a guess could be wrong by 8 or by 7 %: a prefix alone (`400 G`, `4Gi`), other
@@ -53,6 +55,20 @@ _SI_UNITS = {
     "bits/s": "b/s",
     "FLOP/s": "FLOP/s",
 }
+
+DURATIONS = "10 min, 1h, 90 s, 2 days, or seconds without a unit"
+SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_WORDS = {
+    "ms": ("ms", "millisecond", "milliseconds"),
+    "s": ("", "s", "sec", "secs", "second", "seconds"),
+    "min": ("m", "min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+    "d": ("d", "day", "days"),
+}
+_UNITS = {word: SECONDS[unit] for unit, words in _WORDS.items() for word in words}
+_DURATION = re.compile(r"(\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)\s*([a-z]*)", re.ASCII)
+PERCENTS = "40%, 0.4"
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)", re.ASCII)
 
 
 class UnitError(ValueError):
@@ -143,6 +159,39 @@ def parse_flops_per_s(text: str) -> float:
     if plain is None or plain["suffix"]:
         raise UnitError(f"{text!r} is not a rate in FLOP/s; accepted: {FLOP_RATES}")
     return float(_number(plain))
+
+
+def parse_seconds(text: str) -> float:
+    """A length of time in seconds; without a unit it is in seconds.
+
+    Raises:
+        UnitError: not a length of time, or negative.
+
+    >>> parse_seconds("10 min"), parse_seconds("1h"), parse_seconds("90 s"), parse_seconds("2 days")
+    (600.0, 3600.0, 90.0, 172800.0)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or match[2] not in _UNITS:
+        negative = re.match(r"-\s*\d", text.strip())
+        what = "is negative" if negative else "is not a length of time"
+        raise UnitError(f"{text!r} {what}; accepted: {DURATIONS}")
+    return float(match[1].replace("_", "")) * _UNITS[match[2]]
+
+
+def parse_fraction(text: str) -> float:
+    """A fraction, in percent or plain.
+
+    Raises:
+        UnitError: neither, or negative.
+
+    >>> parse_fraction("40%"), parse_fraction("0.5 %"), parse_fraction("0.4")
+    (0.4, 0.005, 0.4)
+    """
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None:
+        what = "is negative" if re.match(r"-\s*[\d.]", text.strip()) else "is not a fraction"
+        raise UnitError(f"{text!r} {what}; accepted: {PERCENTS}")
+    return float(match[1]) / (100 if match[2] else 1)
 
 
 def format_bytes(n_bytes: float, *, digits: int = 3) -> str:

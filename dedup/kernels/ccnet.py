@@ -13,7 +13,7 @@ from tokenmill.dedup.kernels.utf8 import (
     place,
     sigma_is_final,
 )
-from tokenmill.dedup.unicode import CAPITAL_I_WITH_DOT, CAPITAL_SIGMA, SPACE
+from tokenmill.dedup.text.unicode import CAPITAL_I_WITH_DOT, CAPITAL_SIGMA, SPACE
 
 # What `low` says of a byte below 0x80 is what becomes of it. Else:
 DROPPED = 0xFF
@@ -59,7 +59,7 @@ def ccnet_lines(
 
     data, offsets: line `i` at `data[offsets[i]:offsets[i + 1]]`.
     low: (128,) what becomes of an ASCII byte, or DROPPED.
-    pages, flags, lower_delta: the tables of dedup.unicode.
+    pages, flags, lower_delta: the tables of dedup.text.unicode.
     actions: (0x110000,) ZERO_DIGIT, DROP, or 0.
     out: 3 bytes for 2 of the lines, and one more.  out_offsets: (n_lines + 1,).
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, inlined, kernel
-from tokenmill.dedup.kernels.fold_edits import Edits, Found, note
+from tokenmill.dedup.kernels.fold import Edits, Found, note
 
 BLOCK = 128  # bytes that are looked at together
 LONGEST_NAME = 32  # bytes, with its semicolon

@@ -22,7 +22,7 @@ FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
 
 
 class Chars(NamedTuple):
-    """What becomes of each character; `dedup.unicode` has the two-level layout.
+    """What becomes of each character; `dedup.text.unicode` has the two-level layout.
 
     ascii: (256,) by byte: its lower case, SPACE, DELETE or NON_ASCII.
     pages, kinds, lower_delta: of all code points; kinds are SPACE, DELETE or KEEP.
@@ -130,7 +130,7 @@ def locate(
 ) -> None:
     """Tell where in a text column windows of a block's words stand.
 
-    begins, stops, doc_words, doc, passed: of `dedup.gram_words.Block`.
+    begins, stops, doc_words, doc, passed: of `dedup.text.gram_words.Block`.
     windows: (n_windows, 4), document of the block, a number, first and last word of the block.
     hits: (n_windows, 6), out: document, the number, first and last word of the document, its
         bytes from the first letter of the window to the end of the last.
@@ -198,7 +198,7 @@ def mark_letters(
 ) -> None:
     """Tell which words have a letter.
 
-    begins, stops, doc_words: of `dedup.gram_words.Block`.
+    begins, stops, doc_words: of `dedup.text.gram_words.Block`.
     is_letter: as of `letterless_runs`.
     lettered: (n_words,), out: 1 or 0.
     """
@@ -247,11 +247,3 @@ def blank_lines(data: U8, offsets: I64, chars: Chars, blanks: I64) -> int:
                 first = last = stop
             i = after
     return n
-
-
-@kernel
-def next_space(data: U8, i: int, stop: int) -> int:
-    """The first space or line feed of `data[i:stop]`, at which every gram word ends, or `stop`."""
-    while i < stop and data[i] != 0x20 and data[i] != 0x0A:
-        i += 1
-    return i

@@ -1,8 +1,8 @@
-"""Windows of words, hashed, and the minimizers by which most of them are seen to be unique."""
+"""Windows of words, hashed: shingles; and minimizers, by which most are seen to be unique."""
 
 import numpy as np
 
-from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
+from tokenmill.dedup.kernels._jit import I32, I64, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
 NGRAM_BASE = np.uint64(0xD1342543DE82EF95)
@@ -11,10 +11,53 @@ SPREAD = np.uint64(0x94D049BB133111EB)
 
 
 @inlined
+def summed(words: U64, first: int, stop: int) -> np.uint64:
+    """The sum of word * NGRAM_BASE ** (words after it) over `words[first:stop]`, mod 2**64."""
+    s = ZERO
+    for i in range(first, stop):
+        s = s * NGRAM_BASE + words[i]
+    return s
+
+
+@inlined
+def slid(words: U64, s: np.uint64, last: int, n: int, leaving: np.uint64) -> np.uint64:
+    """The sum of the `n` words up to `last`, from that of those up to the word before."""
+    return np.uint64((s - words[last - n] * leaving) * NGRAM_BASE + words[last])
+
+
+@inlined
 def mixed(s: np.uint64) -> np.uint64:
-    """The 64-bit n-gram hash of dedup.shingle; never 0, which stands for no key."""
+    """The 64-bit n-gram hash of dedup.text.shingle; never 0, which stands for no key."""
     h = (s ^ (s >> U64_32)) * NGRAM_FINAL
     return (h ^ (h >> U64_32)) | np.uint64(h == ZERO)
+
+
+@kernel
+def shingle_hashes(
+    words: U64, ends: I64, n: int, leaving: np.uint64, out: U32, out_ends: I64
+) -> None:
+    """Hash every window of `n` consecutive words; fewer words than `n` are one window.
+
+    words: (n_words,) word hashes.  ends: (n_docs + 1,), where each document's words end.
+    leaving: NGRAM_BASE ** (n - 1) mod 2**64, the weight of the word that leaves a window.
+    out: (n_words,), the high half of the n-gram hash.  out_ends: (n_docs + 1,), where in `out`
+        each document ends.
+    """
+    n_out = 0
+    out_ends[0] = 0
+    for d in range(ends.shape[0] - 1):
+        start = ends[d]
+        end = ends[d + 1]
+        full = min(start + n, end)
+        s = summed(words, start, full)
+        if full > start:
+            out[n_out] = np.uint32(mixed(s) >> U64_32)
+            n_out += 1
+        for i in range(full, end):
+            s = slid(words, s, i, n, leaving)
+            out[n_out] = np.uint32(mixed(s) >> U64_32)
+            n_out += 1
+        out_ends[d + 1] = n_out
 
 
 @inlined
@@ -62,16 +105,12 @@ def minimizers(
         end = ends[u + 1]
         if end - start < ngram:
             continue
-        s = ZERO
-        for i in range(start, start + run - 1):
-            s = s * NGRAM_BASE + words[i]
+        s = summed(words, start, start + run)
         least = start
         told = start - 1
         for j in range(start, end - run + 1):
-            if j == start:
-                s = s * NGRAM_BASE + words[j + run - 1]
-            else:
-                s = (s - words[j - 1] * leaving) * NGRAM_BASE + words[j + run - 1]
+            if j > start:
+                s = slid(words, s, j + run - 1, run, leaving)
             keys[j] = mixed(s)
             if keys[j] <= keys[least]:
                 least = j
@@ -113,20 +152,14 @@ def candidates(
         end = ends[u + 1]
         if end - start < ngram:
             continue
-        s = ZERO
-        for i in range(start, start + run - 1):
-            s = s * NGRAM_BASE + words[i]
-        w = ZERO
-        for i in range(start, start + ngram - 1):
-            w = w * NGRAM_BASE + words[i]
+        s = summed(words, start, start + run)
+        w = summed(words, start, start + ngram)
         least = start
         told = start - 1
         is_known = False
         for j in range(start, end - run + 1):
-            if j == start:
-                s = s * NGRAM_BASE + words[j + run - 1]
-            else:
-                s = (s - words[j - 1] * leaving_run) * NGRAM_BASE + words[j + run - 1]
+            if j > start:
+                s = slid(words, s, j + run - 1, run, leaving_run)
             keys[j] = mixed(s)
             if keys[j] <= keys[least]:
                 least = j
@@ -135,10 +168,8 @@ def candidates(
             i = j - runs + 1
             if i < start:
                 continue
-            if i == start:
-                w = w * NGRAM_BASE + words[i + ngram - 1]
-            else:
-                w = (w - words[i - 1] * leaving) * NGRAM_BASE + words[i + ngram - 1]
+            if i > start:
+                w = slid(words, w, i + ngram - 1, ngram, leaving)
             if least != told:
                 is_known = holds(known, starts, shift, spread(keys[least]))
                 told = least

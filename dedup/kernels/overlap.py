@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U64, inlined, kernel
-from tokenmill.dedup.kernels.seeds import BASE
 from tokenmill.dedup.kernels.table import SPREAD, bits_of
 from tokenmill.dedup.kernels.u64 import ONE, ZERO
 
+BASE = np.uint64(0x9E3779B97F4A7C15)  # of the rolling hash; odd, so that no word fades out
 CHUNK = 1024  # windows of which minimizers are made at a time, in the first-level cache
 
 
@@ -71,6 +71,15 @@ class Scratch(NamedTuple):
     lasts: I64
     hashes: U64
     places: I64
+
+
+@inlined
+def hash_of(words: U64, first: int, length: int) -> np.uint64:
+    """The sum of word * BASE ** (words after it) mod 2**64."""
+    h = ZERO
+    for k in range(first, first + length):
+        h = h * BASE + words[k]
+    return h
 
 
 @inlined
@@ -270,3 +279,28 @@ def find_grams(
                 hits[found, 3] = last
             found += 1
     return found
+
+
+@kernel
+def merge_spans(hits: I64, spans: I64) -> int:
+    """Join hits of one document and item that have a word in common.
+
+    hits: (n, 4): document, item, first byte, byte after the last; sorted by these.
+    spans: (>= n, 5), out: the same of each maximal span, and how many hits it joins.
+    Returns the number of spans.
+    """
+    n = 0
+    for i in range(hits.shape[0]):
+        doc, item, start, end = hits[i, 0], hits[i, 1], hits[i, 2], hits[i, 3]
+        p = n - 1
+        if n > 0 and spans[p, 0] == doc and spans[p, 1] == item and start < spans[p, 3]:
+            spans[p, 3] = max(spans[p, 3], end)
+            spans[p, 4] += 1
+        else:
+            spans[n, 0] = doc
+            spans[n, 1] = item
+            spans[n, 2] = start
+            spans[n, 3] = end
+            spans[n, 4] = 1
+            n += 1
+    return n

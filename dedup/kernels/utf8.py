@@ -1,4 +1,4 @@
-"""Code points of UTF-8, and where the tables of dedup.unicode hold them.
+"""Code points of UTF-8, and where the tables of dedup.text.unicode hold them.
 
 Places in text are int64 or uint64, as the caller has them. Sizes are uint32: Numba adds one to
 either, where int64 and uint64 make a float.
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import U8, U16, inlined
-from tokenmill.dedup.unicode import CASED, IGNORABLE
+from tokenmill.dedup.text.unicode import CASED, IGNORABLE
 
 Place: TypeAlias = Any  # in text
 
@@ -69,7 +69,7 @@ def before(data: U8, start: Place, i: Place) -> Place:
 
 @inlined
 def place(pages: U16, cp: np.uint32) -> np.uint64:
-    """Where the tables of dedup.unicode hold a code point."""
+    """Where the tables of dedup.text.unicode hold a code point."""
     return np.uint64(pages[cp >> np.uint32(8)]) * PAGE + np.uint64(cp & np.uint32(255))
 
 

@@ -13,8 +13,7 @@ from rich.text import Text
 from tokenmill.flows.exits import NO, OK
 from tokenmill.flows.show import as_json, show
 from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
-from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.nearest import nearest
+from tokenmill.sizing.errors import PlanError, nearest
 
 STYLES = {"agrees": "green", "explained": "yellow", "differs": "bold red"}
 INDENTED = (0, 0, 0, 4)

@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.ngram_index import MAX_NGRAM
+from tokenmill.dedup.overlap.index import MAX_NGRAM
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.asked import ask_check, check_of
 from tokenmill.flows.commands.shared import result_of, run_settings
 from tokenmill.flows.exits import NO
@@ -35,9 +35,8 @@ from tokenmill.pipelines.contamination.report_found import columns_of, found_in_
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.sizing.document.section import count
-from tokenmill.sizing.nearest import nearest
-from tokenmill.sizing.percent import parse_fraction
-from tokenmill.sizing.units import format_bytes
+from tokenmill.sizing.errors import nearest
+from tokenmill.sizing.units import format_bytes, parse_fraction
 
 MOST_FILES = 10  # of a benchmark, named
 OTHER_NAMES = {"accents": ["marks"], "diacritics": ["marks"], "homoglyphs": ["confusables"]}

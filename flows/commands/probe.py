@@ -27,7 +27,7 @@ from tokenmill.pipelines.probe.document import (
 )
 from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler, silent
 from tokenmill.pipelines.probe.run import Settings, probe
-from tokenmill.sizing.inputs import size
+from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import UnitError, parse_bytes
 

@@ -15,7 +15,6 @@ from tokenmill.flows.exits import OK
 from tokenmill.flows.sheet_files import write_sheet, write_texts
 from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.core.places import folder_here, is_remote
-from tokenmill.sizing.compared_tiers import tier_figures
 from tokenmill.sizing.comparison import (
     Case,
     compare,
@@ -23,17 +22,17 @@ from tokenmill.sizing.comparison import (
     comparison_markdown,
     figures,
     parse_variation,
+    tier_figures,
     warned,
 )
-from tokenmill.sizing.inputs import size
-from tokenmill.sizing.notes import notes
-from tokenmill.sizing.report import rests_on, sheet_json
-from tokenmill.sizing.report_sections import FIRST, about, interval, shown
-from tokenmill.sizing.report_tiers import TIERS, legend, remarks, tier_table
+from tokenmill.sizing.report.data import rests_on, sheet_json
+from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.outline import FIRST, about, interval, shown
+from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
 from tokenmill.sizing.requirement import Requirement, by_name
-from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sections.verdicts import judge
+from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.verdict import judge
 
 WIDTH = 100  # columns of a terminal that tables keep to
 BETWEEN = 2  # columns between two of a table

@@ -14,7 +14,7 @@ from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
-from tokenmill.sizing.nearest import nearest
+from tokenmill.sizing.errors import nearest
 
 
 def run(args: argparse.Namespace) -> int:

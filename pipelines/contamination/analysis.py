@@ -3,36 +3,187 @@
     FOUND of every shard ─ add ─► Analysis ──► items: clean, dirty, untestable; documents; sources
 
 An item is dirty if any document has any of its n-grams (Brown et al. 2020, arXiv:2005.14165,
-appendix C) that is not ignored (`dedup.gram_counts`). An item of fewer than 8 words cannot be
+appendix C) that is not ignored (`dedup.overlap.counts`). An item of fewer than 8 words cannot be
 tested by n-grams; it is looked for as a whole (`pipelines.contamination.index`).
 The n-grams of an item that many documents repeat are in too many of them, so that all are ignored
 and the item is clean by that rule. Such a clean item is *widespread*: at least half of its n-grams
 stand in too many documents, n-grams apart that are ignored for what they are (shared by many
 items, or without a letter).
 Counts are exact; of the documents that have an item a few are kept, those with most of it.
+
+The documents that have most of each item: the longest match, and the text around it.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.fold import FOLDINGS
-from tokenmill.dedup.kernels.spans import merge_spans
-from tokenmill.dedup.ngram_index import MIN_WORDS, NgramIndex
-from tokenmill.dedup.overlap import Hits, overlaps
-from tokenmill.pipelines.contamination.examples import (
-    EXAMPLE,
-    BestRows,
-    best_of,
-    examples_of,
-    item_pairs,
-)
-from tokenmill.pipelines.contamination.found import hits_of, parts_of
-from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
+from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.text.fold import FOLDINGS
+from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.index import F64, I64, U8, U64, Bools, ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
+
+EXAMPLE = pa.schema(
+    [
+        pa.field("item", pa.int64(), nullable=False),
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        # n-grams of the item that the document has, and their share of all that count
+        pa.field("ngrams", pa.int64(), nullable=False),
+        pa.field("found_frac", pa.float64(), nullable=False),
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see them all
+        pa.field("foldings", pa.uint8(), nullable=False),
+        # spans of the document that have them; UTF-8 bytes of the longest
+        pa.field("spans", pa.int64(), nullable=False),
+        pa.field("start_byte", pa.int64(), nullable=False),
+        pa.field("end_byte", pa.int64(), nullable=False),
+        pa.field("before", pa.string(), nullable=False),
+        pa.field("match", pa.string(), nullable=False),
+        pa.field("after", pa.string(), nullable=False),
+    ]
+)
+
+FRESH_ROWS, FRESH_TABLES = 1 << 14, 1 << 10  # kept unsorted at most; some 4 KB a table
+
+
+class Pairs(NamedTuple):
+    """Pairs of a document and an item that it has n-grams of.
+
+    rows, items: (n,) int64, rows of the documents, and items.
+    ngrams: (n,) int64, n-grams of the item that the document has.
+    foldings: (n,) uint8, bits of the foldings that it took to see them all.
+    """
+
+    rows: I64
+    items: I64
+    ngrams: I64
+    foldings: U8
+
+    def only(self, wanted: I64) -> "Pairs":
+        """The pairs at the places `wanted`."""
+        return Pairs._make(column[wanted] for column in self)
+
+
+def item_pairs(hits: Hits, foldings: U8, index: NgramIndex, n_items: int) -> Pairs:
+    """The pairs of documents and items, by document and item.
+
+    foldings: (n_hits,) uint8, bits of the foldings that each hit needed.
+    """
+    n = len(index.hashes)
+    grams = _Grouped.of(hits.docs * n + hits.grams, foldings)  # of each document
+    docs, of_docs = np.divmod(grams.keys, n)
+    # n-grams that just the same items have are counted before there is a row for each item
+    sets = _Grouped.of(docs * n + index.alike(of_docs), grams.bits)
+    docs, of_docs = np.divmod(sets.keys, n)
+    at, items = index.items_of(of_docs)
+    pairs = _Grouped.of(docs[at] * n_items + items, sets.bits[at])
+    ngrams = np.bincount(pairs.which, sets.counts[at], len(pairs.keys)).astype(np.int64)
+    return Pairs(*np.divmod(pairs.keys, n_items), ngrams, pairs.bits)
+
+
+class _Grouped(NamedTuple):
+    """Rows grouped by their keys.
+
+    keys: distinct, ascending.  which: key of each row.  counts: rows of each.  bits: or-ed.
+    """
+
+    keys: I64
+    which: I64
+    counts: I64
+    bits: U8
+
+    @classmethod
+    def of(cls, keys: I64, bits: U8) -> "_Grouped":
+        distinct, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        of_keys = np.zeros(len(distinct), np.uint8)
+        np.bitwise_or.at(of_keys, which, bits)
+        return cls(distinct, which, counts, of_keys)
+
+
+def best_of(items: I64, shares: F64, doc_ids: U64, most: int) -> I64:
+    """Rows of the `most` best of each item: the greatest shares, then the first documents.
+
+    Returns them by item, the best first.
+    """
+    order = np.lexsort((doc_ids, -shares, items))
+    by_item = items[order]
+    rank = np.arange(len(order)) - np.searchsorted(by_item, by_item)
+    return order[rank < most]
+
+
+class BestRows:
+    """The best rows of each item, as `best_of` chooses them, among all rows that were added.
+
+    Added rows are collected and sorted in many at a time, so that a batch costs no copy of all.
+    """
+
+    def __init__(self, schema: pa.Schema, share: str, most: int) -> None:
+        """schema: with `item`, `doc_id` and the column `share`."""
+        self._share, self._most = share, most
+        self._kept, self._fresh, self._n_fresh = schema.empty_table(), list[pa.Table](), 0
+
+    def add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._fresh.append(rows)
+            self._n_fresh += rows.num_rows
+        many_rows = self._n_fresh >= max(FRESH_ROWS, self._kept.num_rows)
+        if many_rows or len(self._fresh) >= FRESH_TABLES:
+            self.table()
+
+    def table(self) -> pa.Table:
+        """The best rows by item, the best first."""
+        if self._fresh:
+            both = pa.concat_tables([self._kept, *self._fresh])
+            names = "item", self._share, "doc_id"
+            items, shares, doc_ids = (np.asarray(both[name]) for name in names)
+            kept = best_of(items, shares, doc_ids, self._most)
+            self._kept = both.take(pa.array(kept)).combine_chunks()
+            self._fresh, self._n_fresh = [], 0
+        return self._kept
+
+
+def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F64) -> pa.Table:
+    """A row of schema EXAMPLE for each pair of a document and an item.
+
+    found: documents (schema FOUND).
+    spans: of all documents of `found` and all items.
+    chosen: the pairs.
+    shares: (n_chosen,) share of the item's n-grams that count which the document has.
+    """
+    rows, items = chosen.rows, chosen.items
+    longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))
+    pairs, first, counts = np.unique(
+        np.stack([spans.docs, spans.items])[:, longest_first],
+        axis=1,
+        return_index=True,
+        return_counts=True,
+    )
+    width = int(max(pairs[1].max(), items.max())) + 1 if len(items) else 1
+    at = np.searchsorted(pairs[0] * width + pairs[1], rows * width + items)
+    longest = longest_first[first[at]]
+    starts, ends = spans.starts[longest], spans.ends[longest]
+    places = places_of(found, rows, starts)
+    stops = places.at + ends - starts
+    columns = [
+        pa.array(items),
+        *(found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")),
+        pa.array(chosen.ngrams),
+        pa.array(shares),
+        pa.array(chosen.foldings),
+        pa.array(counts[at]),
+        pa.array(starts),
+        pa.array(ends),
+        *excerpts(places.data, places.at, stops, begins=places.begins, ends=places.ends),
+    ]
+    return pa.table(columns, schema=EXAMPLE)
+
 
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
@@ -76,9 +227,9 @@ class Analysis:
         self,
         texts: ItemTexts,
         index: NgramIndex,
-        ignored: npt.NDArray[np.bool_],
+        ignored: Bools,
         *,
-        frequent: npt.NDArray[np.bool_] | None = None,
+        frequent: Bools | None = None,
         most_examples: int = MOST_EXAMPLES,
         most_documents: int = MOST_DOCUMENTS,
     ) -> None:
@@ -139,35 +290,35 @@ class Analysis:
         """Rows of schema EXAMPLE by item, at most `most_examples` each, the best first."""
         return self._examples.table()
 
-    def status(self) -> npt.NDArray[np.uint8]:
+    def status(self) -> U8:
         """(n_items,) CLEAN, DIRTY or UNTESTABLE."""
         tested = np.where(self.item_docs > 0, DIRTY, CLEAN)
         return np.where(self._testable, tested, UNTESTABLE).astype(np.uint8)
 
-    def widespread(self) -> npt.NDArray[np.bool_]:
+    def widespread(self) -> Bools:
         """(n_items,) the clean items that stand in too many documents to be dirty."""
-        widespread: npt.NDArray[np.bool_] = (self.status() == CLEAN) & self._mostly_frequent
+        widespread: Bools = (self.status() == CLEAN) & self._mostly_frequent
         return widespread
 
-    def unseen(self) -> npt.NDArray[np.bool_]:
+    def unseen(self) -> Bools:
         """(n_items,) items neither found by n-grams nor widespread: a copy of one is edited."""
-        unseen: npt.NDArray[np.bool_] = (self.item_docs == 0) & ~self.widespread()
+        unseen: Bools = (self.item_docs == 0) & ~self.widespread()
         return unseen
 
-    def widespread_docs(self) -> npt.NDArray[np.int64]:
+    def widespread_docs(self) -> I64:
         """(n_items,) documents that have any n-gram of each widespread item; 0 of others."""
         if self.frequent is None:
             return np.zeros_like(self.item_docs)
         return np.where(self.widespread(), self.frequent.item_docs, 0)
 
-    def foldings(self) -> npt.NDArray[np.uint8]:
+    def foldings(self) -> U8:
         """(n_items,) bits of the fewest foldings that it took to see any n-gram of each item.
 
         0 for items that were seen without any, and for items that were not seen at all.
         """
         return np.where(self._needed == UNSEEN, 0, self._needed & 0xFF).astype(np.uint8)
 
-    def found_frac(self) -> npt.NDArray[np.float64]:
+    def found_frac(self) -> F64:
         """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""
         return self._per_item(self._met & ~self._ignored) / np.maximum(self._counted, 1)
 
@@ -204,14 +355,12 @@ class Analysis:
             for b, n in enumerate(self._texts.benchmark_ngrams)
         ]
 
-    def _per_item(self, grams: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def _per_item(self, grams: Bools) -> I64:
         """(n_items,) how many of some n-grams each item has; grams: (n_grams,)."""
         wanted = np.repeat(grams, np.diff(self._index.item_offsets))
         return np.bincount(self._index.items[wanted], minlength=len(self._texts.lengths))
 
-    def _count_documents(
-        self, found: pa.RecordBatch, hits: Hits, n_items: npt.NDArray[np.int64]
-    ) -> None:
+    def _count_documents(self, found: pa.RecordBatch, hits: Hits, n_items: I64) -> None:
         """Add documents to the sources and to the worst; n_items: (n_docs,) items of each."""
         windows = np.column_stack((hits.docs, np.zeros_like(hits.docs), hits.starts, hits.ends))
         merged = np.empty((len(windows), 5), np.int64)

@@ -29,11 +29,12 @@ from typing import Annotated, Any
 import pyarrow as pa
 from pydantic import Field, ValidationError
 
-from tokenmill.dedup import containment_index, ngram_index
-from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import FOLDINGS, Folded, fold
-from tokenmill.dedup.fold_tables import FOLD_VERSION
-from tokenmill.dedup.unicode import UNICODE_VERSION
+from tokenmill.dedup.overlap import containment_index
+from tokenmill.dedup.overlap import index as ngram_index
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.text.fold import FOLDINGS, Folded, fold
+from tokenmill.dedup.text.fold_tables import FOLD_VERSION
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import (
     COPY,
@@ -51,8 +52,7 @@ from tokenmill.pipelines.contamination.found import (
     search_folded,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
-from tokenmill.pipelines.contamination.items.files import files_of, inside
-from tokenmill.pipelines.contamination.items.rows import data_files
+from tokenmill.pipelines.contamination.items.rows import check_outside, data_files, files_of
 from tokenmill.pipelines.contamination.model import Documents, Report, Summary
 from tokenmill.pipelines.contamination.report import write_report
 from tokenmill.pipelines.contamination.rows import (
@@ -65,8 +65,7 @@ from tokenmill.pipelines.contamination.rows import (
     pairs_of,
 )
 from tokenmill.pipelines.contamination.summary import summarize, with_copies
-from tokenmill.pipelines.core.config import Bytes, Config, explain
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
@@ -86,7 +85,7 @@ from tokenmill.pipelines.runs.manifest import (
     refuse_runs,
     write_manifest,
 )
-from tokenmill.pipelines.runs.receipt import F, Receipt, WorkFacts
+from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import (
     Done,
     Execute,
@@ -96,12 +95,12 @@ from tokenmill.pipelines.runs.work import (
     Phases,
     Work,
     do,
+    do_one,
     do_phase,
     drive,
 )
 from tokenmill.pipelines.storage.atomic import atomic_path, write_json
-from tokenmill.pipelines.storage.files import arrow_file, parquet_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 
 INDEX, COPY_INDEX = "index", "index/copies.arrow"
 COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
@@ -243,7 +242,7 @@ class SearchFacts(WorkFacts):
 def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
     """Yield the phases of the job in order."""
     finished = Finished(shards=plan.shards)
-    index = yield from _one(index_work(job), finished)
+    index = yield from do_one(index_work(job), finished)
     works = tuple(
         Work(
             step=SEARCH,
@@ -260,17 +259,11 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
     keys = tuple(shard.key for shard in plan.shards if shard.key in receipts)
     inputs = digest_of([job.identity, index.digest, *(receipts[key].digest for key in keys)])
     count = Work(step="count", key="all", inputs=inputs, call=count_documents, args=(keys,))
-    counted = yield from _one(count, finished)
+    counted = yield from do_one(count, finished)
     inputs = digest_of([inputs, counted.digest])
     last = Work(step="analyse", key="all", inputs=inputs, call=analyse, args=(keys,))
-    yield from _one(last, finished)
+    yield from do_one(last, finished)
     return finished
-
-
-def _one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
-    """A phase of one work, which the run cannot go on without."""
-    phase = Phase(name=work.step, works=(work,), whole=True)
-    return (yield from do_phase(phase, finished))[work.key]
 
 
 def index_work(job: ContaminationJob, built: BenchmarkIndex | None = None) -> Work[IndexFacts]:
@@ -407,8 +400,7 @@ def plan_check(check: Check) -> Plan:
     )
     plan = replace(cut, failed=tuple(_in_words(failed) for failed in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written
-    for benchmark in inside(check.matching.benchmarks, [i.path for i in check.inputs]):
-        raise ConfigError(str(benchmark))
+    check_outside(check.matching.benchmarks, [given.path for given in check.inputs])
     if not plan.shards:
         raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan

@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.cut import Pieces, cut, piece_texts
-from tokenmill.dedup.overlap import Hits
-from tokenmill.dedup.paragraphs import drop_paragraphs
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
+from tokenmill.dedup.overlap.find import Hits
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.found import hits_of
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_rows
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import PIECE, number_pieces
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, removed_rows, with_text
+from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, removed_rows, with_text
 
 
 class Evidence(NamedTuple):
@@ -39,15 +37,12 @@ class Evidence(NamedTuple):
 
     hits: Hits
     rows: pa.RecordBatch
-    ngrams: npt.NDArray[np.int64]
+    ngrams: I64
     details: pa.Array
 
 
 def evidence(
-    batch: pa.RecordBatch,
-    found: pa.RecordBatch,
-    index: BenchmarkIndex,
-    ignored: npt.NDArray[np.bool_],
+    batch: pa.RecordBatch, found: pa.RecordBatch, index: BenchmarkIndex, ignored: Bools
 ) -> Evidence:
     """Tell what counts of what was found.
 
@@ -108,7 +103,7 @@ class Cleaner:
 
     config: Cleaning
     index: BenchmarkIndex
-    ignored: npt.NDArray[np.bool_]
+    ignored: Bools
 
     def __call__(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Cleaned:
         """Free the documents of a batch from benchmark items.
@@ -183,7 +178,7 @@ class Cleaner:
 
 
 def _documents(
-    batch: pa.RecordBatch, pieces: Pieces, is_hit: npt.NDArray[np.bool_]
+    batch: pa.RecordBatch, pieces: Pieces, is_hit: Bools
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """Pieces as documents, whole documents among them, and the links of the pieces.
 
@@ -230,7 +225,7 @@ def _stats(
     )
 
 
-def _dropped(batch: pa.RecordBatch, gone: npt.NDArray[np.bool_], told: Evidence) -> StageResult:
+def _dropped(batch: pa.RecordBatch, gone: Bools, told: Evidence) -> StageResult:
     """The documents without those that are `gone`."""
     return keep_where(
         NAME,

@@ -10,7 +10,7 @@ from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.pieces import MOST_PIECES
 
 if TYPE_CHECKING:
-    from tokenmill.dedup.cut import Cutting
+    from tokenmill.dedup.overlap.cut import Cutting
 
 NAME = "decontaminate"
 
@@ -33,6 +33,6 @@ class Cleaning(Config):
         return action
 
     def cutting(self) -> "Cutting":
-        from tokenmill.dedup.cut import Cutting  # compiles; settings must not
+        from tokenmill.dedup.overlap.cut import Cutting  # compiles; settings must not
 
         return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)

@@ -8,18 +8,16 @@ from collections import Counter
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, contained
-from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.fold import Folded, fold
-from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS
-from tokenmill.pipelines.contamination.examples import BestRows
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
+from tokenmill.dedup.text.fold import Folded, fold
+from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import excerpts
-from tokenmill.pipelines.contamination.index import ItemTexts
+from tokenmill.pipelines.contamination.index import Bools, ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 
@@ -33,7 +31,7 @@ COPY = pa.schema(
         pa.field("text", pa.int64(), nullable=False),
         # share of the text's word pairs that the stretch of the document has
         pa.field("containment", pa.float64(), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see all of the stretch
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see all of the stretch
         pa.field("foldings", pa.uint8(), nullable=False),
         # UTF-8 bytes of the document's text
         pa.field("start_byte", pa.int64(), nullable=False),
@@ -49,7 +47,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Copies(Config):
-    """From which containment on a stretch of a document is a copy (`dedup.containment`).
+    """From which containment on a stretch of a document is a copy (`dedup.overlap.containment`).
 
     threshold, short_threshold: of texts of some 20 words and more, and of shorter ones.
     """
@@ -125,7 +123,7 @@ class CopyAnalysis:
     worst: rows of schema WORST_EDITED: the documents with copies of most edited items.
     """
 
-    def __init__(self, texts: ItemTexts, unseen: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, texts: ItemTexts, unseen: Bools) -> None:
         """unseen: (n_items,) bool, items that are edited if they have a copy."""
         self._texts, self._unseen = texts, unseen
         self.item_docs = np.zeros(len(unseen), np.int64)
@@ -148,7 +146,7 @@ class CopyAnalysis:
         """Rows of schema COPY by item, the best of each."""
         return self._examples.table()
 
-    def edited(self) -> npt.NDArray[np.bool_]:
+    def edited(self) -> Bools:
         """(n_items,) the edited items."""
         return self._unseen & (self.item_docs > 0)
 

@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
-from tokenmill.pipelines.contamination.index import Matching
-from tokenmill.pipelines.contamination.items.files import files_of, inside
+from tokenmill.pipelines.contamination.index import Bools, Matching
+from tokenmill.pipelines.contamination.items.rows import check_outside, files_of
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file
-from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.core.shard import Input, InputFile
 from tokenmill.pipelines.corpus.rows import Corpus
@@ -46,8 +44,7 @@ from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 if TYPE_CHECKING:
     from tokenmill.pipelines.contamination.index import BenchmarkIndex
@@ -80,24 +77,14 @@ class Decontaminate(Cleaning, Matching, CorpusStep):
     name: ClassVar[str] = NAME
     makes_pieces: ClassVar[bool] = True
     makes_ready: ClassVar[bool] = True
-    folders = (FOUND_FOLDER, IGNORED_FOLDER)
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
-
-    @property
-    def cuts_text(self) -> bool:
-        return self.action == "cut"
-
-    @property
-    def without_cutting(self) -> str:
-        return "action: document"
 
     @property
     def only_own_run(self) -> bool:
         return bool(self.most_docs)
 
     def check(self, inputs: Sequence[Input]) -> None:
-        for mistake in inside(self.benchmarks, [one.path for one in inputs]):
-            raise ConfigError(str(mistake))
+        check_outside(self.benchmarks, [one.path for one in inputs])
 
     def files(self) -> Iterator[InputFile]:
         for benchmark in self.benchmarks:
@@ -202,30 +189,30 @@ def surviving(corpus: Corpus, key: str) -> Iterator[pa.RecordBatch]:
             yield batch.filter(pa.array(~np.isin(batch["doc_id"], gone)))
 
 
-def of_short_items(index: "BenchmarkIndex") -> npt.NDArray[np.bool_]:
+def of_short_items(index: "BenchmarkIndex") -> Bools:
     """(n_grams,) bool: the n-grams that are items under 8 words, whole.
 
     These are looked for and told, but no document is cut for them: GPT-3's appendix C on
     "examples less than 8 words long, which we ignored in our filtering process".
     """
-    from tokenmill.dedup.ngram_index import MIN_WORDS
+    from tokenmill.dedup.overlap.index import MIN_WORDS
 
     texts, grams = index.texts, index.ngrams
     which = np.searchsorted(texts.starts, np.arange(len(texts.lengths)), "right") - 1
     short = texts.lengths < np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
     # a text under N words and 8 is matched by one n-gram, shorter than all those of longer items
-    of_short: npt.NDArray[np.bool_] = short[grams.items[grams.item_offsets[:-1]]]
+    of_short: Bools = short[grams.items[grams.item_offsets[:-1]]]
     return of_short
 
 
-def write_ignored(path: Path, ignored: npt.NDArray[np.bool_]) -> None:
+def write_ignored(path: Path, ignored: Bools) -> None:
     """Write the n-grams of a (n_grams,) mask, as indices: they are few."""
     with arrow_file(path, IGNORED) as writer:
         grams = pa.array(np.flatnonzero(ignored))
         writer.write_batch(pa.record_batch([grams], schema=IGNORED))
 
 
-def read_ignored(path: Path, n_grams: int) -> npt.NDArray[np.bool_]:
+def read_ignored(path: Path, n_grams: int) -> Bools:
     """(n_grams,) bool, what `write_ignored` wrote.
 
     Raises:

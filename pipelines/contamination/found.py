@@ -13,21 +13,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import parts, read_only
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.cut import Pieces, piece_texts
-from tokenmill.dedup.fold import Folded, fold
-from tokenmill.dedup.gram_counts import GramCounts, document_counts, frequent, total
-from tokenmill.dedup.kernels.spans import merge_spans
-from tokenmill.dedup.ngram_index import NgramIndex
-from tokenmill.dedup.overlap import MOST_PAIRS, Hits, find
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.dedup.arrays import parts, read_only, text_buffers
+from tokenmill.dedup.kernels.overlap import merge_spans
+from tokenmill.dedup.overlap.counts import GramCounts, document_counts, frequent, total
+from tokenmill.dedup.overlap.cut import Pieces, piece_texts
+from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
+from tokenmill.dedup.overlap.index import NgramIndex
+from tokenmill.dedup.text.fold import Folded, fold
+from tokenmill.pipelines.contamination.index import I64, U8, BenchmarkIndex, Bools
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
@@ -42,7 +39,7 @@ FOUND = pa.schema(
         pa.field("grams", pa.list_(pa.int64()), nullable=False),
         pa.field("starts", pa.list_(pa.int64()), nullable=False),
         pa.field("ends", pa.list_(pa.int64()), nullable=False),
-        # bits of the foldings (`dedup.fold.FOLDINGS`) that it took to see it
+        # bits of the foldings (`dedup.text.fold.FOLDINGS`) that it took to see it
         pa.field("foldings", pa.list_(pa.uint8()), nullable=False),
         # of each stretch of text with hits: its first byte in the document, the text
         pa.field("passage_starts", pa.list_(pa.int64()), nullable=False),
@@ -52,9 +49,7 @@ FOUND = pa.schema(
 )
 
 
-def collect(
-    batch: pa.RecordBatch, hits: Hits, foldings: npt.NDArray[np.uint8], source: str
-) -> pa.RecordBatch:
+def collect(batch: pa.RecordBatch, hits: Hits, foldings: U8, source: str) -> pa.RecordBatch:
     """A row of schema FOUND for each document that has a hit.
 
     batch: documents (schema DOCUMENT).
@@ -114,15 +109,13 @@ class Places(NamedTuple):
     begins, ends: (n,) int64, index into `data` of the passage that it is in.
     """
 
-    data: npt.NDArray[np.uint8]
-    at: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    data: U8
+    at: I64
+    begins: I64
+    ends: I64
 
 
-def places_of(
-    found: pa.RecordBatch, rows: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> Places:
+def places_of(found: pa.RecordBatch, rows: I64, starts: I64) -> Places:
     """Find the bytes `starts` of the documents `rows` in the passages of `found` (schema FOUND)."""
     data, offsets = text_buffers(found["passages"].flatten())
     counts = np.diff(found["passages"].offsets)
@@ -134,14 +127,7 @@ def places_of(
     return Places(data, at, offsets[which], offsets[which + 1])
 
 
-def excerpts(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
-    *,
-    begins: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> list[pa.Array]:
+def excerpts(data: U8, starts: I64, stops: I64, *, begins: I64, ends: I64) -> list[pa.Array]:
     """The text before, in and after each span; a loop, as spans to be shown are few.
 
     starts, stops: (n,) bytes of `data`.
@@ -161,9 +147,7 @@ def excerpts(
     ]
 
 
-def _lists(
-    rows: npt.NDArray[np.int64], docs: npt.NDArray[np.int64], values: pa.Array
-) -> pa.ListArray:
+def _lists(rows: I64, docs: I64, values: pa.Array) -> pa.ListArray:
     """(n_rows,) lists: the values of each of `rows`; docs: the row of each value, ascending."""
     offsets = np.append(np.searchsorted(docs, rows), len(docs))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
@@ -218,7 +202,7 @@ def load_counts(path: Path) -> GramCounts:
     return GramCounts(*(np.asarray(batch[name]) for name in COUNTS.names))
 
 
-def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> npt.NDArray[np.bool_]:
+def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> Bools:
     """(n_grams,) bool: the n-grams that are ignored, in this corpus or in any."""
     most = index.matching.most_docs
     if most is None:

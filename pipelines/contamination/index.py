@@ -19,25 +19,30 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.fold import Folding, fold
-from tokenmill.dedup.gram_counts import MOST_DOCS, letterless, shared
-from tokenmill.dedup.gram_words import count_words
-from tokenmill.dedup.ngram_index import MAX_NGRAM, MIN_WORDS, NgramIndex
+from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
+from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
+from tokenmill.dedup.text.fold import Folding, fold
+from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
-from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import present
-from tokenmill.pipelines.storage.sidecar import open_arrow
+
+I64: TypeAlias = npt.NDArray[np.int64]
+F64: TypeAlias = npt.NDArray[np.float64]
+U64: TypeAlias = npt.NDArray[np.uint64]
+U8: TypeAlias = npt.NDArray[np.uint8]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 
 PERCENTILE = 5
 LEAST_NGRAM, MOST_NGRAM = 8, 13
@@ -72,14 +77,14 @@ class ItemTexts:
 
     texts: pa.Array
     folding: Folding
-    items: npt.NDArray[np.int64]
-    ngrams: npt.NDArray[np.int64]
-    least: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    benchmark_ngrams: npt.NDArray[np.int64]
+    items: I64
+    ngrams: I64
+    least: I64
+    lengths: I64
+    starts: I64
+    benchmark_ngrams: I64
 
-    def benchmarks_of(self, items: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def benchmarks_of(self, items: npt.NDArray[np.integer]) -> I64:
         """The number of each item's benchmark."""
         return np.searchsorted(self.starts, items, "right") - 1
 
@@ -90,8 +95,8 @@ class ItemTexts:
 
 def prepare_texts(
     texts: pa.Array,
-    items: npt.NDArray[np.int64],
-    n_items: npt.NDArray[np.int64],
+    items: I64,
+    n_items: I64,
     ngrams: list[int | None] | None = None,
     folding: Folding | None = None,
 ) -> ItemTexts:
@@ -134,7 +139,7 @@ def prepare_texts(
 
 
 class Folds(Config):
-    """Which disguises to see through; `dedup.fold` says what each does."""
+    """Which disguises to see through; `dedup.text.fold` says what each does."""
 
     entities: bool = True
     line_breaks: bool = True
@@ -151,9 +156,9 @@ class Folds(Config):
 class Matching(Config):
     """How items are looked for; the defaults are GPT-3's (Brown et al. 2020, appendix C).
 
-    Words are lower-cased, without punctuation, between white space (`dedup.gram_words`). An item's
-    fields are matched each by itself and all together; a text of fewer words than an n-gram is
-    matched as a whole, and not at all under 8 words unless the item has no longer one.
+    Words are lower-cased, without punctuation, between white space (`dedup.text.gram_words`). An
+    item's fields are matched each by itself and all together; a text of fewer words than an n-gram
+    is matched as a whole, and not at all under 8 words unless the item has no longer one.
 
     ngram: words in an n-gram; "auto" is, of each benchmark, the 5th percentile of its items'
         lengths, at least 8 and at most 13.
@@ -210,7 +215,7 @@ class BenchmarkIndex:
     matching: Matching
     ngrams: NgramIndex
     texts: ItemTexts
-    ignored: npt.NDArray[np.bool_]
+    ignored: Bools
     benchmarks: tuple[IndexedBenchmark, ...]
 
     @classmethod

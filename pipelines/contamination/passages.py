@@ -4,8 +4,8 @@
     copy_passage    the words that an item and an edited copy of it have in common
     differences     case, punctuation or white space in which the same words are written otherwise
 
-Gram words are blind to these three (`dedup.gram_words`): a difference is named if the stretches
-would still differ with the other two made alike.
+Gram words are blind to these three (`dedup.text.gram_words`): a difference is named if the
+stretches would still differ with the other two made alike.
 """
 
 import re
@@ -16,13 +16,12 @@ from string import punctuation
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.fold import Folding, fold
-from tokenmill.dedup.overlap import Hits, find
-from tokenmill.dedup.unicode import PUNCT, flags_of, lower_of
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.dedup.overlap.find import Hits, find
+from tokenmill.dedup.text.fold import Folding, fold
+from tokenmill.dedup.text.unicode import PUNCT, flags_of, lower_of
+from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex
 
 
 class Match(NamedTuple):
@@ -63,7 +62,7 @@ def item_passages(index: BenchmarkIndex, matches: Sequence[Match]) -> list[ItemP
     return chosen
 
 
-def _grams_of(matches: Sequence[Match], index: BenchmarkIndex) -> list[npt.NDArray[np.int64]]:
+def _grams_of(matches: Sequence[Match], index: BenchmarkIndex) -> list[I64]:
     """The n-grams of each match, those of other items among them."""
     if not matches:
         return []

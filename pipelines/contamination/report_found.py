@@ -5,7 +5,7 @@ The report may be of a search or of preparing a corpus; all text in it is untrus
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.model import (
     AnyExample,
     BenchmarkSummary,
@@ -70,17 +70,17 @@ MOST_OPEN = 5  # examples of a benchmark that are shown unfolded
 def found_sections(summary: Summary) -> list[Section]:
     """By benchmark, side by side, by document, by source, and n-grams that were ignored."""
     return [
-        _section("benchmarks", "By benchmark", _benchmarks(summary)),
-        _section("examples", "Side by side", _examples(summary)),
-        _section("widespread", "Widespread items", _widespread(summary)),
-        _section("edited", "Edited copies", _edited(summary)),
-        _section("documents", "Documents with most items", _worst(summary)),
-        _section("sources", "By source", _sources(summary)),
-        _section("ignored", "What counted for nothing", _ignored(summary)),
+        section("benchmarks", "By benchmark", _benchmarks(summary)),
+        section("examples", "Side by side", _examples(summary)),
+        section("widespread", "Widespread items", _widespread(summary)),
+        section("edited", "Edited copies", _edited(summary)),
+        section("documents", "Documents with most items", _worst(summary)),
+        section("sources", "By source", _sources(summary)),
+        section("ignored", "What counted for nothing", _ignored(summary)),
     ]
 
 
-def _section(key: str, title: str, blocks: Iterable[str | Table | Comparisons]) -> Section:
+def section(key: str, title: str, blocks: Iterable[str | Table | Comparisons]) -> Section:
     return Section(key=key, title=title, blocks=tuple(blocks))
 
 

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.fold import FOLDINGS, names_of
-from tokenmill.dedup.overlap import Overlaps, overlaps
+from tokenmill.dedup.overlap.find import Overlaps, overlaps
+from tokenmill.dedup.text.fold import FOLDINGS, names_of
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
 from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
+from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import parquet_file
 
@@ -114,7 +113,7 @@ Pair: TypeAlias = tuple[int, str]  # a document's doc_id, and the name of an ite
 
 
 def overlap_rows(
-    found: pa.RecordBatch, index: BenchmarkIndex, ignored: npt.NDArray[np.bool_]
+    found: pa.RecordBatch, index: BenchmarkIndex, ignored: Bools
 ) -> Iterator[pa.RecordBatch]:
     """A row of schema OVERLAP for each span of a document that repeats an item.
 
@@ -212,7 +211,7 @@ def overlap_file(path: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
         flush()
 
 
-def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+def _excerpts(found: pa.RecordBatch, spans: Overlaps) -> tuple[pa.Array, I64]:
     """The first characters of spans, on one line; once for items that share a span.
 
     Returns the excerpts, and (n_spans,) which of them each span has.

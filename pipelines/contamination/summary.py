@@ -7,27 +7,14 @@ CopyAnalysis ─────────┴ with_copies ─► Summary
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.fold import fold, names_of
-from tokenmill.dedup.gram_counts import GramCounts, frequent, ignored_passages, shared
-from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.dedup.overlap.counts import GramCounts, frequent, ignored_passages, shared
+from tokenmill.dedup.text.fold import fold, names_of
+from tokenmill.pipelines.contamination import model
+from tokenmill.pipelines.contamination.analysis import Analysis, best_of
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
-from tokenmill.pipelines.contamination.examples import best_of
-from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.contamination.model import (
-    BenchmarkSummary,
-    EditedExample,
-    IgnoredPassage,
-    ItemText,
-    NgramExample,
-    Settings,
-    SourceSummary,
-    Summary,
-    WorstDocument,
-    WorstEdited,
-)
+from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
 from tokenmill.pipelines.contamination.passages import (
     ItemPassage,
     Match,
@@ -51,7 +38,7 @@ def summarize(
     *,
     most_examples: int = MOST_EXAMPLES,
     most_ignored: int = MOST_IGNORED,
-) -> Summary:
+) -> model.Summary:
     """Say what was looked for, how, and what was found.
 
     index: what `analysis` was made with.
@@ -61,31 +48,31 @@ def summarize(
     reasons = _reasons(index, counts)
     in_corpus = np.zeros(len(index.ngrams.hashes), bool)
     in_corpus[counts.grams] = True
-    widespread: tuple[NgramExample, ...] = ()
+    widespread: tuple[model.NgramExample, ...] = ()
     if analysis.frequent is not None:
         wanted = analysis.widespread()
         widespread = _examples(index, analysis.frequent, most_examples, wanted)
     settings = index.matching.model_dump(mode="json", exclude={"benchmarks"})
     by_pairs = sorted(analysis.sources.items(), key=lambda s: (-s[1].pairs, s[0]))
-    return Summary(
+    return model.Summary(
         contamination=CONTAMINATION_VERSION,
-        settings=Settings(**settings),
+        settings=model.Settings(**settings),
         benchmarks=_benchmarks(index, analysis),
         examples=_examples(index, analysis, most_examples),
         widespread=widespread,
-        worst=tuple(WorstDocument(**row) for row in analysis.worst.to_pylist()),
-        sources=tuple(SourceSummary(source=name, **vars(n)) for name, n in by_pairs),
+        worst=tuple(model.WorstDocument(**row) for row in analysis.worst.to_pylist()),
+        sources=tuple(model.SourceSummary(source=name, **vars(n)) for name, n in by_pairs),
         ignored=_ignored(index, counts, reasons, most_ignored),
         n_ignored={name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
     )
 
 
-def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[BenchmarkSummary, ...]:
+def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[model.BenchmarkSummary, ...]:
     summaries = []
     for indexed, counts in zip(index.benchmarks, analysis.counts(), strict=True):
         tested = counts.clean + counts.dirty
         summaries.append(
-            BenchmarkSummary(
+            model.BenchmarkSummary(
                 name=indexed["benchmark"]["name"],
                 path=indexed["benchmark"]["path"],
                 fields=tuple(indexed["fields"]),
@@ -99,11 +86,8 @@ def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[BenchmarkSum
 
 
 def _examples(
-    index: BenchmarkIndex,
-    analysis: Analysis,
-    most: int,
-    wanted: npt.NDArray[np.bool_] | None = None,
-) -> tuple[NgramExample, ...]:
+    index: BenchmarkIndex, analysis: Analysis, most: int, wanted: Bools | None = None
+) -> tuple[model.NgramExample, ...]:
     """Of each benchmark the items of which a document has most, the best first.
 
     most: examples of a benchmark.
@@ -116,7 +100,7 @@ def _examples(
     matches = [Match(*(row[k] for k in Match._fields)) for row in rows]
     passages = item_passages(index, matches)
     return tuple(
-        NgramExample(
+        model.NgramExample(
             **_placed(row, index, analysis.item_docs),
             **{name: row[name] for name in ("found_frac", "ngrams", "spans")},
             **_written(match, passage, index),
@@ -141,9 +125,7 @@ def _best(index: BenchmarkIndex, examples: pa.Table, most: int) -> list[dict[str
     return rows
 
 
-def _placed(
-    row: dict[str, Any], index: BenchmarkIndex, item_docs: npt.NDArray[np.int64]
-) -> dict[str, Any]:
+def _placed(row: dict[str, Any], index: BenchmarkIndex, item_docs: I64) -> dict[str, Any]:
     """What examples of both kinds say of the item and the document; row: of either schema."""
     (name,) = index.names_of(np.array([row["item"]]))
     return {
@@ -173,13 +155,13 @@ def _shortened(text: str) -> str:
     return f"{text[:half]} […{len(text) - 2 * half:,} characters…] {text[-half:]}"
 
 
-def _window(passage: ItemPassage) -> ItemText:
+def _window(passage: ItemPassage) -> model.ItemText:
     """The text of an item around its first span, if it is long."""
     text, spans = passage
     first = spans[0][0] if spans else 0
     start = first - LEAD_CHARS if first > 2 * LEAD_CHARS else 0
     end = min(start + MOST_CHARS, len(text))
-    return ItemText(
+    return model.ItemText(
         text=text[start:end],
         spans=tuple((a - start, min(b, end) - start) for a, b in spans if a < end),
         chars_before=start,
@@ -187,7 +169,7 @@ def _window(passage: ItemPassage) -> ItemText:
     )
 
 
-def _reasons(index: BenchmarkIndex, counts: GramCounts) -> dict[str, npt.NDArray[np.bool_]]:
+def _reasons(index: BenchmarkIndex, counts: GramCounts) -> dict[str, Bools]:
     """(n_grams,) bool by reason: the n-grams that are ignored for it and for none before it."""
     grams = index.ngrams
     of_items = shared(grams, index.texts.starts, len(index.texts.lengths))
@@ -203,27 +185,24 @@ def _reasons(index: BenchmarkIndex, counts: GramCounts) -> dict[str, npt.NDArray
 
 
 def _ignored(
-    index: BenchmarkIndex,
-    counts: GramCounts,
-    reasons: dict[str, npt.NDArray[np.bool_]],
-    most: int,
-) -> tuple[IgnoredPassage, ...]:
+    index: BenchmarkIndex, counts: GramCounts, reasons: dict[str, Bools], most: int
+) -> tuple[model.IgnoredPassage, ...]:
     """Of as many documents those first that may be items rather than numbers or prompts."""
     folded = fold(index.texts.texts, index.folding).text
     table = ignored_passages(reasons, counts, index.ngrams, folded, index.texts.items, most=most)
-    passages = (IgnoredPassage(**row) for row in table.to_pylist())
+    passages = (model.IgnoredPassage(**row) for row in table.to_pylist())
     return tuple(sorted(passages, key=lambda p: (-p.documents, "frequent" not in p.reason)))
 
 
 def with_copies(
-    summary: Summary, least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
-) -> Summary:
+    summary: model.Summary, least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
+) -> model.Summary:
     """The summary with what of the benchmarks stands in the corpus as edited copies."""
     edited = copies.edited()
     n_edited = np.add.reduceat(edited, index.texts.starts, dtype=np.int64).tolist()
     by_benchmark = zip(summary.benchmarks, n_edited, copies.benchmark_docs.tolist(), strict=True)
     others = sorted(set(copies.sources) - {source.source for source in summary.sources})
-    sources = [*summary.sources, *(SourceSummary(source=s, docs=0, pairs=0) for s in others)]
+    sources = [*summary.sources, *(model.SourceSummary(source=s, docs=0, pairs=0) for s in others)]
     changed = {
         "settings": summary.settings.model_copy(update={"copies": least and least.model_dump()}),
         "benchmarks": tuple(
@@ -236,14 +215,14 @@ def with_copies(
         ),
         "n_edited": int(edited.sum()),
         "edited": edited_examples(index, copies, MOST_EXAMPLES),
-        "worst_edited": tuple(WorstEdited(**row) for row in copies.worst.to_pylist()),
+        "worst_edited": tuple(model.WorstEdited(**row) for row in copies.worst.to_pylist()),
     }
     return summary.model_copy(update=changed)
 
 
 def edited_examples(
     index: BenchmarkIndex, copies: CopyAnalysis, most: int
-) -> tuple[EditedExample, ...]:
+) -> tuple[model.EditedExample, ...]:
     """Edited items beside the document that has the best copy.
 
     most: items of a benchmark; those with the best copies come first.
@@ -258,12 +237,12 @@ def edited_examples(
 
 def _side_by_side(
     row: dict[str, Any], index: BenchmarkIndex, copies: CopyAnalysis
-) -> EditedExample:
+) -> model.EditedExample:
     """row: of schema COPY.  The bytes are of `match`, which may reach farther than the row's."""
     text = index.texts.texts[row["text"]].as_py()[:MOST_COPY_CHARS]
     match = row["match"][:MOST_COPY_CHARS]
     shown = copy_passage(text, row["before"], match, row["after"], index.folding)
-    return EditedExample(
+    return model.EditedExample(
         **_placed(row, index, copies.item_docs)
         | {
             "start_byte": row["start_byte"] - _lost_bytes(row["before"], shown.before),
@@ -273,7 +252,7 @@ def _side_by_side(
         before=shown.before,
         match=shown.match,
         after=shown.after,
-        item_text=ItemText(text=text, spans=shown.spans),
+        item_text=model.ItemText(text=text, spans=shown.spans),
     )
 
 

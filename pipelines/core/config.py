@@ -1,17 +1,22 @@
 """What every part of a recipe or plan is: a frozen, strict Pydantic model.
 
-A mistake becomes one line that names the place, the value and the way out (`explain`). A file on
-this machine that a recipe names, and whose bytes decide what a run does, is pinned by its digest.
+A mistake becomes one line that names the place, the value and the way out (`explain`). What two
+runs are compared by is digests: of settings, and of each file on this machine that a recipe names,
+and whose bytes decide what a run does.
 """
 
 import hashlib
 import os
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+import xxhash
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -38,6 +43,8 @@ def _bytes(value: Any) -> Any:
 
 # a number of bytes, or text such as "256MB" or "4GiB"
 Bytes: TypeAlias = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+Fraction: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def _absolute(path: str) -> str:
@@ -55,6 +62,20 @@ class Config(BaseModel):
     """Unknown keys are refused, values cannot change once made, `None` means off."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def check_order(settings: Config, *names: str) -> None:
+    """Refuse limits that nothing meets.
+
+    names: "words" stands for the settings `min_words` and `max_words`.
+
+    Raises:
+        ValueError: a least value is over the most.
+    """
+    for name in names:
+        low, high = getattr(settings, f"min_{name}"), getattr(settings, f"max_{name}")
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"min_{name} {low} is over max_{name} {high}; nothing would be kept")
 
 
 def explain(error: ValidationError, where: str, known: dict[str, list[str]]) -> ConfigError:
@@ -153,6 +174,25 @@ class PinnedFile(Config):
         return Path(self.file)
 
 
+def by_name(value: Any) -> Any:
+    """Settings of a file of which the name alone is given."""
+    return {"file": value} if isinstance(value, str) else value
+
+
+def file_of(kind: type[PinnedFile], what: str, value: Any) -> Any:
+    """The file that settings describe; a value of another kind as it is.
+
+    Raises:
+        ValueError: says what is wrong with the file, not that it is none of the other kinds.
+    """
+    if not isinstance(value, dict):
+        return value
+    try:
+        return kind.model_validate(value)
+    except ValidationError as e:
+        raise ValueError(str(explain(e, what, {"": list(kind.model_fields)}))) from e
+
+
 @cache  # once a process: the file is read over for it
 def _check(path: str, sha256: str) -> None:
     if sha256_of(Path(path)) != sha256:
@@ -165,8 +205,28 @@ def sha256_of(path: Path) -> str:
     Raises:
         ConfigError: it cannot be read.
     """
+    with readable(path) as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[BufferedReader]:
+    """A file, open to be read.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
     try:
         with path.open("rb") as f:
-            return hashlib.file_digest(f, "sha256").hexdigest()
+            yield f
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """Hex digest of strings in order."""
+    hasher = xxhash.xxh3_128()
+    for part in parts:
+        hasher.update(part.encode())
+        hasher.update(b"\0")
+    return hasher.hexdigest()

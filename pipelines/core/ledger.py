@@ -13,13 +13,21 @@ Of images, where a recipe has them:
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from tokenmill.pipelines.core.errors import LedgerError
 
 
+class _Counts:
+    """What is counted of different batches, and adds up."""
+
+    def __add__(self, other: Self) -> Self:
+        mine, theirs = vars(self), vars(other)
+        return type(self)(**{name: _sum(mine[name], theirs[name]) for name in mine})
+
+
 @dataclass(frozen=True, kw_only=True)
-class ImageStats:
+class ImageStats(_Counts):
     """What one stage did to the images of some documents. Stats of different batches add up.
 
     removed: images by reason.  failed: images by cause.
@@ -34,17 +42,6 @@ class ImageStats:
     with_document: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-
-    def __add__(self, other: "ImageStats") -> "ImageStats":
-        return ImageStats(
-            images_in=self.images_in + other.images_in,
-            images_out=self.images_out + other.images_out,
-            removed=_add_counts(self.removed, other.removed),
-            failed=_add_counts(self.failed, other.failed),
-            with_document=self.with_document + other.with_document,
-            bytes_in=self.bytes_in + other.bytes_in,
-            bytes_out=self.bytes_out + other.bytes_out,
-        )
 
     def check(self, where: str) -> "ImageStats":
         """Return self if it balances.
@@ -63,7 +60,7 @@ class ImageStats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageStats:
+class StageStats(_Counts):
     """What one stage did to some documents. Stats of different batches add up.
 
     removed: documents by reason.  failed: documents by cause.
@@ -81,20 +78,6 @@ class StageStats:
     bytes_removed: int = 0
     bytes_edited: int = 0
     images: ImageStats | None = None
-
-    def __add__(self, other: "StageStats") -> "StageStats":
-        return StageStats(
-            docs_in=self.docs_in + other.docs_in,
-            docs_created=self.docs_created + other.docs_created,
-            docs_out=self.docs_out + other.docs_out,
-            removed=_add_counts(self.removed, other.removed),
-            failed=_add_counts(self.failed, other.failed),
-            bytes_in=self.bytes_in + other.bytes_in,
-            bytes_out=self.bytes_out + other.bytes_out,
-            bytes_removed=self.bytes_removed + other.bytes_removed,
-            bytes_edited=self.bytes_edited + other.bytes_edited,
-            images=_add_images(self.images, other.images),
-        )
 
     def check(self, where: str) -> "StageStats":
         """Return self if it balances.
@@ -163,11 +146,8 @@ def check_images(old: ImageStats | None, new: ImageStats | None, where: str) -> 
         )
 
 
-def _add_images(a: ImageStats | None, b: ImageStats | None) -> ImageStats | None:
-    if a is None or b is None:
-        return a or b
-    return a + b
-
-
-def _add_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
-    return {k: a.get(k, 0) + b.get(k, 0) for k in sorted(a.keys() | b.keys())}
+def _sum(a: Any, b: Any) -> Any:
+    """Of two numbers, mappings of numbers, or counts of images, of which one may be None."""
+    if isinstance(a, Mapping):
+        return {k: a.get(k, 0) + b.get(k, 0) for k in sorted(a.keys() | b.keys())}
+    return a or b if a is None or b is None else a + b

@@ -8,7 +8,7 @@ what they lead to. Names of models and sets on the Hugging Face hub are no paths
 
 S3 is reached by what the environment says, and by nothing else: a path that holds credentials is
 refused, and not repeated. The client tries a request a few times; then the store is asked whether
-it is there at all (`pipelines.storage.retry`). If it is, what failed is tried again: an input with
+it is there at all (`pipelines.storage.inputs`). If it is, what failed is tried again: an input with
 all of its work, since one in a hundred thousand requests comes to that where one in ten fails; an
 output by itself. If it is not, all that this process asked for meanwhile is given up too, within a
 minute:
@@ -27,7 +27,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 VARIABLE = "TOKENMILL_ROOTS"
 ADDRESSES = "TOKENMILL_ADDRESSES"
 HUB = "hf://"
-S3 = "s3://"
+SCHEME = "s3://"
 _BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 _WILD = re.compile(r"[*?\[]")
 
@@ -88,13 +88,13 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
     ('/data', 's3://corpora/2026')
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor on S3.
+        ConfigError: it names none, or one that is neither absolute nor on SCHEME.
     """
     if value is None:
         return None
     roots = [root.rstrip("/") or "/" for root in _BETWEEN.split(value) if root]
     for root in roots:
-        if not (root.startswith(S3) and len(root) > len(S3)) and not os.path.isabs(root):
+        if not (root.startswith(SCHEME) and len(root) > len(SCHEME)) and not os.path.isabs(root):
             raise ConfigError(f"{VARIABLE}: {root!r} is no absolute folder and no s3://bucket/…")
     if not roots:
         raise ConfigError(f"{VARIABLE} is empty: nothing may be read; name folders, or unset it")
@@ -102,10 +102,10 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
 
 
 def _below(path: str, root: str) -> bool:
-    if path.startswith(S3) or root.startswith(S3):
-        if not (path.startswith(S3) and root.startswith(S3)):
+    if path.startswith(SCHEME) or root.startswith(SCHEME):
+        if not (path.startswith(SCHEME) and root.startswith(SCHEME)):
             return False
-        parts, prefix = path[len(S3) :].split("/"), root[len(S3) :].split("/")
+        parts, prefix = path[len(SCHEME) :].split("/"), root[len(SCHEME) :].split("/")
         return ".." not in parts and parts[: len(prefix)] == prefix
     local = _local(path)
     if local is None:
@@ -125,7 +125,6 @@ def _local(path: str) -> str | None:
     return path if wild is None or os.path.lexists(path) else os.path.dirname(path[: wild.start()])
 
 
-SCHEME = "s3://"
 CONNECT_TIMEOUT_S = 3.0
 REQUEST_TIMEOUT_S = 3.0  # without a byte, when Arrow reads: the SDK's own default
 WRITE_TIMEOUT_S = 8.0  # a store may take that long to put the parts of an upload together

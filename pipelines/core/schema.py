@@ -7,6 +7,8 @@ REMOVED        one row for each document that left, and why
 REMOVED_IMAGE  one row for each image that left a document
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -109,6 +111,12 @@ REMOVED_IMAGE = pa.schema(
 )
 
 ROW_BITS = 32
+
+
+def rows_of(schema: pa.Schema, columns: Mapping[str, pa.Array | None], n: int) -> pa.RecordBatch:
+    """A batch of n rows of a schema; null where there is no column."""
+    arrays = [pa.nulls(n, f.type) if (c := columns.get(f.name)) is None else c for f in schema]
+    return pa.record_batch(arrays, schema=schema)
 
 
 def doc_ids(ordinal: int, first_row: int, n: int) -> npt.NDArray[np.uint64]:

@@ -19,8 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tokenmill.pipelines.core.config import Config, FilePath
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import Config, FilePath, digest_of
 from tokenmill.pipelines.core.plugins import Registry
 
 # The readers of formats, by name: each a `read.readers.Reader`, our own and those of plug-ins.

@@ -1,9 +1,28 @@
-"""What every step of a recipe is: settings with a name, and what the rest of a recipe must know."""
+"""What a step is: settings with a name; and a stage, a step that is called with one batch.
 
-from typing import ClassVar, TypeVar
+    read -> normalize -> filter ... -> tokenize -> write
+             \\____________ stages ___________/
 
+A stage takes a record batch and returns one, its removals and its account. It does no I/O, keeps no
+state and knows no orchestrator. Whatever needs more than one batch (duplicates to cluster) is no
+stage. Filters measure documents, and rules make a verdict of what they measured: the first rule
+that fails decides.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.config import Config
+from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
+from tokenmill.pipelines.core.schema import REMOVED, rows_of
 
 
 class Step(Config):
@@ -12,7 +31,7 @@ class Step(Config):
     name: of the step, in recipes, receipts and reports.
     needs_images: it can only stand in a recipe with images.
     corpus_wide: it needs something of all documents before it knows what leaves: such a step is a
-        `corpus.step.CorpusStep`. Every other one is called with a batch (`core.stage.Stage`).
+        `corpus.step.CorpusStep`. Every other one is called with a batch (`Stage`).
     edits_texts: it changes the text of documents that stay, each by itself.
     makes_pieces: it cuts documents into pieces, each a document of its own (`core.pieces`).
     """
@@ -55,3 +74,197 @@ def register(step: AnyStep) -> AnyStep:
     """
     STEPS.register(step.name, step)
     return step
+
+
+KEEP = 0
+
+
+class StageResult(NamedTuple):
+    """kept: documents passed on.  removed: a row of schema REMOVED for each other one.
+
+    images: a row of schema REMOVED_IMAGE for each image that the stage took out of a document,
+    kept or not; None for a stage that knows nothing of images.
+    notes: what else the stage counted, by name.
+    """
+
+    kept: pa.RecordBatch
+    removed: pa.RecordBatch
+    stats: StageStats
+    images: pa.RecordBatch | None = None
+    notes: Mapping[str, int] | None = None
+
+
+class Stage(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, batch: pa.RecordBatch) -> StageResult: ...
+
+
+def keep_where(
+    stage: str,
+    batch: pa.RecordBatch,
+    verdicts: npt.NDArray[np.uint8],
+    reasons: Sequence[str],
+    *,
+    values: npt.NDArray[np.float64] | None = None,
+    details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
+    similarity: pa.Array | None = None,
+) -> StageResult:
+    """Keep the documents whose verdict is `KEEP`; give the others a row each, counted by reason.
+
+    Args:
+        stage: name of the stage, for the removed rows.
+        batch: documents (schema DOCUMENT).
+        verdicts: (n_docs,) uint8; 0 keeps, k removes for `reasons[k - 1]`.
+        values: (n_docs,) float64, the measured quantity that decided; NaN where there is none.
+        details: (n_docs,) string, what else a reader of the removed row needs.
+        duplicate_of: (n_docs,) uint64, the document kept in place of one that leaves.
+        similarity: (n_docs,) float32, to that document.
+
+    Raises:
+        ValueError: a verdict has no reason.
+    """
+    if len(verdicts) and int(verdicts.max()) > len(reasons):
+        raise ValueError(f"{stage}: verdict {int(verdicts.max())} of {len(reasons)} reasons")
+    lengths = text_buffers(batch["text"]).lengths
+    gone = np.flatnonzero(verdicts != KEEP)
+    kept = batch if len(gone) == 0 else batch.filter(pa.array(verdicts == KEEP))
+    removed = removed_rows(
+        stage,
+        batch.take(pa.array(gone)),
+        [reasons[v - 1] for v in verdicts[gone]],
+        text_bytes=lengths[gone],
+        values=None if values is None else values[gone],
+        details=_taken(details, gone),
+        duplicate_of=_taken(duplicate_of, gone),
+        similarity=_taken(similarity, gone),
+    )
+    counts = np.bincount(verdicts, minlength=len(reasons) + 1)[1:]
+    bytes_in, bytes_removed = int(lengths.sum()), int(lengths[gone].sum())
+    stats = StageStats(
+        docs_in=batch.num_rows,
+        docs_out=kept.num_rows,
+        removed={r: int(n) for r, n in sorted(zip(reasons, counts, strict=True)) if n},
+        bytes_in=bytes_in,
+        bytes_out=bytes_in - bytes_removed,
+        bytes_removed=bytes_removed,
+    )
+    return StageResult(kept, removed, stats)
+
+
+def with_text(result: StageResult, text: pa.Array) -> StageResult:
+    """Put edited text in place of the kept documents' own, and account for the bytes.
+
+    text: (kept.num_rows,), string or large_string.
+    """
+    column = result.kept.schema.get_field_index("text")
+    kept = result.kept.set_column(
+        column, result.kept.schema.field(column), text.cast(result.kept["text"].type)
+    )
+    bytes_out = int(text_buffers(text).lengths.sum())
+    stats = replace(
+        result.stats,
+        bytes_out=bytes_out,
+        bytes_edited=result.stats.bytes_edited + result.stats.bytes_out - bytes_out,
+    )
+    return result._replace(kept=kept, stats=stats)
+
+
+def with_texts(
+    documents: pa.RecordBatch, rows: npt.NDArray[np.int64], texts: pa.Array
+) -> pa.RecordBatch:
+    """The documents, those of some rows, ascending, with another text each."""
+    is_other = np.zeros(documents.num_rows, np.bool_)
+    is_other[rows] = True
+    column = documents.schema.get_field_index("text")
+    made = pc.replace_with_mask(documents["text"], pa.array(is_other), texts)
+    return documents.set_column(column, documents.schema.field(column), made)
+
+
+def removed_rows(
+    stage: str,
+    documents: pa.RecordBatch,
+    reasons: Sequence[str],
+    *,
+    text_bytes: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64] | None = None,
+    details: pa.Array | None = None,
+    duplicate_of: pa.Array | None = None,
+    similarity: pa.Array | None = None,
+) -> pa.RecordBatch:
+    """A row (schema REMOVED) for each of `documents`, all of which left at `stage`.
+
+    values: NaN becomes null.
+    """
+    n = documents.num_rows
+    columns = {
+        "doc_id": documents["doc_id"],
+        "id": documents["id"],
+        "outcome": pa.repeat("removed", n),
+        "stage": pa.repeat(stage, n),
+        "reason": pa.array(reasons, pa.string()),
+        "value": None if values is None else pa.array(values, pa.float64(), from_pandas=True),
+        "detail": details,
+        "text_bytes": pa.array(text_bytes, pa.int64()),
+        "duplicate_of": duplicate_of,
+        "similarity": similarity,
+    }
+    return rows_of(REMOVED, columns, n)
+
+
+def _taken(column: pa.Array | None, rows: npt.NDArray[np.int64]) -> pa.Array | None:
+    return None if column is None else column.take(pa.array(rows))
+
+
+class Rule(NamedTuple):
+    """reason: what a document that fails is removed for.
+
+    value: (n_docs,) float64, the measured quantity.  fails: (n_docs,) bool.
+    """
+
+    reason: str
+    value: npt.NDArray[np.float64]
+    fails: npt.NDArray[np.bool_]
+
+
+def below(reason: str, value: npt.NDArray[np.float64], least: float | None) -> Rule:
+    """Fail where the quantity is less than `least`; `None` is off. NaN, of nothing, passes."""
+    return Rule(reason, value, value < (np.nan if least is None else least))
+
+
+def above(reason: str, value: npt.NDArray[np.float64], most: float | None) -> Rule:
+    """Fail where the quantity is more than `most`; `None` is off. NaN, of nothing, passes."""
+    return Rule(reason, value, value > (np.nan if most is None else most))
+
+
+def without_value(reason: str, fails: npt.NDArray[np.bool_]) -> Rule:
+    """Fail where nothing was measured that could be told."""
+    return Rule(reason, np.full(len(fails), np.nan), fails)
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Part / whole; NaN where the whole is 0."""
+    p, w = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    out = np.full(p.shape, np.nan)
+    np.divide(p, w, out=out, where=w != 0)
+    return out
+
+
+def first_failing(
+    rules: Sequence[Rule], n_docs: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+    """(n_docs,) uint8, the 1-based place of the first rule that fails or KEEP; its value or NaN."""
+    verdicts = np.full(n_docs, KEEP, np.uint8)
+    values = np.full(n_docs, np.nan)
+    for place, rule in reversed(list(enumerate(rules, start=1))):
+        verdicts[rule.fails] = place
+        values[rule.fails] = rule.value[rule.fails]
+    return verdicts, values
+
+
+def decide(stage: str, batch: pa.RecordBatch, rules: Sequence[Rule]) -> StageResult:
+    """Remove each document that fails a rule, for the first one it fails."""
+    verdicts, values = first_failing(rules, batch.num_rows)
+    return keep_where(stage, batch, verdicts, [r.reason for r in rules], values=values)

@@ -13,19 +13,33 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import model_validator
 
+from tokenmill.dedup.arrays import F32, I64, U64
+from tokenmill.dedup.same.digest import (
+    digests,
+    first_occurrence,
+    last_occurrence,
+    newest_occurrence,
+    span_digests,
+)
+from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.urls import LIBRARY, TRACKING, normalized
-from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
-from tokenmill.pipelines.corpus.pairs import FOREST, FORESTS, trees_between, write_pairs
+from tokenmill.pipelines.corpus.pairs import (
+    FOREST,
+    FORESTS,
+    cluster_facts,
+    merged_facts,
+    write_kept,
+    write_pairs,
+)
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import Part, Range, Room, parts
-from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, spilled
+from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
 from tokenmill.pipelines.corpus.step import (
     Chain,
     Pass,
@@ -33,9 +47,10 @@ from tokenmill.pipelines.corpus.step import (
     Shuffled,
     Size,
     Told,
+    facts_of,
     group_works,
 )
-from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
+from tokenmill.pipelines.corpus.verdicts import VerdictStep
 from tokenmill.pipelines.filters.images.keys import (
     KEY_BYTES,
     ImageKey,
@@ -55,17 +70,12 @@ ROW_BYTES = 52  # of a part: row number 8, digest 16, first row 16, partition 4,
 # to go through them backwards: digest 16, first row 16; for dates, date 8, the newest 8, twice
 MORE_ROW_BYTES = {"first": 0, "last": 32, "newest": 32}
 LARGEST_BYTES = 32  # digest 16, of a hash table at most 16
-KEPT_BYTES = 36  # of a duplicate of a group: it and the one kept 16, read 16, its similarity 4
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 Keep = Literal["first", "last", "newest"]
-Ints = npt.NDArray[np.int64]
 
 
 class EqualStep(KeyedStep, VerdictStep):
     """Keep one of all documents whose keys, of 128 bits, are the same."""
-
-    folders = (SPILL, FORESTS)
 
     @property
     def kept(self) -> Keep:
@@ -142,7 +152,8 @@ class ExactDedup(EqualStep):
         return [fixed_size_list(_text_digests(documents, self.digest))]
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        return told_of_clusters(self.name, receipts)
+        facts = facts_of(receipts, self.name)
+        return {"duplicates": {self.name: merged_facts(facts)}} if facts else {}
 
 
 class SameUrl(EqualStep):
@@ -244,12 +255,8 @@ class SameImages(EqualStep):
 DATE = "same_url_date"
 
 
-def _text_digests(
-    documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]
-) -> npt.NDArray[np.uint64]:
+def _text_digests(documents: pa.RecordBatch, kind: Literal["md5", "xxh3"]) -> U64:
     """(n_docs, 2); of images without a word beside them one that no other document has."""
-    from tokenmill.dedup.digest import digests, span_digests  # compiles; settings must not
-
     pairs = digests(documents["text"], kind)
     if "images" not in documents.schema.names:
         return pairs
@@ -266,8 +273,6 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
 
     No key for a document without images, or with one that has none.
     """
-    from tokenmill.dedup.digest import span_digests
-
     keys, owners = image_keys(documents, by), owners_of(documents)
     order = np.lexsort((keys[:, 1], keys[:, 0], owners))
     keys, owners = keys[order], owners[order]
@@ -281,7 +286,7 @@ def image_set_keys(documents: pa.RecordBatch, by: ImageKey) -> Keys:
     return made
 
 
-def _date_order(dates: pa.Array) -> npt.NDArray[np.uint64]:
+def _date_order(dates: pa.Array) -> U64:
     """(n_docs,) numbers in the order of dates (timestamps); 0 where there is none."""
     since_1970 = np.asarray(dates.cast(pa.int64()).fill_null(np.iinfo(np.int64).min))
     return since_1970.view(np.uint64) ^ np.uint64(1 << 63)
@@ -292,8 +297,7 @@ def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
     corpus, step = Corpus(run, part), part.step(name)
     assert isinstance(step, EqualStep)
     keys = spilled(corpus, name, 0, number)
-    at_once = corpus.at_once(corpus.n_ranges)
-    left = corpus.memory_left(name, keys.n, DOC_BYTES, least=LEAST_BYTES, at_once=at_once)
+    left = corpus.memory_left(name, keys.n, DOC_BYTES, works=corpus.n_ranges)
     per_row = ROW_BYTES + MORE_ROW_BYTES[step.kept]
     going, n = np.empty((keys.n, 2), np.int64), 0
     for equal in parts(keys, Room(left, per_row, LARGEST_BYTES)):
@@ -308,11 +312,8 @@ def find_equal(run: RunFolder, part: Pass, name: str, number: int) -> Done:
     return Done(files=[path], facts=cluster_facts(corpus, going[:, 1].copy()))
 
 
-def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
+def _kept(part: Part, keys: Range, keep: Keep) -> I64:
     """(n,) of each row of a part the one kept of those that equal it."""
-    from tokenmill.dedup.digest import first_occurrence, last_occurrence, newest_occurrence
-    from tokenmill.dedup.partition import prefix_bits
-
     rows, bits = part.rows, prefix_bits(keys.n)
     if part.all_equal:
         only = _newest(rows, keys) if keep == "newest" else rows[0 if keep == "first" else -1]
@@ -323,12 +324,12 @@ def _kept(part: Part, keys: Range, keep: Keep) -> Ints:
     return rows[occurrence(part.keys, bits)]
 
 
-def _dates(keys: Range, rows: Ints) -> npt.NDArray[np.uint64]:
-    dates: npt.NDArray[np.uint64] = keys.take("key", rows)[:, -1]
+def _dates(keys: Range, rows: I64) -> U64:
+    dates: U64 = keys.take("key", rows)[:, -1]
     return dates
 
 
-def _newest(rows: Ints, keys: Range) -> np.int64:
+def _newest(rows: I64, keys: Range) -> np.int64:
     """The newest of many rows, of equal ones the last."""
     newest, date = rows[-1], np.uint64(0)
     for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -340,7 +341,7 @@ def _newest(rows: Ints, keys: Range) -> np.int64:
     return np.int64(newest)
 
 
-def _going(part: Part, kept: Ints, first_new_row: int) -> Iterator[Ints]:
+def _going(part: Part, kept: I64, first_new_row: int) -> Iterator[I64]:
     """(n, 2) rows that are not kept, and those kept in their place; of this run alone."""
     for start in range(0, len(kept), ROWS_AT_ONCE):
         rows, of = part.rows[start : start + ROWS_AT_ONCE], kept[start : start + ROWS_AT_ONCE]
@@ -352,27 +353,9 @@ def write_equal(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     """Write the verdicts on every shard of a group."""
     corpus, step = Corpus(run, part), part.step(name)
     assert isinstance(step, EqualStep)
-    of_group = corpus.group(group)[1]
-    paths = [
-        corpus.path(FORESTS, step=name, level=0, number=number) for number in range(corpus.n_ranges)
-    ]
-    found = [trees_between(path, of_group.start, of_group.stop) for path in paths]
-    pairs = np.concatenate(found)
-    corpus.memory_left(
-        name,
-        len(pairs),
-        KEPT_BYTES,
-        least=LEAST_BYTES,
-        at_once=corpus.at_once(corpus.shards.n_groups),
-        of="duplicates",
-    )
-    pairs = pairs if len(paths) == 1 else pairs[np.argsort(pairs[:, 0])]
-    similarity = np.full(len(pairs), step.similarity, np.float32)
-    going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity)
-    return Done(files=write_verdicts(corpus, step, group, going))
+    paths = [corpus.path(FORESTS, step=name, level=0, number=n) for n in range(corpus.n_ranges)]
 
+    def similarity(pairs: I64, _: int) -> F32:
+        return np.full(len(pairs), step.similarity, np.float32)
 
-def told_of_clusters(name: str, receipts: Sequence[Receipt]) -> Told:
-    """The section "duplicates" of the report, from the receipts of a step's works."""
-    facts = [receipt.facts for receipt in receipts if receipt.step.rpartition("-")[0] == name]
-    return {"duplicates": {name: merged_facts(facts)}} if facts else {}
+    return write_kept(corpus, step, group, paths, similarity)

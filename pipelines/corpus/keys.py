@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.corpus.step import CorpusStep, Sidecar
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
-from tokenmill.pipelines.storage.sidecar import with_parameters
+from tokenmill.pipelines.storage.files import with_parameters
 
 KEY = pa.list_(pa.uint64(), 2)
 

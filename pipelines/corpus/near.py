@@ -14,27 +14,31 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.dedup.lsh import Bands
-from tokenmill.dedup.minhash import MinHash
+from tokenmill.dedup.arrays import F32, I64
+from tokenmill.dedup.same.cluster import Forest, Touched
+from tokenmill.dedup.same.lsh import Bands, Buckets, band_keys, count_pairs
+from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.same.partition import prefix_bits
+from tokenmill.dedup.same.verify import CONTEXT_ROWS, cut_large, verified_edges
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.clusters import cluster_facts, merged_facts
 from tokenmill.pipelines.corpus.keys import fixed_size_list
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,
     FORESTS,
     PAIRS_AT_ONCE,
     Pairs,
+    cluster_facts,
+    merged_facts,
     read_pairs,
-    trees_between,
+    write_kept,
     write_pairs,
 )
-from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.rows import LEAST_BYTES, Corpus
 from tokenmill.pipelines.corpus.shuffle import Range, Room, parts
-from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, spilled
+from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
 from tokenmill.pipelines.corpus.step import (
     Chain,
     Pass,
@@ -42,9 +46,10 @@ from tokenmill.pipelines.corpus.step import (
     Shuffled,
     Size,
     Told,
+    facts_of,
     group_works,
 )
-from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
+from tokenmill.pipelines.corpus.verdicts import VerdictStep
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
@@ -56,13 +61,11 @@ ROW_BYTES = 44  # row numbers and key 16, partition 4, members 8, in order 8, en
 LARGEST_BYTES = 36  # of a hash table at most 16, keys 8, members' places 12
 SIGNED_BYTES = 400  # besides a signature: its row, sorting, place 32; at most 15.5 edges, twice
 TOUCHED_BYTES = 28  # of a row in pairs: its number 8, its tree 4, the row kept for it twice 16
-KEPT_BYTES = 36  # of a duplicate of a group: it and the one kept 16, read 16, its similarity 4
 PAIR_BYTES = 64  # of a pair besides its signatures: row numbers, sorting them, places
 MOST_JOINED = 1 << 32  # rows that forests can hold: trees are numbered by 32 bits
 MOST_SIGNED = 1 << 20  # signatures at a time: more do not read faster
 MOST_PAIRS = 1 << 19  # pairs at a time: more do not read faster
 MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take memory
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 class NearDedup(KeyedStep, VerdictStep):
@@ -72,7 +75,7 @@ class NearDedup(KeyedStep, VerdictStep):
     whose signatures agree in a share of at least `verify` is an edge; clusters are
     connected by edges, and the first document of a cluster, in input order, is kept.
 
-    ngram, words: the shingles; see `dedup.shingle`.
+    ngram, words: the shingles; see `dedup.text.shingle`.
     num_perm, seed: of the signatures.
     bands, rows: of the LSH (defaults: FineWeb, Penedo et al. 2024, 14 bands of 8).
     threshold: instead of bands and rows: the Jaccard similarity for which datasketch's
@@ -83,7 +86,6 @@ class NearDedup(KeyedStep, VerdictStep):
 
     name: ClassVar[str] = "near"
     compares_texts: ClassVar[bool] = True
-    folders = (SPILL, EDGES, FORESTS)
 
     ngram: Annotated[int, Field(ge=1, le=64)] = 5
     words: Literal["unicode", "whitespace"] = "unicode"
@@ -151,9 +153,6 @@ class NearDedup(KeyedStep, VerdictStep):
         return [signature, *(pa.field(column.keys, pa.uint64()) for column in self.shuffled)]
 
     def key_columns(self, documents: pa.RecordBatch, source: str) -> list[pa.Array]:
-        from tokenmill.dedup.lsh import band_keys  # compiles; settings must not
-        from tokenmill.dedup.minhash import signatures
-
         signed = signatures(documents["text"], self.minhash())
         keys = band_keys(signed, self.lsh())
         if self.scope == "source":
@@ -177,14 +176,14 @@ class NearDedup(KeyedStep, VerdictStep):
         yield from chain.phase("near kept", "kept-near", write_near, group_works(size.new))
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        bands: dict[str, int] = {}
-        for receipt in receipts:
-            if receipt.step.startswith("bands-"):
-                for name in ("candidates", "edges"):
-                    bands[name] = bands.get(name, 0) + receipt.facts[name]
-        of_all = [r.facts for r in receipts if r.step.rpartition("-")[0] == self.name]
-        found: dict[str, Any] = {"bands": bands} if bands else {}
-        return {"duplicates": found | ({self.name: merged_facts(of_all)} if of_all else {})}
+        of_bands, of_all = facts_of(receipts, "bands"), facts_of(receipts, self.name)
+        found: dict[str, Any] = {}
+        if of_bands:
+            names = ("candidates", "edges")
+            found["bands"] = {name: sum(facts[name] for facts in of_bands) for name in names}
+        if of_all:
+            found[self.name] = merged_facts(of_all)
+        return {"duplicates": found}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return docs * (self.num_perm * 4 + self.lsh().bands * 20)
@@ -232,13 +231,8 @@ def find_edges(run: RunFolder, part: Pass, band: int, number: int) -> Done:
 
 def _edges(corpus: Corpus, keys: Range, tally: dict[str, int]) -> Iterator[Pairs]:
     """The edges of a range, some at a time; candidates are added to the tally."""
-    from tokenmill.dedup.lsh import Buckets, count_pairs
-    from tokenmill.dedup.partition import prefix_bits
-    from tokenmill.dedup.verify import CONTEXT_ROWS, cut_large, verified_edges
-
     rows, near = corpus.rows(), near_of(corpus.part)
-    n_works = corpus.at_once(n_edges_files(corpus))
-    left = corpus.memory_left(near.name, keys.n, 0, least=LEAST_BYTES, at_once=n_works)
+    left = corpus.memory_left(near.name, keys.n, 0, works=n_edges_files(corpus))
     per_signature = near.num_perm * 4 + SIGNED_BYTES
     at_once = max(min(left // 4 // per_signature, MOST_SIGNED), CONTEXT_ROWS)
     room = Room(left - at_once * per_signature, ROW_BYTES, LARGEST_BYTES)
@@ -277,8 +271,6 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
     Documents of earlier runs join others, but in the last forest none of them has a row: they
     stay, whatever they are like.
     """
-    from tokenmill.dedup.cluster import Forest, Touched
-
     corpus = Corpus(run, part)
     counts = levels(n_edges_files(corpus))
     below = range(number * FAN_IN, min((number + 1) * FAN_IN, counts[level - 1]))
@@ -292,13 +284,13 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
             f"near: {touched.n:,} documents in pairs are more than can be joined, {MOST_JOINED:,};"
             " put exact before it, raise verify or split the corpus"
         )
-    at_once, least = corpus.at_once(counts[level]), LEAST_BYTES + corpus.n * 3 // 8
+    least = LEAST_BYTES + corpus.n * 3 // 8
     corpus.memory_left(
         NearDedup.name,
         touched.n,
         TOUCHED_BYTES,
         least=least,
-        at_once=at_once,
+        works=counts[level],
         of="documents in pairs",
     )
     forest = Forest(touched)
@@ -306,7 +298,7 @@ def join_forests(run: RunFolder, part: Pass, level: int, number: int) -> Done:
         for pairs in read_pairs(path):
             forest.join(pairs)
     path, is_last = _path(corpus, level, number), level == len(counts) - 1
-    kept: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+    kept: list[I64] = [np.empty(0, np.int64)]
 
     def trees() -> Iterator[Pairs]:
         for found in forest.trees(PAIRS_AT_ONCE):
@@ -331,27 +323,17 @@ def _path(corpus: Corpus, level: int, number: int) -> Path:
 def write_near(run: RunFolder, part: Pass, group: int) -> Done:
     """Write the verdicts on every shard of a group."""
     corpus, step = Corpus(run, part), near_of(part)
-    of_group = corpus.group(group)[1]
     clusters = _path(corpus, len(levels(n_edges_files(corpus))) - 1, 0)
-    pairs = trees_between(clusters, of_group.start, of_group.stop)
-    left = corpus.memory_left(
-        step.name,
-        len(pairs),
-        KEPT_BYTES,
-        least=LEAST_BYTES,
-        at_once=corpus.at_once(corpus.shards.n_groups),
-        of="duplicates",
-    )
-    pairs_at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
-    similarity = _similarities(corpus, pairs, pairs_at_once)
-    going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity)
-    return Done(files=write_verdicts(corpus, step, group, going))
+
+    def similarity(pairs: Pairs, left: int) -> F32:
+        at_once = min(left // (2 * step.num_perm * 4 + PAIR_BYTES), MOST_PAIRS)
+        return _similarities(corpus, pairs, at_once)
+
+    return write_kept(corpus, step, group, [clusters], similarity)
 
 
-def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> npt.NDArray[np.float32]:
+def _similarities(corpus: Corpus, pairs: Pairs, pairs_at_once: int) -> F32:
     """(n,) estimated Jaccard similarity of the documents of each pair."""
-    from tokenmill.dedup.minhash import pair_similarity
-
     rows, alike = corpus.rows(), np.empty(len(pairs), np.float32)
     for start in range(0, len(pairs), pairs_at_once):
         gone, kept = pairs[start : start + pairs_at_once].T

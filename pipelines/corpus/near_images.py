@@ -9,36 +9,33 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import I64, U64, Bools
+from tokenmill.dedup.same.images import MOST_DISTANCE, first_near
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told
+from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of
 from tokenmill.pipelines.corpus.units import (
     REPEATED,
     RUN,
     UNITS,
     ImageStep,
     Runs,
-    is_among,
     run_of,
+    units_left,
     write_found,
 )
-from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.keys import Keys, has_key
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, values
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
 
-MOST_DISTANCE = 15  # as in dedup.images: more bands have less than 4 bits, and nearly all meet
 ROW_BYTES = 96 + 40  # `first_near`, the hash twice, its row, that of the first near one
 AT_ONCE = 1 << 16  # images that leave in a batch of the file; it takes no more than hashes did
-LEAST_BYTES = 1 << 18  # besides
 HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
 
 
@@ -58,7 +55,6 @@ class NearImages(ImageStep):
 
     name: ClassVar[str] = "near_images"
     looks_at_images: ClassVar[bool] = True
-    folders = (UNITS, REPEATED)
 
     hash: Literal["phash"] = "phash"
     distance: Annotated[int, Field(ge=0, le=MOST_DISTANCE)] = 4
@@ -93,7 +89,7 @@ class NearImages(ImageStep):
         return f"near_images: {memory_budget // ROW_BYTES:,} images"
 
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        facts = [r.facts for r in receipts if r.step.rpartition("-")[0] == self.name]
+        facts = facts_of(receipts, self.name)
         return {"repeated": {self.name: dict(facts[-1])}} if facts else {}
 
 
@@ -136,14 +132,14 @@ def _library() -> Any:
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:
     """Write which images of each shard look like another; the step is the last behind the pass."""
-    from tokenmill.dedup.images import first_near
-
     corpus, step = Corpus(run, part), part.step(NearImages.name)
     assert isinstance(step, NearImages)
     paths = [corpus.path(UNITS, key=key) for key in corpus.shard_keys()]
     rows = counted_rows(paths, step.unit_parameters())
-    corpus.memory_left(step.name, rows.n, ROW_BYTES, least=LEAST_BYTES, of=step.units)
-    alive = _alive(corpus, rows)
+    corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)
+    keys = enumerate(corpus.shard_keys())
+    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in keys]
+    alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
     there, hashes = _hashes(rows, step.hash, alive)
     first = first_near(hashes, step.distance)
     leaving = np.flatnonzero(first != np.arange(len(first)))
@@ -165,24 +161,7 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
     return Done(files=files, facts=facts)
 
 
-def _alive(corpus: Corpus, rows: Rows) -> npt.NDArray[np.bool_]:
-    """(n,) images of documents that no step standing before removes."""
-    alive = np.ones(rows.n, np.bool_)
-    for number, shard in enumerate(corpus.shard_keys()):
-        removed = removed_ids(corpus, NearImages.name, shard)
-        if removed is None:
-            break
-        at = int(rows.starts[number])
-        for batch, ids in zip(rows.shard(number).batches, removed, strict=True):
-            mine = values(batch, "doc_id")
-            alive[at : at + len(mine)] = ~is_among(mine, ids)
-            at += len(mine)
-    return alive
-
-
-def _hashes(
-    rows: Rows, column: str, alive: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _hashes(rows: Rows, column: str, alive: Bools) -> tuple[I64, U64]:
     """(n,) rows of images that have a hash, and their hashes."""
     there, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in rows.walk():

@@ -1,24 +1,28 @@
-"""Pairs of rows in files: edges between documents, and who leaves for whom.
+"""Pairs of rows in files, edges or who leaves for whom; and what is told of the clusters they make.
 
 A forest has a row for each document that is not the one kept of those it is joined with, and names
 that one; its rows ascend.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F32, I64
+from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.runs.work import Done
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
-Pairs = npt.NDArray[np.int64]
+Pairs = I64
 
 FORESTS = Folder("2-forest", "{step}-{level}-{number:05d}.arrow")
 FOREST = pa.schema([pa.field("row", pa.int64()), pa.field("of", pa.int64())])
+KEPT_BYTES = 36  # of a duplicate of a group: it and the one kept 16, read 16, its similarity 4
 PAIRS_AT_ONCE = 1 << 16  # in a batch of a file, whatever the memory they were found in
 
 
@@ -66,3 +70,69 @@ def _equal_blocks(pairs: Iterable[Pairs]) -> Iterator[Pairs]:
             n -= whole
     if n:
         yield np.concatenate(waiting)
+
+
+LARGEST_CLUSTERS = 20
+ROWS_AT_ONCE = 1 << 20
+
+
+def write_kept(
+    corpus: Corpus,
+    step: VerdictStep,
+    group: int,
+    paths: Sequence[Path],
+    similarity: Callable[[Pairs, int], F32],
+) -> Done:
+    """Write the verdicts on every shard of a group.
+
+    paths: forests of who leaves for whom.
+    similarity: (n,) of (n, 2) pairs of rows, with so many bytes of memory.
+    """
+    of_group = corpus.group(group)[1]
+    pairs = np.concatenate([trees_between(path, of_group.start, of_group.stop) for path in paths])
+    left = corpus.memory_left(
+        step.name, len(pairs), KEPT_BYTES, works=corpus.shards.n_groups, of="duplicates"
+    )
+    pairs = pairs if len(paths) == 1 else pairs[np.argsort(pairs[:, 0])]
+    going = Going(pairs[:, 0], corpus.ids_of(pairs[:, 1]), similarity(pairs, left))
+    return Done(files=write_verdicts(corpus, step, group, going))
+
+
+def cluster_facts(corpus: Corpus, kept: I64) -> dict[str, Any]:
+    """How many documents, clusters of two or more, and the largest: [doc_id, documents] of each.
+
+    kept: (n_gone,) of each document that goes the row of the one kept in its place; is sorted.
+    """
+    kept.sort()
+    n_clusters, before = 0, -1
+    rows, sizes = np.empty((2, 0), np.int64)
+    for start in range(0, len(kept), ROWS_AT_ONCE):
+        here = kept[start : start + ROWS_AT_ONCE + 1]
+        ends = np.flatnonzero(here[1:] != here[:-1]) + start
+        if start + ROWS_AT_ONCE >= len(kept):
+            ends = np.append(ends, len(kept) - 1)
+        found = np.diff(ends, prepend=before) + 1  # with the one that is kept
+        n_clusters, before = n_clusters + len(ends), ends[-1] if len(ends) else before
+        rows, sizes = np.append(rows, kept[ends]), np.append(sizes, found)
+        most = np.lexsort((rows, -sizes))[:LARGEST_CLUSTERS]
+        rows, sizes = rows[most], sizes[most]
+    ids = corpus.ids_of(rows)
+    largest = [[i, n] for i, n in zip(ids.tolist(), sizes.tolist(), strict=True)]
+    docs = corpus.n - (corpus.shards.first_new_row - int(corpus.shards.starts[0]))
+    return {"docs": docs, "clusters": n_clusters, "largest": largest}
+
+
+def merged_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of all clusters, from those of disjoint parts of them.
+
+    >>> parts = [{"docs": 9, "clusters": 1, "largest": [[5, 2]]}]
+    >>> merged_facts([*parts, {"docs": 9, "clusters": 2, "largest": [[1, 3], [0, 2]]}])
+    {'docs': 9, 'clusters': 3, 'largest': [[1, 3], [0, 2], [5, 2]]}
+    """
+    largest = [cluster for part in parts for cluster in part["largest"]]
+    largest.sort(key=lambda cluster: (-cluster[1], cluster[0]))
+    return {
+        "docs": parts[0]["docs"],
+        "clusters": sum(part["clusters"] for part in parts),
+        "largest": largest[:LARGEST_CLUSTERS],
+    }

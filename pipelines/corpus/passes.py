@@ -1,4 +1,4 @@
-"""Passes: documents go through stages until a step needs the whole corpus.
+"""Passes: documents go through stages until a step needs the whole corpus; its phases follow.
 
     pass 0: read ── stages ── documents, key sidecar, sidecars ─┐    (10-filtered, 11-keys, …)
               corpus-wide: each step finds what leaves          │
@@ -6,12 +6,20 @@
 
 A recipe without a corpus-wide step is one pass. Each shard goes through a pass as one
 piece of work, a batch at a time, so memory does not depend on its size.
+
+No corpus-wide work is told of all shards: `rows` sets them down for the others. How many groups and
+ranges there are follows from the documents alone, so that every runner does the same works.
 """
 
 from collections.abc import Sequence
 
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.corpus.step import CorpusStep, Pass, is_corpus_wide
+from tokenmill.pipelines.corpus.rows import write_rows
+from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Size, is_corpus_wide
+from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.runs.work import Finished, Phases
 
 
 def passes(steps: Sequence[Step]) -> list[Pass]:
@@ -56,3 +64,21 @@ def stage_names(part: Pass) -> list[str]:
     """What a shard goes through in this pass, in order."""
     steps = [step.name for step in (*part.before, *part.stages)]
     return (["read"] if part.index == 0 else []) + steps + ([] if part.after else ["tokenize"])
+
+
+def corpus_wide(
+    run: RunFolder, part: Pass, made: Sequence[Receipt], finished: Finished
+) -> Phases[str]:
+    """The corpus-wide steps behind a pass; return a digest of all they found.
+
+    made: the receipts of the pass, in order of the shards.
+    """
+    inputs = digest_of([run.identity, *(receipt.digest for receipt in made)])
+    chain = Chain(part, made, finished, inputs)
+    keys = tuple(receipt.key for receipt in made)
+    docs = tuple(receipt.stats[-1][1].docs_out for receipt in made)
+    rows = yield from chain.phase("rows", "rows", write_rows, {"all": (keys, docs)})
+    size = Size(**rows["all"].facts)
+    for step in part.after:
+        yield from step.phases(chain, size)
+    return chain.inputs

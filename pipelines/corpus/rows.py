@@ -12,25 +12,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.keys import key_parameters
-from tokenmill.pipelines.corpus.step import Pass, Size
+from tokenmill.pipelines.corpus.step import CorpusStep, Pass, Size
 from tokenmill.pipelines.runs.folder import INDEX, KEYS, Folder, RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, corpus_rows, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+)
 from tokenmill.sizing.units import format_memory
 
 GROUP_ROWS = 1 << 21
 RANGE_ROWS = 1 << 22
+LEAST_BYTES = 1 << 18  # of memory for a work: with less, nothing is gained by trying
 MOST_BITS = 14  # of a key, that tell its range: a file of each group is opened for each range
+ROWS_AT_ONCE = 1 << 20
 FIRST_ROW = 0  # the number of the corpus' first row; tests begin elsewhere
+
+StepT = TypeVar("StepT", bound=CorpusStep)
 
 ROWS = Folder("1-rows", "shards.arrow")
 # A row for each shard; those of earlier runs have no key, and come in the order of `earlier_keys`.
@@ -46,8 +55,8 @@ class Shards(NamedTuple):
     """
 
     keys: pa.Array
-    starts: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
+    starts: I64
+    groups: I64
 
     @property
     def n_groups(self) -> int:
@@ -108,7 +117,7 @@ def range_bits(n: int) -> int:
     return min((max(n - 1, 0) // RANGE_ROWS).bit_length(), MOST_BITS)
 
 
-def groups_of(starts: Sequence[int] | npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+def groups_of(starts: Sequence[int] | I64, most: int) -> I64:
     """(n_groups + 1,) shard where each group of about `most` rows begins.
 
     starts: (n_shards + 1,).
@@ -133,6 +142,12 @@ class Corpus:
     def path(self, folder: Folder, **fields: object) -> Path:
         """A file of the pass."""
         return self.run.path(folder, self.part.index, **fields)
+
+    def last_step(self, kind: type[StepT]) -> StepT:
+        """The last of the steps behind the pass, which is of a kind."""
+        step = self.part.after[-1]
+        assert isinstance(step, kind)
+        return step
 
     @cached_property
     def shards(self) -> Shards:
@@ -170,7 +185,7 @@ class Corpus:
             first=int(self.shards.starts[0]),
         )
 
-    def ids_of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    def ids_of(self, wanted: I64) -> U64:
         """(n,) ids of the documents of rows in any order."""
         rows, ids = self.rows(), np.empty(len(wanted), np.uint64)
         for start in range(0, len(wanted), ROWS_AT_ONCE):
@@ -183,7 +198,7 @@ class Corpus:
         first, last = self.shards.groups[number : number + 2].tolist()
         return range(first, last), range(*self.shards.starts[[first, last]].tolist())
 
-    def group_starts(self) -> npt.NDArray[np.int64]:
+    def group_starts(self) -> I64:
         """(n_groups,) the first row of each group."""
         return self.shards.starts[self.shards.groups[:-1]]
 
@@ -197,18 +212,20 @@ class Corpus:
         n: int,
         per_doc: int,
         *,
-        least: int,
-        at_once: int = 1,
+        works: int = 1,
+        least: int | None = None,
         of: str = "documents",
     ) -> int:
-        """Bytes of the budget that one of `at_once` works has besides `per_doc` for each document.
+        """Bytes of the budget that one work of a phase has besides `per_doc` for each document.
 
+        works: of the phase.  least: None is LEAST_BYTES.
         of: what there are `n` of, if not documents.
 
         Raises:
             ConfigError: less than `least`.
         """
-        budget = self.run.options.memory_budget
+        budget, at_once = self.run.options.memory_budget, self.at_once(works)
+        least = LEAST_BYTES if least is None else least
         left = budget // at_once - n * per_doc
         if left < least:
             fewer = ", use fewer workers" if at_once > 1 else ""
@@ -218,6 +235,3 @@ class Corpus:
                 f" raise it{fewer} or split the corpus"
             )
         return left
-
-
-ROWS_AT_ONCE = 1 << 20

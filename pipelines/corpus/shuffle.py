@@ -14,17 +14,18 @@ first row, so that a key takes no more room for it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.lsh import Buckets, buckets
-from tokenmill.dedup.partition import (
+from tokenmill.dedup.arrays import I64, U32, U64, Bools
+from tokenmill.dedup.same.lsh import Buckets, buckets
+from tokenmill.dedup.same.partition import (
     MAX_BITS,
     MAX_ROWS,
     partition,
@@ -32,15 +33,11 @@ from tokenmill.dedup.partition import (
     ranges_within,
 )
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.sidecar import open_arrow, open_batch, values
+from tokenmill.pipelines.storage.files import open_arrow, open_batch, values
 
 WORD_BITS = 64
 AT_ONCE = 1 << 15  # rows at a time: what is made of them on the way then stays in the cache
 KEPT_OPEN = 64  # files of a range whose batches are held: others are opened again for each walk
-
-Ints = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
 
 
 # writing
@@ -56,7 +53,7 @@ def row_schema(n_words: int, *others: pa.Field) -> pa.Schema:
     return pa.schema([pa.field("key", key_type(n_words)), pa.field("row", pa.uint32()), *others])
 
 
-def turned(hashes: Hashes, bits: int) -> Hashes:
+def turned(hashes: U64, bits: int) -> U64:
     """With the first `bits` at the end."""
     if bits == 0:
         return hashes
@@ -80,7 +77,7 @@ def chunk_of(schema: pa.Schema, bits: int, columns: Sequence[npt.NDArray[Any]]) 
     return pa.record_batch([_column(keys), *map(pa.array, others)], schema=schema)
 
 
-def _column(keys: Hashes) -> pa.Array:
+def _column(keys: U64) -> pa.Array:
     if keys.ndim == 1:
         return pa.array(keys)
     return pa.FixedSizeListArray.from_arrays(pa.array(keys.reshape(-1)), keys.shape[1])
@@ -117,7 +114,7 @@ class RangeWriter:
             self._held, self._n = [], 0
 
 
-def local_rows(rows: Ints, first: int) -> npt.NDArray[np.uint32]:
+def local_rows(rows: I64, first: int) -> U32:
     """Rows as a file of the group that begins at `first` names them.
 
     Raises:
@@ -137,8 +134,8 @@ def local_rows(rows: Ints, first: int) -> npt.NDArray[np.uint32]:
 class Keyed(NamedTuple):
     """Rows and their keys: (n,) int64, ascending over all of a range, and (n, n_words) uint64."""
 
-    rows: Ints
-    keys: Hashes
+    rows: I64
+    keys: U64
 
 
 class Range:
@@ -150,7 +147,7 @@ class Range:
         bits: int,
         number: int,
         *,
-        firsts: Sequence[int] | Ints | None = None,
+        firsts: Sequence[int] | I64 | None = None,
         chunk: int | None = None,
         n_words: int = 1,
     ) -> None:
@@ -169,7 +166,7 @@ class Range:
         self.n = sum(self._counts)
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> I64:
         """(n_groups + 1,) place in the range where the rows of each group begin."""
         return np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
 
@@ -186,11 +183,11 @@ class Range:
                     numbers = rows[at : at + AT_ONCE].astype(np.int64) + first
                 yield Keyed(numbers, here)
 
-    def take(self, name: str, rows: Ints) -> npt.NDArray[Any]:
+    def take(self, name: str, rows: I64) -> npt.NDArray[Any]:
         """(n,) values of a column at rows of the range, in any order."""
         return self.take_all((name,), rows)[name]
 
-    def take_all(self, names: Sequence[str], rows: Ints) -> dict[str, npt.NDArray[Any]]:
+    def take_all(self, names: Sequence[str], rows: I64) -> dict[str, npt.NDArray[Any]]:
         """As `take`, of some columns; "key" is that of all of its words."""
         wanted, where = np.unique(rows, return_inverse=True)
         found: dict[str, npt.NDArray[Any]] = {}
@@ -252,7 +249,7 @@ def of_range(batch: pa.RecordBatch, bits: int, number: int) -> pa.RecordBatch:
     return batch.slice(start, stop - start)
 
 
-def words(keys: Hashes) -> Hashes:
+def words(keys: U64) -> U64:
     """(n, n_words) of (n,) keys, or of those already."""
     return keys[:, None] if keys.ndim == 1 else keys
 
@@ -268,14 +265,14 @@ class Part(NamedTuple):
         more of them than fit into memory.
     """
 
-    rows: Ints
-    keys: Hashes
+    rows: I64
+    keys: U64
 
     @property
     def all_equal(self) -> bool:
         return len(self.keys) < len(self.rows)
 
-    def buckets(self, bits: int) -> tuple[Ints, Ints]:
+    def buckets(self, bits: int) -> tuple[I64, I64]:
         """Rows that share their key, bucket after bucket, and (n_buckets,) where each ends."""
         if self.all_equal:  # more rows than fit
             return self.rows, np.array([len(self.rows)])
@@ -295,9 +292,9 @@ class Within(NamedTuple):
     """Keys whose first `n_bits` bits are those of `key`; 64 bits of each word of a key."""
 
     n_bits: int
-    key: Hashes
+    key: U64
 
-    def holds(self, keys: Hashes) -> Bools:
+    def holds(self, keys: U64) -> Bools:
         """(n,) of (n, n_words) keys."""
         whole, rest = divmod(self.n_bits, WORD_BITS)
         found: Bools = np.all(keys[:, :whole] == self.key[:whole], axis=1)
@@ -306,7 +303,7 @@ class Within(NamedTuple):
             found &= (keys[:, whole] >> shift) == (self.key[whole] >> shift)
         return found
 
-    def next_bits(self, keys: Hashes, n: int) -> Ints:
+    def next_bits(self, keys: U64, n: int) -> I64:
         """(n_keys,) the `n` bits behind those, which do not end beyond their word."""
         word, at = divmod(self.n_bits, WORD_BITS)
         shifted = (keys[:, word] << np.uint64(at)) >> np.uint64(WORD_BITS - n)
@@ -319,20 +316,7 @@ class Within(NamedTuple):
         return Within(self.n_bits + bits, key)
 
 
-class Keys(Protocol):
-    """Keys of rows, to be gone through more than once.
-
-    n: no fewer than there are.  shape: of a key: () or (2,).
-    """
-
-    n: int
-    shape: tuple[int, ...]
-
-    def batches(self) -> Iterator[tuple[Ints, Hashes]]:
-        """(n,) rows, ascending over all batches, and (n, n_words) keys."""
-
-
-def parts(column: Keys, room: Room) -> Iterator[Part]:
+def parts(column: Range, room: Room) -> Iterator[Part]:
     """The rows of keys a range of prefixes at a time, in order of the keys' prefixes.
 
     A prefix that many rows share is told apart further, until it is a single key.
@@ -344,7 +328,7 @@ def parts(column: Keys, room: Room) -> Iterator[Part]:
     yield from _parts(column, room, whole, prefix_bits(column.n))
 
 
-def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part]:
+def _parts(column: Range, room: Room, within: Within, bits: int) -> Iterator[Part]:
     counts = _counts(column, within, bits)
     cut = ranges_within(counts, room.budget, per_row=room.per_row, per_largest=room.per_largest)
     for lo, hi in cut:
@@ -361,7 +345,7 @@ def _parts(column: Keys, room: Room, within: Within, bits: int) -> Iterator[Part
         yield from _parts(column, room, deeper, min(MAX_BITS, left_in_word))
 
 
-def _counts(column: Keys, within: Within, bits: int) -> Ints:
+def _counts(column: Range, within: Within, bits: int) -> I64:
     """(2**bits,) rows of each prefix."""
     counts = np.zeros(1 << bits, np.int64)
     for _, keys in column.batches():
@@ -371,7 +355,7 @@ def _counts(column: Keys, within: Within, bits: int) -> Ints:
 
 
 def _read(
-    column: Keys,
+    column: Range,
     within: Within,
     bits: int,
     lo: int,
@@ -394,8 +378,3 @@ def _read(
             found[at : at + len(here)] = keys[here]
         at += len(here)
     return Part(rows, found.reshape(len(found), *column.shape))
-
-
-def columns_of(tables: Mapping[str, npt.NDArray[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of a schema from its columns by name."""
-    return pa.record_batch([pa.array(tables[name]) for name in schema.names], schema=schema)

@@ -7,9 +7,9 @@ the same range of one column of all these files ── spilled ── parts ─�
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import U32, U64, Bools
 from tokenmill.pipelines.corpus.rows import Corpus, range_bits
 from tokenmill.pipelines.corpus.shuffle import Range, chunk_of, local_rows, row_schema, words
 from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Shuffled, Size, group_works
@@ -17,12 +17,10 @@ from tokenmill.pipelines.corpus.verdicts import alive_before
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Batch
+from tokenmill.pipelines.storage.files import Batch, arrow_file
 
 SPILL = Folder("2-spill", "{step}-{group:05d}.arrow")
 ROW_BYTES = 13  # of a group: row number 4, partition 4, alive 1, and 4 on the way
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 class KeyedStep(CorpusStep):
@@ -55,8 +53,7 @@ def spill_keys(run: RunFolder, part: Pass, name: str, group: int) -> Done:
     of_key = 8 * n_words
     # once more, in order of the ranges, if there are several
     per_row = ROW_BYTES + of_key + (of_key + 4 if bits else 0)
-    at_once = corpus.at_once(corpus.shards.n_groups)
-    corpus.memory_left(name, len(of_group), per_row, least=LEAST_BYTES, at_once=at_once)
+    corpus.memory_left(name, len(of_group), per_row, works=corpus.shards.n_groups)
     alive = alive_before(corpus, name, group)
     path, schema = corpus.path(SPILL, step=name, group=group), row_schema(n_words)
     with arrow_file(path, schema) as writer:
@@ -85,9 +82,7 @@ def spilled(corpus: Corpus, name: str, column: int, number: int) -> Range:
     )
 
 
-def _keyed(
-    batches: Iterable[Batch], column: Shuffled, alive: npt.NDArray[np.bool_], first: int
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
+def _keyed(batches: Iterable[Batch], column: Shuffled, alive: Bools, first: int) -> tuple[U64, U32]:
     """The keys of documents that are there and have one, and their rows in the group."""
     numbers = np.empty(len(alive), np.uint32)
     keys = np.empty((len(alive), n_words_of(column)), np.uint64)

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Input, InputFile
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
@@ -31,7 +29,7 @@ from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, d
 from tokenmill.pipelines.storage.files import parquet_file
 
 Args: TypeAlias = tuple[Any, ...]
-Rows: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = I64
 
 
 class Sidecar(NamedTuple):
@@ -85,7 +83,7 @@ class Applied(NamedTuple):
     """
 
     result: StageResult
-    passed: npt.NDArray[np.bool_] | None = None
+    passed: Bools | None = None
     tables: Mapping[str, pa.RecordBatch] = {}
     counts: Mapping[str, Mapping[str, int]] = {}
 
@@ -185,6 +183,11 @@ def group_works(groups: Sequence[int] | range, *args: Any) -> dict[str, Args]:
     return {f"group-{group:05d}": (*args, group) for group in groups}
 
 
+def facts_of(receipts: Sequence[Receipt], *steps: str) -> list[Any]:
+    """What the works of these phases tell, by the steps they have in receipts."""
+    return [receipt.facts for receipt in receipts if receipt.step.rpartition("-")[0] in steps]
+
+
 class ImageRule(NamedTuple):
     """By which images leave documents: those that the corpus has too often.
 
@@ -218,15 +221,18 @@ class Probing(Protocol):
 class CorpusStep(Step):
     """A step that needs something of all documents.
 
-    has_keys: it compares documents by columns of the key sidecar, so that it finds again what
-        earlier runs hold, too.  else earlier runs are not looked at: it counts in its own run.
+    `phases` must be written, and `applier`, if no base has it: `corpus.spill.KeyedStep` is the base
+    of those that compare keys, `corpus.verdicts.VerdictStep` of those that take documents out
+    whole. What it asks of memory is asked by its works (`corpus.rows.Corpus.memory_left`).
+
+    has_keys: it compares documents by columns of the key sidecar, with those of earlier runs too.
+        A step without counts in its own run alone.
     removes_whole: it leaves documents as they are or takes them out, and says so in files of
         verdicts (`corpus.verdicts`); what stands behind it in the pass reads these.
     cuts: it changes documents, so that a step behind it must see what is left of them.
     looks_at_images: at their bytes.
     makes_ready: it builds something before the first pass (`build`, `setup`).
     compares_texts: documents that are the same to it have the same text, or nearly.
-    folders: what it writes of scratch in the run directory, behind each pass that it follows.
     side_tables: what it writes that stays.
     """
 
@@ -237,8 +243,15 @@ class CorpusStep(Step):
     looks_at_images: ClassVar[bool] = False
     makes_ready: ClassVar[bool] = False
     compares_texts: ClassVar[bool] = False
-    folders: ClassVar[tuple[Folder, ...]] = ()
     side_tables: ClassVar[tuple[SideTable, ...]] = ()
+
+    @property
+    def cuts_text(self) -> bool:
+        return getattr(self, "action", None) == "cut"
+
+    @property
+    def without_cutting(self) -> str:
+        return "action: document" if self.cuts_text else ""
 
     # before a run
 
@@ -307,7 +320,10 @@ class CorpusStep(Step):
     # corpus-wide
 
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        """Find what leaves, and write it by shard; the works of one phase have the step's name."""
+        """Find what leaves, and write it by shard.
+
+        The works of one phase are named after the step: `told` finds their receipts by that name.
+        """
         raise NotImplementedError
 
     # the pass behind
@@ -331,12 +347,13 @@ class CorpusStep(Step):
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> "Told":
         """What the report says of it, from the receipts of the run.
 
-        A section that is none of ours is shown as a table of its facts.
+        Sections "duplicates", "contamination" and "repeated" have their models in
+        `prepare.report.model`, and their tables; any other is shown as a table of its facts.
         """
         return {}
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
-        """About how many bytes its folders hold at once, on the safe side, for the dry run."""
+        """About how many bytes of scratch it holds at once, on the safe side, for the dry run."""
         return 0.0
 
     def limit(self, memory_budget: int) -> str:

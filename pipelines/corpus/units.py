@@ -16,20 +16,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.pipelines.core.rules import Rule
+from tokenmill.dedup.arrays import I32, I64, U8, U32, U64, Bools
 from tokenmill.pipelines.core.schema import ROW_BITS
+from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar
+from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
-from tokenmill.pipelines.storage import sidecar
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, open_arrow, values, with_parameters
+from tokenmill.pipelines.storage import files
+from tokenmill.pipelines.storage.files import (
+    Opened,
+    arrow_file,
+    open_arrow,
+    values,
+    with_parameters,
+)
 
 UNITS = Folder("8-units", "part-{key}.arrow")
 REPEATED = Folder("9-repeated", "part-{key}.arrow")
@@ -53,8 +60,6 @@ LATER_COPY = 255  # of one before it in the same document
 FOUND_BYTES = 116  # of a unit of a shard: columns 29, twice joined; sorting, names, places 58
 NO_IMAGES = "no_images_left"  # a reason
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 UnitsOf = Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]
 
 
@@ -167,42 +172,34 @@ class ImageStep(UnitStep):
         return Applied(edited_where(self.name, documents, edited, [rule], receipts))
 
 
-def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> Ints:
+def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> I64:
     """(n_found,) row of the document of each."""
     return np.asarray(pc.index_in(found["doc_id"], documents["doc_id"])).astype(np.int64)
 
 
-def numbers_of(found: pa.RecordBatch) -> Ints:
+def numbers_of(found: pa.RecordBatch) -> I64:
     return np.asarray(found["number"]).astype(np.int64)
 
 
 class Leaving(NamedTuple):
     """Units that leave, by their rows; (n,) columns of schema RUN."""
 
-    rows: Ints
-    by: npt.NDArray[np.uint8]
-    values: npt.NDArray[np.uint32]
-    of_doc_ids: npt.NDArray[np.uint64]
-    of_numbers: npt.NDArray[np.int32]
+    rows: I64
+    by: U8
+    values: U32
+    of_doc_ids: U64
+    of_numbers: I32
 
     def at(self, places: npt.NDArray[Any] | slice) -> "Leaving":
         """Those at some places, or that a mask holds."""
-        rows, by, counts, of_doc_ids, of_numbers = self
-        return Leaving(
-            rows[places], by[places], counts[places], of_doc_ids[places], of_numbers[places]
-        )
+        columns: tuple[Any, ...] = self
+        return Leaving(*(column[places] for column in columns))
 
     def batch(self) -> pa.RecordBatch:
         return pa.record_batch([*map(pa.array, self)], schema=RUN)
 
 
-NOTHING = Leaving(
-    np.empty(0, np.int64),
-    np.empty(0, np.uint8),
-    np.empty(0, np.uint32),
-    np.empty(0, np.uint64),
-    np.empty(0, np.int32),
-)
+NOTHING = Leaving(*(np.empty(0, field.type.to_pandas_dtype()) for field in RUN))
 
 
 def joined(parts: Sequence[Leaving]) -> Leaving:
@@ -238,7 +235,7 @@ class Runs:
                 yield batch, start, stop
 
 
-def run_of(rows: sidecar.Rows, here: Ints, first: Ints, counts: npt.NDArray[Any]) -> pa.RecordBatch:
+def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:
     """A batch of schema RUN.
 
     here: (n,) rows to be taken out, ascending.  first: (n,) that they repeat.  counts: (n,).
@@ -287,16 +284,24 @@ def _later_copies(batch: pa.RecordBatch, alive: Bools) -> Leaving:
     )
 
 
-def is_among(ids: npt.NDArray[np.uint64], ascending: npt.NDArray[np.uint64]) -> Bools:
+def units_left(corpus: Corpus, name: str, rows: files.Rows, number: int, key: str) -> Bools:
+    """(n_units,) of a shard, those of documents that no step standing before `name` removes.
+
+    rows: the sidecars of all shards.  number: of this one.
+    """
+    opened, removed = rows.shard(number), removed_ids(corpus, name, key)
+    if removed is None:
+        return np.ones(opened.n, np.bool_)
+    left = [np.empty(0, np.bool_)]
+    for batch, ids in zip(opened.batches, removed, strict=True):
+        left.append(~_is_among(values(batch, "doc_id"), ids))
+    opened.mapped.madvise(mmap.MADV_DONTNEED)
+    return np.concatenate(left)
+
+
+def _is_among(ids: U64, ascending: U64) -> Bools:
     """(n,) whether each id is one of others, which ascend."""
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)
     place = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
     return np.asarray(ascending[place] == ids)
-
-
-def step_of(corpus: Corpus) -> UnitStep:
-    """The last of the steps behind a pass, which looks at units."""
-    step = corpus.part.after[-1]
-    assert isinstance(step, UnitStep)
-    return step

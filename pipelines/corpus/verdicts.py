@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.core.stage import KEEP, keep_where
+from tokenmill.dedup.arrays import F32, I64, U64, Bools
+from tokenmill.pipelines.core.step import KEEP, keep_where
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Pass, Rows
 from tokenmill.pipelines.runs.folder import KEYS, RunFolder
-from tokenmill.pipelines.storage import sidecar
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage import files
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 # duplicate_of: the document that is kept in its place, of one that leaves for it.
 # alive: neither this step nor one before it in the pass removes it.
@@ -33,8 +32,6 @@ VERDICTS = pa.schema(
         pa.field("alive", pa.bool_(), nullable=False),
     ]
 )
-
-Bools = npt.NDArray[np.bool_]
 
 
 class VerdictStep(CorpusStep):
@@ -48,7 +45,7 @@ class VerdictStep(CorpusStep):
 
     @property
     def reason(self) -> str:
-        """Why documents leave, in their receipts."""
+        """Why documents leave, in their removed rows."""
         return self.name
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
@@ -77,9 +74,9 @@ class Going(NamedTuple):
     do not leave for another.  similarity: (n,) float32, NaN if it is not known.
     """
 
-    rows: npt.NDArray[np.int64]
-    of: npt.NDArray[np.uint64] | None = None
-    similarity: npt.NDArray[np.float32] | None = None
+    rows: I64
+    of: U64 | None = None
+    similarity: F32 | None = None
 
 
 def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) -> list[Path]:
@@ -97,7 +94,7 @@ def write_verdicts(corpus: Corpus, step: VerdictStep, group: int, going: Going) 
 
 
 def _write_shard(
-    path: Path, rows: sidecar.Rows, number: int, going: Going, alive: Bools, first: int
+    path: Path, rows: files.Rows, number: int, going: Going, alive: Bools, first: int
 ) -> None:
     """Write the verdicts on one shard, a batch for each of its key sidecar."""
     starts = rows.starts[number] + rows.shard(number).starts
@@ -161,7 +158,7 @@ def alive_of(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[Bools]:
         yield np.asarray(batch["alive"].to_numpy(zero_copy_only=False))
 
 
-def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.uint64]] | None:
+def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
     """Ids of the documents of each batch of a shard that a step before `name` removes, ascending.
 
     None if there is no such step.
@@ -172,7 +169,7 @@ def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[npt.NDArray[np.
     return _ids(corpus, step, key)
 
 
-def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[npt.NDArray[np.uint64]]:
+def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[U64]:
     documents = open_arrow(corpus.path(KEYS, key=key))[0]
     for batch, alive in zip(documents, alive_of(corpus, step, key), strict=True):
         yield values(batch, "doc_id")[~alive]

@@ -15,6 +15,6 @@ your own needs its module, a line there, golden verdicts and its row in the READ
     kernels/       the loops, compiled; each stands for a function of `text/`, or of a step
 
 Nouns of this room: a rule (a quantity and its limit; the first that fails gives the reason), a
-quantity (one number a document, NaN where it has none), a class (what the character is that a byte
-is part of), a node (a part of a text between images).
+quantity (one number a document, NaN where it has none), a class (of the character that a byte is
+part of: a letter, a digit, …), a node (a part of a text between images).
 """

@@ -3,11 +3,10 @@
 The list is given in the recipe, or in a file that the user has.
 """
 
-import functools
 import json
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -15,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from tokenmill.pipelines.core.config import PinnedFile, explain
+from tokenmill.pipelines.core.config import PinnedFile, file_of
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.text.node_facts import Hashes, word_table
 
 
@@ -40,19 +38,9 @@ class WordFile(PinnedFile):
         return words_in(self.checked())
 
 
-def _file(value: Any) -> Any:
-    """Tell what is wrong with a file, not that it is no list of words."""
-    if not isinstance(value, dict):
-        return value
-    try:
-        return WordFile.model_validate(value)
-    except ValidationError as e:
-        known = {"": list(WordFile.model_fields)}
-        raise ValueError(str(explain(e, "a file of words", known))) from e
-
-
 Words: TypeAlias = Annotated[
-    Annotated[tuple[str, ...], Field(min_length=1)] | WordFile, BeforeValidator(_file)
+    Annotated[tuple[str, ...], Field(min_length=1)] | WordFile,
+    BeforeValidator(partial(file_of, WordFile, "a file of words")),
 ]
 
 
@@ -146,7 +134,7 @@ def _parts(words: list[str]) -> Iterator[str]:
         yield "|".join(part)
 
 
-@functools.lru_cache(maxsize=4)
+@lru_cache(maxsize=4)
 def _looked_for(words: tuple[str, ...] | WordFile, whole: bool) -> _LookedFor:
     known = words.words() if isinstance(words, WordFile) else words
     looked_for = sorted({w.strip().lower() for w in known if w.strip()})

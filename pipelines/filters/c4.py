@@ -1,20 +1,17 @@
 """C4's rules: keep the lines that look like sentences, and documents with enough of them."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-from tokenmill.pipelines.core.step import Step
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.pipelines.core.config import Count
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
 from tokenmill.pipelines.filters.text.characters import PADDING, Characters, characters
-from tokenmill.pipelines.filters.text.sentences import SentenceKind, sentence_counts
-
-Count = Annotated[int, Field(ge=0)]
+from tokenmill.pipelines.filters.text.words import SentenceKind, sentence_counts
 
 LOREM_IPSUM = "lorem ipsum"
 JAVASCRIPT = "javascript"
@@ -104,7 +101,7 @@ class C4(Step):
         kernels.c4_lines(
             *text,
             self._line_rules(),
-            kernels.CitationWords(*(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS)),
+            tuple(np.frombuffer(c.encode(), np.uint8) for c in CITATIONS),
             packed((LOREM_IPSUM, JAVASCRIPT, *POLICIES)),
             data,
             classes,

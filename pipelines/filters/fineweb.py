@@ -2,18 +2,23 @@
 
 from typing import Annotated, ClassVar
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Fraction
+from tokenmill.pipelines.core.step import (
+    Rule,
+    StageResult,
+    Step,
+    above,
+    below,
+    decide,
+    ratio,
+    without_value,
+)
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
 from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
-
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class FineWeb(Step):
@@ -47,10 +52,9 @@ class FineWeb(Step):
     words: WordKind = "whitespace"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        rules = self._rules(characters(batch["text"]), batch["text"])
-        return decide(self.name, batch, rules)
+        return decide(self.name, batch, self._rules(characters(batch["text"])))
 
-    def _rules(self, text: Characters, column: pa.Array) -> list[Rule]:
+    def _rules(self, text: Characters) -> list[Rule]:
         n_newlines = newline_counts(text)
         chars = char_counts(text)
         n_words = word_counts(words_of(text, self.words))
@@ -60,7 +64,7 @@ class FineWeb(Step):
         if self.keep_no_terminal_lines:
             too_few = too_few._replace(fails=too_few.fails & (terminal != 0))
         return [
-            Rule("empty", np.full(len(column), np.nan), lines.n == 0),
+            without_value("empty", lines.n == 0),
             too_few,
             above(
                 "too_many_short_lines", ratio(lines.n_short, lines.n), self.max_short_lines_ratio

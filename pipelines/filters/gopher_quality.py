@@ -7,17 +7,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.rules import Rule, above, below, decide, ratio
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.pipelines.core.config import Count, Fraction, check_order
+from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, decide, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
 
-Count = Annotated[int, Field(ge=0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class GopherQuality(Step):
@@ -72,13 +69,7 @@ class GopherQuality(Step):
 
     @model_validator(mode="after")
     def _limits_in_order(self) -> "GopherQuality":
-        for least, most in (
-            ("min_words", "max_words"),
-            ("min_avg_word_length", "max_avg_word_length"),
-        ):
-            low, high = getattr(self, least), getattr(self, most)
-            if low is not None and high is not None and low > high:
-                raise ValueError(f"{least} {low} is over {most} {high}; nothing would be kept")
+        check_order(self, "words", "avg_word_length")
         if self.min_stop_words is not None and self.min_stop_words > len(self.stop_words):
             raise ValueError(
                 f"min_stop_words {self.min_stop_words} is over the {len(self.stop_words)}"

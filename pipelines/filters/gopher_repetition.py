@@ -7,21 +7,26 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.core.rules import Rule, above, first_failing, ratio
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Fraction
+from tokenmill.pipelines.core.step import (
+    Rule,
+    StageResult,
+    Step,
+    above,
+    first_failing,
+    keep_where,
+    ratio,
+    without_value,
+)
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
-from tokenmill.pipelines.filters.text.letters import letters
 from tokenmill.pipelines.filters.text.parts import (
-    judge_frequent,
-    judge_repeated,
+    judge_ngrams,
     newline_counts,
     ngram_rules,
     part_facts,
 )
-from tokenmill.pipelines.filters.text.words import WordKind, words_of
+from tokenmill.pipelines.filters.text.words import WordKind, letters, words_of
 
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
 
@@ -81,24 +86,23 @@ class GopherRepetition(Step):
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
         chars = char_counts(text)
-        rules = self._part_rules(text, batch["text"], chars)
+        rules = self._part_rules(text, chars)
         verdicts, values = first_failing(rules, batch.num_rows)
         top = ngram_rules(self.top_ngrams, len(rules) + 1)
         duplicate = ngram_rules(self.duplicate_ngrams, len(rules) + len(top.sizes) + 1)
         words = letters(words_of(text, self.words))
-        judge_frequent(words, chars, top, verdicts, values)
-        judge_repeated(words, chars, duplicate, verdicts, values)
-        reasons = [r.reason for r in rules] + self._ngram_reasons()
+        judge_ngrams(words, chars, top, duplicate, verdicts, values)
+        reasons = [r.reason for r in rules]
+        reasons += [f"top_{n}_gram" for n, _ in self.top_ngrams or ()]
+        reasons += [f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()]
         return keep_where(self.name, batch, verdicts, reasons, values=values)
 
-    def _part_rules(
-        self, text: Characters, column: pa.Array, chars: npt.NDArray[np.int64]
-    ) -> list[Rule]:
+    def _part_rules(self, text: Characters, chars: npt.NDArray[np.int64]) -> list[Rule]:
         n_newlines = newline_counts(text)
         para = part_facts(text, n_newlines, newlines=2, trim=True)
         line = part_facts(text, n_newlines)
         return [
-            Rule("empty", np.full(len(chars), np.nan), chars == 0),
+            without_value("empty", chars == 0),
             above(
                 "duplicate_paragraphs",
                 ratio(para.n_repeated, para.n),
@@ -117,9 +121,4 @@ class GopherRepetition(Step):
                 ratio(line.repeated_chars, chars),
                 self.max_duplicate_line_chars_ratio,
             ),
-        ]
-
-    def _ngram_reasons(self) -> list[str]:
-        return [f"top_{n}_gram" for n, _ in self.top_ngrams or ()] + [
-            f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()
         ]

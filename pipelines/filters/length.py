@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.rules import above, below, decide
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step, above, below, decide
 
 
 class Length(Step):

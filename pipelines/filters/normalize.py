@@ -16,7 +16,7 @@ Doing it twice changes nothing more.
 """
 
 import unicodedata
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,9 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-from tokenmill.pipelines.core.step import Step
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels.controls import (
     HAS_CONTROLS,
     MAY_COMPOSE,
@@ -83,7 +82,10 @@ def work_needed(text: pa.Array) -> npt.NDArray[np.uint8]:
 
 def normalized(text: pa.Array, work: npt.NDArray[np.uint8]) -> pa.Array:
     """Do the work that `work_needed` found; the other documents stay as they are."""
-    for bit, do in ((HAS_CONTROLS, without_controls), (MAY_COMPOSE, composed)):
+    for bit, do in (
+        (HAS_CONTROLS, without_controls),
+        (MAY_COMPOSE, partial(pc.utf8_normalize, form="NFC")),
+    ):
         wanted = (work & bit) != 0
         if wanted.any():
             mask = pa.array(wanted)
@@ -100,11 +102,6 @@ def without_controls(text: pa.Array) -> pa.Array:
     replace_controls(buffers.data, buffers.offsets, out, offsets)
     made = pa.LargeStringArray.from_buffers(len(text), pa.py_buffer(offsets), pa.py_buffer(out))
     return made.cast(text.type)
-
-
-def composed(text: pa.Array) -> pa.Array:
-    """Compose every document; same type."""
-    return pc.utf8_normalize(text, "NFC")
 
 
 @cache

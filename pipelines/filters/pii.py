@@ -15,12 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.unicode import tables
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-from tokenmill.pipelines.core.step import Step
-from tokenmill.pipelines.filters.kernels import phones
+from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.text.unicode import tables
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
 from tokenmill.pipelines.filters.kernels.pii import splice
 
@@ -81,12 +78,9 @@ def byte_kinds() -> Bytes:
 def emails(text: pa.Array) -> Spans:
     """E-mail addresses, as the regular expression of datatrove's `PIIFormatter` finds them."""
     column = _Column(text)
-    anchors = column.where(b"@")
-    starts, ends = np.empty_like(anchors), np.empty_like(anchors)
     known = tables()
-    pages, flags = read_only(known.pages), read_only(known.flags)
-    n = kernels.find_emails(*column.arguments(anchors), pages, flags, starts, ends)
-    return Spans(starts[:n], ends[:n])
+    of_words = read_only(known.pages), read_only(known.flags)
+    return column.found(kernels.find_emails, column.where(b"@"), *of_words)
 
 
 def ipv4(text: pa.Array, *, public_only: bool) -> Spans:
@@ -96,13 +90,13 @@ def ipv4(text: pa.Array, *, public_only: bool) -> Spans:
     """
     column = _Column(text)
     anchors = column.between(b".", column.digits)
-    starts, ends = np.empty_like(anchors), np.empty_like(anchors)
     values, valid = np.empty(len(anchors), np.uint32), np.empty(len(anchors), np.uint8)
-    n = kernels.find_ipv4(*column.arguments(anchors), starts, ends, values, valid)
+    spans = column.found(kernels.find_ipv4, anchors, values, valid)
+    n = len(spans.starts)
     wanted = valid[:n] != 0
     if public_only:
         wanted &= is_global(values[:n])
-    return Spans(starts[:n], ends[:n]).where(wanted)
+    return spans.where(wanted)
 
 
 def is_global(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
@@ -116,33 +110,23 @@ def ipv6(text: pa.Array, *, public_only: bool) -> Spans:
     public_only: those alone of 2000::/3 that are globally reachable.
     """
     column = _Column(text)
-    anchors = column.where(b":")
-    starts, ends = np.empty_like(anchors), np.empty_like(anchors)
-    n = kernels.find_ipv6(*column.arguments(anchors), starts, ends)
-    found = Spans(starts[:n], ends[:n])
-    pairs = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+    spans = column.found(kernels.find_ipv6, column.where(b":"))
+    pairs = zip(spans.starts.tolist(), spans.ends.tolist(), strict=True)
     good = [_is_ipv6(column.data[a:b].tobytes(), public_only=public_only) for a, b in pairs]
-    return found.where(np.array(good, np.bool_))
+    return spans.where(np.array(good, np.bool_))
 
 
 def international_phones(text: pa.Array) -> Spans:
     """Phone numbers with "+" and a country code."""
     column = _Column(text)
-    anchors = column.where(b"+")
-    starts, ends = np.empty_like(anchors), np.empty_like(anchors)
-    n = phones.find_international(*column.arguments(anchors), starts, ends)
-    return Spans(starts[:n], ends[:n])
+    return column.found(kernels.find_international, column.where(b"+"))
 
 
 def north_american_phones(text: pa.Array) -> Spans:
     """Phone numbers of ten digits, as the United States and Canada write them."""
     column = _Column(text)
-    anchors = np.sort(
-        np.concatenate([column.between(c, column.digits) for c in (b"-", b".", b" ")])
-    )
-    starts, ends = np.empty_like(anchors), np.empty_like(anchors)
-    n = phones.find_north_american(*column.arguments(anchors), starts, ends)
-    return Spans(starts[:n], ends[:n])
+    anchors = [column.between(c, column.digits) for c in (b"-", b".", b" ")]
+    return column.found(kernels.find_north_american, np.sort(np.concatenate(anchors)))
 
 
 class _Column:
@@ -168,9 +152,12 @@ class _Column:
     def digits(self) -> npt.NDArray[np.bool_]:
         return np.asarray((byte_kinds() & kernels.DIGIT) != 0)
 
-    def arguments(self, anchors: Ints) -> tuple[Bytes, Ints, Ints, Bytes]:
-        """What every finder takes first."""
-        return self.data, self.offsets, read_only(anchors), byte_kinds()
+    def found(self, find: Callable[..., int], anchors: Ints, *more: npt.NDArray[Any]) -> Spans:
+        """What a kernel finds from anchors.  more: its other arguments."""
+        starts, ends = np.empty_like(anchors), np.empty_like(anchors)
+        first = self.data, self.offsets, read_only(anchors), byte_kinds()
+        n = find(*first, *more, starts, ends)
+        return Spans(starts[:n], ends[:n])
 
 
 def _within(values: npt.NDArray[np.uint32], networks: tuple[str, ...]) -> npt.NDArray[np.bool_]:

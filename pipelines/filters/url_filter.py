@@ -11,19 +11,17 @@ from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import power_of_two, read_only
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.core.config import PinnedFile, explain
+from tokenmill.dedup.arrays import power_of_two, read_only, text_buffers
+from tokenmill.pipelines.core.config import PinnedFile, file_of
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.kernels import urls as kernels
 
 BLOCK_BYTES = 1 << 24
@@ -61,17 +59,9 @@ def _told_apart(kind: type[ListFile]) -> Any:
 
     def read(value: Any) -> Any:
         each = value if isinstance(value, list | tuple) else (value,)
-        return tuple(_file(kind, v) if isinstance(v, dict) else v for v in each)
+        return tuple(file_of(kind, "a file of a list", v) for v in each)
 
     return read
-
-
-def _file(kind: type[ListFile], value: dict[str, Any]) -> ListFile:
-    """Tell what is wrong with a file, not that it is no entry."""
-    try:
-        return kind.model_validate(value)
-    except ValidationError as e:
-        raise ValueError(str(explain(e, "a file of a list", {"": list(kind.model_fields)}))) from e
 
 
 Domains: TypeAlias = Annotated[
@@ -81,42 +71,15 @@ Listed: TypeAlias = Annotated[tuple[str | ListFile, ...], BeforeValidator(_told_
 Entries: TypeAlias = tuple[str | ListFile, ...]
 
 
-class Automaton(NamedTuple):
-    """Finds subwords as Aho and Corasick do.
-
-    goto: (n_states, 36) int32, the state behind each letter or digit.
-    found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
-    """
-
-    goto: Ints
-    found: Ints
-
-
 @cache
-def host_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed hosts by.
+def automaton(listed: Entries) -> tuple[Ints, Ints]:
+    """What `kernels.judge` finds listed subwords by, as Aho and Corasick do.
 
-    Raises:
-        ConfigError: an entry is no host.
-    """
-    return _table(listed, hosts=True)
+    Letters and digits alone count, in lower case.
 
-
-@cache
-def url_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed URLs by."""
-    return _table(listed, hosts=False)
-
-
-@cache
-def word_table(listed: Entries) -> Hashes:
-    """What `kernels.judge` knows listed words by: letters and digits alone, in lower case."""
-    return _table(tuple(_words(listed)), hosts=False)
-
-
-@cache
-def automaton(listed: Entries) -> Automaton:
-    """What `kernels.judge` finds listed subwords by: letters and digits alone, in lower case.
+    Returns:
+        goto: (n_states, 36) int32, the state behind each letter or digit.
+        found: (n_states,) int32, bytes of the shortest subword that ends there, or 0.
 
     Raises:
         ConfigError: there are too many.
@@ -141,7 +104,7 @@ def automaton(listed: Entries) -> Automaton:
         found[state] = len(word)
     goto, found = goto[:states], found[:states]
     _close(goto, found)
-    return Automaton(read_only(goto), read_only(found))
+    return read_only(goto), read_only(found)
 
 
 def _close(goto: Ints, found: Ints) -> None:
@@ -174,7 +137,15 @@ def _words(listed: Entries) -> list[str]:
     return list(dict.fromkeys(word for word in found if word))
 
 
-def _table(listed: Entries, *, hosts: bool) -> Hashes:
+@cache
+def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> Hashes:
+    """What `kernels.judge` knows entries by; words are letters and digits alone, in lower case.
+
+    Raises:
+        ConfigError: a host is none.
+    """
+    hosts = kind == "hosts"
+    listed = tuple(_words(listed)) if kind == "words" else listed
     keys = list(_own_keys(tuple(e for e in listed if isinstance(e, str)), hosts=hosts))
     for entry in listed:
         if isinstance(entry, ListFile):
@@ -295,8 +266,8 @@ class UrlFilter(Step):
     without_url: what becomes of a document without a URL.
 
     Entries of the three lists of words count in lower case, less all but letters and digits. The
-    value of a receipt is the number of soft words, its detail the part of the URL that was listed
-    (from the first soft word to the last).
+    value of a removed row is the number of soft words, its detail the part of the URL that was
+    listed (from the first soft word to the last).
 
     Source: datatrove 0.10's URLFilter, which RefinedWeb's and FineWeb's lists are for
     (arXiv:2306.01116, section G.1; arXiv:2406.17557); no list comes with this step. datatrove knows
@@ -320,22 +291,22 @@ class UrlFilter(Step):
         lists = (self.domains, self.urls, self.words, self.soft_words, self.subwords)
         if not any(lists) and self.without_url == "keep":
             raise ValueError("no list; give domains, urls, words, soft_words or subwords")
-        host_table(tuple(e for e in self.domains if isinstance(e, str)))
+        table_of(tuple(e for e in self.domains if isinstance(e, str)), "hosts")
         return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         n = batch.num_rows
         urls = batch["url"].fill_null("")
         verdicts, spans = np.empty(n, np.uint8), np.empty((n, 2), np.int64)
-        soft_words = word_table(self.soft_words)
+        soft_words = table_of(self.soft_words, "words")
         counts = np.empty(n, np.int64)
         buffers = text_buffers(urls)
         kernels.judge(
             read_only(buffers.data),
             read_only(buffers.offsets),
-            host_table(self.domains),
-            url_table(self.urls),
-            word_table(self.words),
+            table_of(self.domains, "hosts"),
+            table_of(self.urls, "urls"),
+            table_of(self.words, "words"),
             soft_words,
             np.full(len(soft_words), -1, np.int64),
             self.least_soft_words,

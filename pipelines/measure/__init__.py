@@ -6,7 +6,7 @@
     counts ── scanned    copies ── left, unseen    sample ── sampled_tokens    all ── predict
 
 Open `run` first, then `scan`, which reads, and `predict`, which puts the figures together. What has
-no files (`drawn`, `unique`, `growth`, `unseen`, `weights`, `joint`) is statistics: numbers in,
+no files (`drawn`, `unique`, `unseen`, `weights`, `joint`) is statistics: numbers in,
 numbers out. Every estimate is a `Drawn`: a value and its joint draws; its quantiles are those of an
 interval whose coverage was simulated (`python -m tests.bench.coverage`), and what a sample says
 together of two quantities is told by the order of the draws alone.

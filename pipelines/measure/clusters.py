@@ -13,6 +13,14 @@ Clusters of equal documents, whole, of a share of the hash space; giants counted
 Memory is that of MOST_KEYS keys, however large the corpus; where it has fewer, p is 1 and every
 cluster is known.
 
+Keys that stand in very many documents, found in one walk and little memory (Misra-Gries).
+
+    counts of keys ── add ── at most `room` counters: the largest stay, all less the next largest
+
+A key of more than n / (room + 1) of n documents is among the counters, whatever the order; each
+counter is too low by that many at most. How often a key found truly stands there a second walk
+tells.
+
 How many rows of the corpus have the key of each row drawn: one walk over a key column.
 """
 
@@ -25,14 +33,10 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tokenmill.dedup.lsh import NO_KEY
-from tokenmill.dedup.verify import least_equal
-from tokenmill.pipelines.measure.fraction import Heavy, heavy
-from tokenmill.pipelines.storage.sidecar import Rows
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
+from tokenmill.dedup.same.lsh import NO_KEY
+from tokenmill.dedup.same.verify import least_equal
+from tokenmill.pipelines.measure.drawn import I64, U64, Bools
+from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # 150 MB of signatures and keys
 MOST_WALKS = 30
@@ -95,18 +99,18 @@ class Closure:
         keyed = self._has_key
         node = order[np.searchsorted(self._ids[order], self._drawn_ids[keyed])]
         ones = np.ones(len(keyed), np.int64)
-        made = {name: ones.copy() for name in ("copies", "alike", "units")}
-        made["first"] = self._drawn.copy()
-        made["copies"][keyed] = sizes[label[node]]
-        made["first"][keyed] = first[label[node]]
-        made["alike"][keyed] = self._alike[node]
+        columns = {name: ones.copy() for name in ("copies", "alike", "units")}
+        columns["first"] = self._drawn.copy()
+        columns["copies"][keyed] = sizes[label[node]]
+        columns["first"][keyed] = first[label[node]]
+        columns["alike"][keyed] = self._alike[node]
         placed = order[np.searchsorted(self._ids[order], self._places["id"])]
         spans = np.unique(np.column_stack([label[placed], self._places["other"]]), axis=0)
         found_in = np.bincount(spans[:, 0], minlength=n_clusters)
-        made["units"][keyed] = np.maximum(found_in[label[node]], 1)
+        columns["units"][keyed] = np.maximum(found_in[label[node]], 1)
         whole = np.ones(len(keyed), np.bool_)
         whole[keyed] = ~open_ended[label[node]]
-        return {**made, "whole": whole}
+        return {**columns, "whole": whole}
 
     def _walk(self) -> None:
         """Find all documents that are like a node of the frontier; new ones make the next."""
@@ -193,8 +197,8 @@ class _Met:
     def pairs(self) -> tuple[U64, I64]:
         if not self._pairs:
             return np.zeros(0, np.uint64), np.zeros(0, np.int64)
-        found = np.unique(np.concatenate(self._pairs))
-        return found["id"], found["other"]
+        pairs = np.unique(np.concatenate(self._pairs))
+        return pairs["id"], pairs["other"]
 
 
 class _Table:
@@ -210,15 +214,15 @@ class _Table:
     def alike(self, keys: U64, signed: npt.NDArray[np.uint32]) -> tuple[I64, I64]:
         """Pairs of documents and nodes that share a band and verify; each pair once."""
         n_nodes = len(self._signed)
-        found = [self._itself(keys)]
+        candidates = [self._itself(keys)]
         for band in range(keys.shape[1]):
             low = np.searchsorted(self._sorted[:, band], keys[:, band], "left")
             high = np.searchsorted(self._sorted[:, band], keys[:, band], "right")
             counts = np.minimum(high - low, MOST_OF_BUCKET) * (keys[:, band] != NO_KEY)
             docs = np.repeat(np.arange(len(keys)), counts)
             within = np.arange(len(docs)) - np.repeat(np.cumsum(counts) - counts, counts)
-            found.append(docs * n_nodes + self._order[low[docs] + within, band])
-        pairs = np.unique(np.concatenate(found))
+            candidates.append(docs * n_nodes + self._order[low[docs] + within, band])
+        pairs = np.unique(np.concatenate(candidates))
         docs, nodes = np.divmod(pairs, n_nodes)
         same = self._verified(signed, docs, nodes)
         return docs[same], nodes[same]
@@ -230,7 +234,7 @@ class _Table:
         docs = np.flatnonzero((self._ids[self._by_id[at]] == here) & (keys != NO_KEY).all(axis=1))
         return docs * len(self._signed) + self._by_id[at[docs]]
 
-    def _verified(self, signed: npt.NDArray[np.uint32], docs: I64, nodes: I64) -> BoolArray:
+    def _verified(self, signed: npt.NDArray[np.uint32], docs: I64, nodes: I64) -> Bools:
         same = np.zeros(len(docs), np.bool_)
         for start in range(0, len(docs), COMPARED):
             at = slice(start, start + COMPARED)
@@ -250,9 +254,9 @@ def idents(keys: U64) -> U64:
 
 
 def _pairs(ids: U64, others: I64) -> npt.NDArray[Any]:
-    made = np.empty(len(ids), [("id", np.uint64), ("other", np.int64)])
-    made["id"], made["other"] = ids, others
-    return made
+    pairs = np.empty(len(ids), [("id", np.uint64), ("other", np.int64)])
+    pairs["id"], pairs["other"] = ids, others
+    return pairs
 
 
 MOST_KEYS = 1 << 20  # 40 MB
@@ -260,6 +264,34 @@ MOST_GIANTS = 1 << 12  # a key of more than 1 / 4,097 of all documents is one fo
 AT_ONCE = 1 << 18  # rows
 ODD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of splitmix64
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+
+
+class Heavy(NamedTuple):
+    """A summary of `docs` documents.
+
+    keys: (n,) uint64, ascending, n <= room.  counts: (n,) over 0, of each at least so many.
+    """
+
+    keys: U64
+    counts: I64
+    docs: int
+    room: int
+
+    def add(self, keys: U64) -> "Heavy":
+        """With more documents, one key each."""
+        unique, counts = np.unique(keys, return_counts=True)
+        together, place = np.unique(np.concatenate([self.keys, unique]), return_inverse=True)
+        summed = np.bincount(place, np.concatenate([self.counts, counts]), len(together))
+        lowered = summed.astype(np.int64)
+        if len(together) > self.room:
+            lowered = lowered - np.partition(lowered, -self.room - 1)[-self.room - 1]
+        left = lowered > 0
+        return Heavy(together[left], lowered[left], self.docs + len(keys), self.room)
+
+
+def heavy(room: int) -> Heavy:
+    """A summary of no document, with so many counters."""
+    return Heavy(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, room)
 
 
 class Clusters(NamedTuple):
@@ -274,7 +306,7 @@ class Clusters(NamedTuple):
     sizes: I64
     units: I64
     unit: I64
-    giant: npt.NDArray[np.bool_]
+    giant: Bools
     first: dict[str, I64]
 
     @property
@@ -283,40 +315,33 @@ class Clusters(NamedTuple):
         return np.where(self.giant, 1.0, 1 / self.share)
 
 
-@dataclass
-class Keys:
-    """Keys seen, ascending: documents, units, first row and latest unit of each."""
+# A key: documents that have it, units that hold one, the row of the first, the latest unit.
+SEEN = np.dtype([("key", "u8"), ("sizes", "i8"), ("units", "i8"), ("first", "i8"), ("unit", "i8")])
 
-    keys: U64
-    sizes: I64
-    units: I64
-    first: I64
-    latest: I64
+
+class Keys:
+    """Keys seen, ascending.  seen: (n,) of SEEN."""
+
+    def __init__(self) -> None:
+        self.seen = np.zeros(0, SEEN)
 
     def add(self, keys: U64, rows: I64, unit: int) -> None:
         """Documents of one unit, in order; units come in order too."""
         new, at, counts = np.unique(keys, return_index=True, return_counts=True)
-        place = np.searchsorted(self.keys, new)
+        there = self.seen["key"]
+        place = np.searchsorted(there, new)
         known = np.zeros(len(new), np.bool_)
-        inside = place < len(self.keys)
-        known[inside] = self.keys[place[inside]] == new[inside]
+        inside = place < len(there)
+        known[inside] = there[place[inside]] == new[inside]
         old = place[known]
-        self.sizes[old] += counts[known]
-        self.units[old] += self.latest[old] != unit
-        self.latest[old] = unit
-        fresh = ~known
-        ones = np.ones(int(fresh.sum()), np.int64)
-        together = np.concatenate([self.keys, new[fresh]])
-        order = np.argsort(together, kind="stable")  # two runs: linear
-        self.keys = together[order]
-        self.sizes = np.concatenate([self.sizes, counts[fresh]])[order]
-        self.units = np.concatenate([self.units, ones])[order]
-        self.first = np.concatenate([self.first, rows[at[fresh]]])[order]
-        self.latest = np.concatenate([self.latest, ones * unit])[order]
-
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        self.keys, self.sizes, self.units = self.keys[kept], self.sizes[kept], self.units[kept]
-        self.first, self.latest = self.first[kept], self.latest[kept]
+        self.seen["sizes"][old] += counts[known]
+        self.seen["units"][old] += self.seen["unit"][old] != unit
+        self.seen["unit"][old] = unit
+        fresh = np.ones(int((~known).sum()), SEEN)
+        fresh["key"], fresh["sizes"] = new[~known], counts[~known]
+        fresh["first"], fresh["unit"] = rows[at[~known]], unit
+        together = np.concatenate([self.seen, fresh])
+        self.seen = together[np.argsort(together["key"], kind="stable")]  # two runs: linear
 
 
 @dataclass(frozen=True)
@@ -327,19 +352,11 @@ class Sampled:
     giants: Keys
     share: float
 
-    @property
-    def first(self) -> I64:
-        """(n,) row of the first document of each."""
-        return np.concatenate([self.kept.first, self.giants.first])
-
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Of all, giants last."""
-        return {
-            "sizes": np.concatenate([self.kept.sizes, self.giants.sizes]),
-            "units": np.concatenate([self.kept.units, self.giants.units]),
-            "unit": np.concatenate([self.kept.latest, self.giants.latest]),
-            "giant": np.arange(len(self.first)) >= len(self.kept.keys),
-        }
+        both = np.concatenate([self.kept.seen, self.giants.seen])
+        columns = {name: both[name].copy() for name in ("sizes", "units", "first", "unit")}
+        return columns | {"giant": np.arange(len(both)) >= len(self.kept.seen)}
 
 
 def sample_keys(
@@ -349,18 +366,19 @@ def sample_keys(
 
     units: (n_shards,) what each shard is of, ascending.
     """
-    kept, found, halvings = _none(), heavy(MOST_GIANTS), 0
+    kept, giants, frequent, halvings = Keys(), Keys(), heavy(MOST_GIANTS), 0
     for keys, at, unit in _blocks(rows, units, column):
-        found = found.add(keys)
+        frequent = frequent.add(keys)
         here = keys < _bound(halvings)
         kept.add(keys[here], at[here], unit)
-        while len(kept.keys) > most:
+        while len(kept.seen) > most:
             halvings += 1
-            kept.keep(kept.keys < _bound(halvings))
-    giants = _none()
-    if halvings:
-        giants = _counted(rows, units, column, found)
-        kept.keep(~np.isin(kept.keys, giants.keys))
+            kept.seen = kept.seen[kept.seen["key"] < _bound(halvings)]
+    if halvings:  # exactly, the keys that the summary found
+        for keys, at, unit in _blocks(rows, units, column):
+            here = np.isin(keys, frequent.keys)
+            giants.add(keys[here], at[here], unit)
+        kept.seen = kept.seen[~np.isin(kept.seen["key"], giants.seen["key"])]
     return Sampled(kept, giants, 0.5**halvings)
 
 
@@ -374,15 +392,6 @@ def hashed(digests: U64) -> U64:
             mixed = (mixed ^ (mixed >> SHIFTS[1])) * ODD[1]
             mixed ^= mixed >> SHIFTS[2]
     return mixed
-
-
-def _counted(rows: Rows, units: I64, column: str, found: Heavy) -> Keys:
-    """Exactly, the keys that the summary found."""
-    giants = _none()
-    for keys, at, unit in _blocks(rows, units, column):
-        here = np.isin(keys, found.keys)
-        giants.add(keys[here], at[here], unit)
-    return giants
 
 
 def _blocks(rows: Rows, units: I64, column: str) -> Iterator[tuple[U64, I64, int]]:
@@ -403,11 +412,6 @@ def _blocks(rows: Rows, units: I64, column: str) -> Iterator[tuple[U64, I64, int
 
 def _bound(halvings: int) -> np.uint64:
     return np.uint64((1 << (64 - halvings)) - 1)  # the very last key is never kept
-
-
-def _none() -> Keys:
-    none = np.zeros(0, np.int64)
-    return Keys(np.zeros(0, np.uint64), *(none.copy() for _ in range(4)))
 
 
 def equal_keys(
@@ -443,6 +447,6 @@ def equal_keys(
     return counts[place], kept[place], spans[place]
 
 
-def _as_pairs(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
+def _as_pairs(pairs: U64) -> npt.NDArray[Any]:
     """(n,) one sortable value for each (n, 2) key."""
     return np.ascontiguousarray(pairs).view([("a", np.uint64), ("b", np.uint64)]).reshape(-1)

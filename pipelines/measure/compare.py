@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +14,8 @@ from tokenmill.pipelines.measure.run import recipe_digest
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.pipelines.prepare.steps import corpus_steps
-from tokenmill.sizing.corpus import Estimate
+from tokenmill.sizing.corpus import DATASET, INPUTS, Estimate, ImageEstimate
 from tokenmill.sizing.figure import Figure
-from tokenmill.sizing.image_estimate import ImageEstimate
 
 NAME = "estimate.json"
 HOUR_S = 3600
@@ -89,16 +89,15 @@ def compare(estimate: Estimate, report: Report, *, workers: int | None = None) -
     workers: of a run that was made in one go; of no other is the wall time known. It is compared
         where the estimate is for as many cores, and the run took a minute.
     """
-    actual = {name: float(value) for name, value in _actual(report) if value is not None}
-    if report.mixture is not None:
-        actual = {n: v for n, v in actual.items() if not n.startswith(NOT_MIXED)}
-    if workers is not None and workers == estimate.cores:
-        seconds = report.seconds or 0.0
-        actual |= {"wall hours": seconds / HOUR_S} if seconds >= LEAST_WALL_S else {}
+    known = [
+        (name, figure, float(value))
+        for name, figure, value in _figures(estimate, report, workers)
+        if figure is not None and value is not None
+    ]
     return [
-        Compared(name, figure, actual[name], _held(name, figure, actual[name]))
-        for name, figure in _predicted(estimate)
-        if name in actual
+        Compared(name, figure, value, _held(name, figure, value))
+        for name, figure, value in known
+        if report.mixture is None or not name.startswith(NOT_MIXED)
     ]
 
 
@@ -108,87 +107,62 @@ def _held(name: str, figure: Figure, actual: float) -> bool:
     return bool(low - within <= actual <= high + within)
 
 
-def _predicted(estimate: Estimate) -> Iterator[tuple[str, Figure]]:
-    corpus = estimate.corpus
-    single = {
-        "documents in": estimate.docs_in,
-        "text bytes in": estimate.text_bytes_in,
-        "unique fraction": estimate.unique_frac,
-        "documents": corpus.docs,
-        "text bytes": corpus.text_bytes,
-        "tokens": corpus.tokens,
-        "text bytes per token": corpus.text_bytes_per_token,
-        "stored bytes per token": corpus.stored_bytes_per_token,
-        "CPU hours": estimate.cpu_hours,
-        "wall hours": estimate.wall_hours,
-    }
-    yield from ((name, figure) for name, figure in single.items() if figure is not None)
-    yield from ((f"kept by {name}", figure) for name, figure in estimate.kept_frac.items())
-    yield from ((f"stored in {name}", figure) for name, figure in corpus.stored_bytes.items())
-    yield from ((f"disk after {name}", figure) for name, figure in estimate.disk_bytes.items())
-    yield from ((f"files in {name}", figure) for name, figure in corpus.files.items())
-    yield from _predicted_images(estimate.images)
+def _figures(
+    estimate: Estimate, report: Report, workers: int | None
+) -> Iterator[tuple[str, Figure | None, float | None]]:
+    """Each figure as predicted and as it came; None where one of the two does not have it."""
+    corpus, total, first = estimate.corpus, report.total, report.ledger[0]
+    yield "documents in", estimate.docs_in, first.docs_in
+    yield "text bytes in", estimate.text_bytes_in, first.bytes_in
+    yield "unique fraction", estimate.unique_frac, _unique_frac(report)
+    yield "documents", corpus.docs, total.docs
+    yield "text bytes", corpus.text_bytes, total.text_bytes
+    yield "tokens", corpus.tokens, total.tokens
+    yield "text bytes per token", corpus.text_bytes_per_token, total.text_bytes_per_token
+    yield "stored bytes per token", corpus.stored_bytes_per_token, total.stored_bytes_per_token
+    yield "CPU hours", estimate.cpu_hours, sum(step.cpu_s for step in report.steps) / HOUR_S
+    is_timed = workers == estimate.cores and (report.seconds or 0.0) >= LEAST_WALL_S
+    yield "wall hours", estimate.wall_hours, (report.seconds or 0.0) / HOUR_S if is_timed else None
+    kept = {row.stage: row.docs_out / row.docs_in for row in report.ledger if row.docs_in}
+    stored = report.stored_bytes
+    disk = dict(zip(stored, accumulate(stored.values()), strict=True))
+    written = [name for name in report.dataset.files if name.endswith(".arrow")]
+    files = {INPUTS: report.inputs.files, DATASET: len(written)}
+    for what, predicted, actual in (
+        ("kept by", estimate.kept_frac, kept),
+        ("stored in", corpus.stored_bytes, {INPUTS: report.inputs.bytes, **stored}),
+        ("disk after", estimate.disk_bytes, disk),
+        ("files in", corpus.files, files),
+    ):
+        yield from ((f"{what} {name}", f, actual.get(name)) for name, f in predicted.items())
+    if estimate.images is not None and report.images is not None:
+        yield from _image_figures(estimate.images, report.images, report.ledger)
 
 
-def _predicted_images(images: ImageEstimate | None) -> Iterator[tuple[str, Figure]]:
-    if images is None:
-        return
-    yield "images in", images.images_in
-    yield "image bytes in", images.image_bytes_in
-    yield "images", images.images
-    yield "image bytes", images.image_bytes
-    yield "image tokens", images.image_tokens
-    for name, figure in images.kept_frac.items():
-        yield f"images kept by {name}", figure
-    for name, told in images.formats.items():
-        yield f"{name} images", told.images
-        yield f"{name} bytes", told.bytes
-        yield f"{name} pixels", told.pixels
+def _image_figures(
+    estimate: ImageEstimate, images: Images, ledger: Sequence[LedgerRow]
+) -> Iterator[tuple[str, Figure, float | None]]:
+    rows = {row.stage: row.images for row in ledger if row.images}
+    first = next(iter(rows.values()))
+    yield "images in", estimate.images_in, first.images_in
+    yield "image bytes in", estimate.image_bytes_in, first.bytes_in
+    yield "images", estimate.images, images.images
+    yield "image bytes", estimate.image_bytes, images.image_bytes
+    yield "image tokens", estimate.image_tokens, images.image_tokens
+    kept = {name: row.images_out / row.images_in for name, row in rows.items() if row.images_in}
+    for name, figure in estimate.kept_frac.items():
+        yield f"images kept by {name}", figure, kept.get(name)
+    for name, predicted in estimate.formats.items():
+        actual = images.formats.get(name)
+        if actual is not None:
+            yield f"{name} images", predicted.images, actual.images
+            yield f"{name} bytes", predicted.bytes, actual.bytes.total
+            yield f"{name} pixels", predicted.pixels, actual.pixels.total
 
 
-def _actual(report: Report) -> Iterator[tuple[str, float | None]]:
-    total, rows = report.total, report.ledger
-    stages = {row.stage: row for row in rows}
-    yield "documents in", rows[0].docs_in
-    yield "text bytes in", rows[0].bytes_in
-    yield "documents", total.docs
-    yield "text bytes", total.text_bytes
-    yield "tokens", total.tokens
-    yield "text bytes per token", total.text_bytes_per_token
-    yield "stored bytes per token", total.stored_bytes_per_token
-    yield "CPU hours", sum(step.cpu_s for step in report.steps) / HOUR_S
-    for name, row in stages.items():
-        yield f"kept by {name}", row.docs_out / row.docs_in if row.docs_in else None
-    finders = [step.name for step in corpus_steps() if step.has_keys]
-    found = [stages[name] for name in finders if name in stages]
-    if found:
-        most, least = max(r.docs_in for r in found), min(r.docs_out for r in found)
-        yield "unique fraction", least / most if most else None
-    yield "stored in inputs", report.inputs.bytes
-    yield "files in inputs", report.inputs.files
-    disk = 0
-    for folder, size in report.stored_bytes.items():
-        disk += size
-        yield f"stored in {folder}", size
-        yield f"disk after {folder}", disk
-    files = [name for name in report.dataset.files if name.endswith(".arrow")]
-    yield "files in dataset", len(files)
-    if report.images is not None:
-        yield from _actual_images(report.images, rows)
-
-
-def _actual_images(images: Images, rows: Sequence[LedgerRow]) -> Iterator[tuple[str, float | None]]:
-    of_stages = {row.stage: row.images for row in rows if row.images}
-    first = next(iter(of_stages.values()))
-    yield "images in", first.images_in
-    yield "image bytes in", first.bytes_in
-    yield "images", images.images
-    yield "image bytes", images.image_bytes
-    yield "image tokens", images.image_tokens
-    for name, row in of_stages.items():
-        if row.images_in:
-            yield f"images kept by {name}", row.images_out / row.images_in
-    for name, of in images.formats.items():
-        yield f"{name} images", of.images
-        yield f"{name} bytes", of.bytes.total
-        yield f"{name} pixels", of.pixels.total
+def _unique_frac(report: Report) -> float | None:
+    """What the steps that find duplicates leave of what comes to the first of them."""
+    finders = {step.name for step in corpus_steps() if step.has_keys}
+    rows = [row for row in report.ledger if row.stage in finders]
+    most = max((row.docs_in for row in rows), default=0)
+    return min(row.docs_out for row in rows) / most if most else None

@@ -23,16 +23,15 @@ from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
+from tokenmill.pipelines.measure.drawn import F64, I64, U64, Bools
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows, open_arrow
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows, open_arrow
 
-I64 = npt.NDArray[np.int64]
 FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
 
 
@@ -49,7 +48,7 @@ class Copies(NamedTuple):
     copies: I64
     first: dict[str, I64]
     alike: I64
-    whole: npt.NDArray[np.bool_]
+    whole: Bools
     most: I64
     units: I64
 
@@ -65,9 +64,9 @@ class Probed(NamedTuple):
     """
 
     corpus_docs: int
-    doc_id: npt.NDArray[np.uint64]
-    certain: npt.NDArray[np.bool_]
-    kept_id: npt.NDArray[np.uint64]
+    doc_id: U64
+    certain: Bools
+    kept_id: U64
     ends: dict[str, I64]
     steps: dict[str, Copies]
     clusters: Clusters | None
@@ -83,7 +82,7 @@ class Probed(NamedTuple):
         return self.corpus_docs - int(self.certain.sum())
 
     @property
-    def scale(self) -> npt.NDArray[np.float64]:
+    def scale(self) -> F64:
         """(n,) documents of the corpus that each stands for."""
         n_drawn = int((~self.certain).sum())
         return np.where(self.certain, 1.0, self.others / max(n_drawn, 1))
@@ -133,18 +132,19 @@ def count_copies(
         fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
         files.append(job.probed_images)
     image_step, behind = job.image_step and job.image_step.name, False
-    for step, found in found_by.items():
+    for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
-        first = taken(ends, found["first"])
-        found |= {"most": np.where(found["whole"], found["copies"], rows.n)}
+        first = taken(ends, copies["first"])
+        copies |= {"most": np.where(copies["whole"], copies["copies"], rows.n)}
         if fate is not None and behind:
-            first, found = narrowed(first, found, fate, rows.n)
+            first, copies = narrowed(first, copies, fate, rows.n)
         columns |= _named(first, f"{step}.first.")
-        columns |= {f"{step}.{name}": found[name] for name in FOUND}
+        columns |= {f"{step}.{name}": copies[name] for name in FOUND}
     _write(job.probes, columns)
     if probing.whole_column is not None:
         sampled = sample_keys(rows, of_part, column=probing.whole_column)
-        _write(job.clusters, sampled.columns() | taken(ends, sampled.first))
+        of_keys = sampled.columns()
+        _write(job.clusters, of_keys | taken(ends, of_keys["first"]))
         share = sampled.share
         files.append(job.clusters)
     facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
@@ -215,8 +215,8 @@ def longest_rows(ends: Rows, n_probes: int) -> I64:
         long = np.flatnonzero(here * n_probes > total)
         rows.append(batch.start + long)
         lengths.append(here[long])
-    found, size = np.concatenate(rows), np.concatenate(lengths)
-    return np.sort(found[np.argsort(-size, kind="stable")[: n_probes // 2]])
+    longest, size = np.concatenate(rows), np.concatenate(lengths)
+    return np.sort(longest[np.argsort(-size, kind="stable")[: n_probes // 2]])
 
 
 def draw_rows(n_rows: int, n_probes: int, *, certain: I64, seed: int) -> I64:
@@ -255,16 +255,16 @@ class Probing:
 
     def all_copies(self, steps: tuple[CorpusStep, ...]) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """By step, what it and the ones before it take for the same."""
-        made: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        by_step: dict[str, dict[str, npt.NDArray[Any]]] = {}
         for step in steps:
-            found, last = step.probe(self), self._last
+            probed, last = step.probe(self), self._last
             # a step adds to what is the same already: documents without shingles have no neighbours
-            wider = np.greater(found["copies"], last["copies"])
-            whole = last["whole"] & found["whole"]
-            self._last = {name: np.where(wider, found[name], last[name]) for name in last}
+            wider = np.greater(probed["copies"], last["copies"])
+            whole = last["whole"] & probed["whole"]
+            self._last = {name: np.where(wider, probed[name], last[name]) for name in last}
             self._last["whole"] = whole
-            made[step.name] = self._last
-        return made
+            by_step[step.name] = self._last
+        return by_step
 
     def unchanged(self) -> dict[str, npt.NDArray[Any]]:
         self._asked.append(None)
@@ -287,12 +287,12 @@ class Probing:
         known = np.ones(len(drawn), np.bool_)
         if not zeros_are_a_key and len(drawn):
             known = has_key(self._rows.take(column, drawn))
-        made = {name: np.ones(len(drawn), np.int64) for name in ("copies", "units")}
-        made["first"] = drawn.copy()
-        told = equal_keys(self._rows, drawn[known], self._units, column=column, keep=keep)
-        for name, values in zip(("copies", "first", "units"), told, strict=True):
-            made[name][known] = values
-        return self._last | made | {"alike": made["copies"]}
+        columns = {name: np.ones(len(drawn), np.int64) for name in ("copies", "units")}
+        columns["first"] = drawn.copy()
+        equals = equal_keys(self._rows, drawn[known], self._units, column=column, keep=keep)
+        for name, values in zip(("copies", "first", "units"), equals, strict=True):
+            columns[name][known] = values
+        return self._last | columns | {"alike": columns["copies"]}
 
 
 def taken(ends: Rows, wanted: I64) -> dict[str, I64]:

@@ -5,28 +5,140 @@
 
 Documents are clusters: all images of one are drawn with it, so what becomes of the document is
 known too.
+
+The images of a part, a row for each: keys, sizes, how far it comes; and their sums by format.
+
+They are those of the documents that duplicates are looked for among.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.stats import binom
 
+from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.step import ImageRule
-from tokenmill.pipelines.filters.images.keys import has_key
+from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
+from tokenmill.pipelines.filters.images.keys import ImageKey, has_key, image_keys
 from tokenmill.pipelines.measure.clusters import equal_keys
-from tokenmill.pipelines.measure.image_rows import IMAGES, KEYS
+from tokenmill.pipelines.measure.drawn import I64, U64, Bools
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.read.images.nodes import BREAK
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, counted_rows
+from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
+from tokenmill.pipelines.read.images.stored import kept_columns
+from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows
+from tokenmill.pipelines.tokens.images import count_places, tokens_of
 
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
+KEYS: tuple[ImageKey, ...] = ("url", "md5")
+SUMMED = ("bytes", "pixels", "tokens")  # 0 where it is not known
+# row_bytes: in the dataset, besides the image itself.  left_at: how many of the later stages it
+# passed.  placed: it stands in the text.
+IMAGES = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64()),
+        *(pa.field(by, pa.list_(pa.uint64(), 2)) for by in KEYS),
+        pa.field("format", pa.string()),
+        *(pa.field(name, pa.int64()) for name in (*SUMMED, "row_bytes", "left_at")),
+        pa.field("placed", pa.bool_()),
+    ]
+)
+BEFORE, END = "before", "end"  # of duplicates; and of the recipe, but for duplicates
+NUMBER_BITS = 32
+END_BYTES = 4  # where a value of some bytes ends
+SPOOLED_BYTES = 8 + 8  # offset and bytes, of an image in a token shard
+
+
+def image_rows(
+    later: Sequence[pa.RecordBatch], images: Images, part: SourceShard
+) -> pa.RecordBatch:
+    """Rows of IMAGES.
+
+    later: the documents (schema ILLUSTRATED), and what each later stage in turn leaves of them.
+    part: that they are of.
+    """
+    documents = later[0]
+    items, owners = documents["images"].flatten(), owners_of(documents)
+    named = _named(documents, documents)
+    left_at = sum(
+        (np.isin(named, _named(documents, left)).astype(np.int64) for left in later[1:]),
+        np.zeros(len(named), np.int64),
+    )
+    sides = [np.asarray(items.field(n).fill_null(0)).astype(np.int64) for n in ("width", "height")]
+    columns = [
+        documents["doc_id"].take(pa.array(owners)),
+        *(pa.FixedSizeListArray.from_arrays(image_keys(documents, by).ravel(), 2) for by in KEYS),
+        items.field("format").fill_null(UNKNOWN),
+        items.field("bytes").fill_null(0),
+        pa.array(np.prod(sides, axis=0)),
+        pa.array(tokens_of(items, images.tokens)),
+        pa.array(_row_bytes(documents, images, part)),
+        pa.array(left_at),
+        pa.array((count_places(documents) > 0)[owners]),
+    ]
+    return pa.record_batch(columns, schema=IMAGES)
+
+
+def image_sums(rows: pa.RecordBatch, n_later: int) -> dict[str, int]:
+    """How many images of each format there are, and their sums: before duplicates, at the end."""
+    sums: dict[str, int] = {}
+    at_end = rows.filter(pc.greater_equal(rows["left_at"], n_later))
+    for state, part in ((BEFORE, rows), (END, at_end)):
+        table = pa.Table.from_batches([part]).group_by("format")
+        wanted = [("format", "count"), *((name, "sum") for name in SUMMED)]
+        for row in table.aggregate(wanted).to_pylist():
+            name = row["format"]
+            sums[sum_name(state, name, "images")] = row["format_count"]
+            sums |= {sum_name(state, name, what): row[f"{what}_sum"] for what in SUMMED}
+    return sums
+
+
+def sum_name(state: str, kind: str, what: str) -> str:
+    """Under which the sum of images of a format stands among the facts of a part."""
+    return f"{state} {kind} {what}"
+
+
+def formats_of(sums: Sequence[str]) -> list[str]:
+    """The formats that sums of these names are of."""
+    return sorted({n.split(" ")[1] for n in sums if n.startswith(f"{BEFORE} ")})
+
+
+def image_row_bytes(documents: pa.RecordBatch, images: Images, part: SourceShard) -> I64:
+    """(n_docs,) of the dataset's column of images, besides the images themselves."""
+    each = _row_bytes(documents, images, part)
+    return np.bincount(owners_of(documents), each, documents.num_rows).astype(np.int64) + END_BYTES
+
+
+def _row_bytes(documents: pa.RecordBatch, images: Images, part: SourceShard) -> I64:
+    """(n_images,) of the same, of each."""
+    items = kept_columns(documents, images, part)[0].flatten()
+    each = np.zeros(len(items), np.int64)
+    for field in items.type:
+        column = items.field(field.name)
+        if pa.types.is_string(field.type):
+            each += END_BYTES + _lengths(column)
+        else:
+            each += field.type.bit_width // 8
+    if images.store == "bytes":  # of SPOOLED the dataset has the path, and the ends of the bytes
+        each += END_BYTES - SPOOLED_BYTES
+    return each
+
+
+def _lengths(column: pa.Array) -> npt.NDArray[np.int32]:
+    """(n,) bytes of strings, what stands where they are null among them."""
+    ends = np.frombuffer(column.buffers()[1], np.int32)
+    return np.diff(ends[column.offset : column.offset + len(column) + 1])
+
+
+def _named(documents: pa.RecordBatch, left: pa.RecordBatch) -> I64:
+    """(n_images,) of `left`: row of the document among `documents`, and number in it."""
+    at = np.searchsorted(np.asarray(documents["doc_id"]), np.asarray(left["doc_id"]))
+    numbers = np.asarray(left["images"].flatten().field("number")).astype(np.int64)
+    return np.repeat(at, counts_of(left)).astype(np.int64) << NUMBER_BITS | numbers
+
 
 PLAUSIBLE = 0.025  # of samples have so few of an image that is too frequent
 # Of each image: place of its document among those drawn; times the corpus, or what was read of
@@ -50,8 +162,8 @@ class Fates(NamedTuple):
     cut_row_bytes: of its row in the dataset, besides the images themselves.
     """
 
-    lost: BoolArray
-    perhaps: BoolArray
+    lost: Bools
+    perhaps: Bools
     cut_bytes: I64
     cut_row_bytes: I64
 
@@ -73,7 +185,7 @@ def count_images(
     """
     rows, rule = counted_rows([job.images(key) for key in keys], {}), job.image_rule
     wanted = np.union1d(doc_ids, kept_ids)
-    made = probe_images(
+    probed = probe_images(
         rows,
         wanted,
         rule,
@@ -82,22 +194,21 @@ def count_images(
         behind=job.image_step is not None and job.predicted.index(job.image_step) > 0,
     )
     with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
-        writer.write_batch(made)
+        writer.write_batch(probed)
     if rule is None:
         return None
     at = np.searchsorted(wanted, doc_ids)
-    told = fates(made, rule, len(wanted))
-    return Fates(told.lost[at], told.perhaps[at], told.cut_bytes[at], told.cut_row_bytes[at])
+    fate = fates(probed, rule, len(wanted))
+    return Fates(
+        fate.lost[at],
+        fate.perhaps[at],
+        fate.cut_bytes[at],
+        fate.cut_row_bytes[at],
+    )
 
 
 def probe_images(
-    rows: Rows,
-    doc_ids: U64,
-    rule: ImageRule | None,
-    *,
-    units: I64,
-    read_frac: float,
-    behind: bool,
+    rows: Rows, doc_ids: U64, rule: ImageRule | None, *, units: I64, read_frac: float, behind: bool
 ) -> pa.RecordBatch:
     """Rows of PROBED_IMAGES, in order.
 
@@ -128,7 +239,7 @@ def probe_images(
     return pa.record_batch(columns, schema=PROBED_IMAGES)
 
 
-def _too_many(counts: I64, more_than: int, read_frac: float) -> tuple[BoolArray, BoolArray]:
+def _too_many(counts: I64, more_than: int, read_frac: float) -> tuple[Bools, Bools]:
     """(n,) whether an image is too frequent for certain; and whether it may be, if all is read."""
     often = counts > more_than
     if read_frac >= 1:
@@ -156,7 +267,7 @@ def fates(images: pa.RecordBatch, rule: ImageRule, n_docs: int) -> Fates:
     out, perhaps = (np.asarray(images[name]) for name in ("out", "perhaps"))
     placed = np.asarray(images["placed"])
 
-    def per_doc(which: BoolArray) -> I64:
+    def per_doc(which: Bools) -> I64:
         return np.bincount(doc[which], minlength=n_docs).astype(np.int64)
 
     rows = np.bincount(doc[out], np.asarray(images["row_bytes"])[out], n_docs)
@@ -171,7 +282,7 @@ def fates(images: pa.RecordBatch, rule: ImageRule, n_docs: int) -> Fates:
 
 
 def narrowed(
-    first: Mapping[str, I64], found: Mapping[str, npt.NDArray[Any]], fate: Fates, n_docs: int
+    first: Mapping[str, I64], like: Mapping[str, npt.NDArray[Any]], fate: Fates, n_docs: int
 ) -> tuple[dict[str, I64], dict[str, npt.NDArray[Any]]]:
     """What becomes of documents, and how many are like each, where some go with their images.
 
@@ -184,9 +295,9 @@ def narrowed(
     left_at = np.where(fate.lost, -1, first["left_at"])
     ends = np.maximum(first["end_bytes"] - fate.cut_bytes, 0)
     stay = 1 - fate.lost.mean() if len(fate.lost) else 1.0
-    fewer = np.maximum((1 + (found["alike"] - 1) * stay).astype(np.int64), 1)
-    whole = found["whole"] & ~fate.perhaps & (fewer == found["alike"])
-    most = np.where(fate.perhaps, n_docs, found["most"])
-    made = {**found, "alike": fewer, "whole": whole, "most": most}
+    fewer = np.maximum((1 + (like["alike"] - 1) * stay).astype(np.int64), 1)
+    whole = like["whole"] & ~fate.perhaps & (fewer == like["alike"])
+    most = np.where(fate.perhaps, n_docs, like["most"])
+    narrower = {**like, "alike": fewer, "whole": whole, "most": most}
     rows = np.maximum(first["row_bytes"] - fate.cut_row_bytes, 0)
-    return {**first, "end_bytes": ends, "row_bytes": rows, "left_at": left_at}, made
+    return {**first, "end_bytes": ends, "row_bytes": rows, "left_at": left_at}, narrower

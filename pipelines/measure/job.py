@@ -24,8 +24,7 @@ from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.passes import corpus_steps, passes
 from tokenmill.pipelines.corpus.step import CorpusStep, ImageRule, Pass
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
-from tokenmill.pipelines.prepare.identity import run_identity
-from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob, run_identity
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.manifest import open_run
 

@@ -53,7 +53,6 @@ class Step:
 
     kept_docs_frac, kept_text_frac: of its documents and of their text bytes that go on; None for
         all. Of a step that removes duplicates: the unique fraction, and that of bytes.
-    stored_bytes: written, per text byte that goes on; None where it writes nothing.
     cpu_s: seconds of one core per text byte that reaches it, in shards side by side.
     serial_s: seconds of what runs once, as clustering, while all else waits.
     """
@@ -61,7 +60,6 @@ class Step:
     name: str
     kept_docs_frac: Drawn | None = None
     kept_text_frac: Drawn | None = None
-    stored_bytes: Drawn | None = None
     cpu_s: Drawn | None = None
     serial_s: Drawn | None = None
 
@@ -120,11 +118,11 @@ class Prediction:
 
     def _disk_bytes(self) -> Iterator[tuple[str, Drawn]]:
         """All that was written when a folder is full."""
-        made = exact(0)
+        written = exact(0)
         for folder, size in self.stored_bytes.items():
             if folder != INPUTS:
-                made = made + size
-                yield folder, made
+                written = written + size
+                yield folder, written
 
     def _corpus(
         self, name: str, sample: str, width: Literal[2, 4], files: Mapping[str, Drawn]
@@ -175,9 +173,6 @@ def predict(
     docs_after = _passed_on(docs, [(s.name, s.kept_docs_frac) for s in steps])
     text_after = _passed_on(text_bytes, [(s.name, s.kept_text_frac) for s in steps])
     tokens = text_after[names[-1]] / text_bytes_per_token
-    stored = {
-        s.name: s.stored_bytes * text_after[s.name] for s in steps if s.stored_bytes is not None
-    }
     none = exact(0, len(docs.draws))
     side_by_side = none
     for step, reached in zip(steps, names[:-1], strict=True):
@@ -189,7 +184,6 @@ def predict(
         text_bytes=text_after,
         stored_bytes={
             INPUTS: none + float(sum(shard_bytes)),
-            **stored,
             DATASET: tokens * stored_bytes_per_token,
         },
         kept_frac={s.name: s.kept_docs_frac for s in steps if s.kept_docs_frac is not None},

@@ -8,19 +8,16 @@ clusters, whole ───────┘   (of equal documents, where all are kn
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.measure.clusters import Clusters
 from tokenmill.pipelines.measure.copies import Copies, Probed
-from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.growth import Growth
+from tokenmill.pipelines.measure.drawn import F64, I64, Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scanned import Counted, Scanned
 from tokenmill.pipelines.measure.unique import HashSample, Probes, bracket
-from tokenmill.pipelines.measure.unseen import Seen
+from tokenmill.pipelines.measure.unseen import Growth, Seen
 
-F64 = npt.NDArray[np.float64]
 What: TypeAlias = Literal["docs", "text", "end", "row"]
 COUNTED: tuple[Counted, ...] = ("docs", "bytes")
 ROW_BITS = np.uint64(32)
@@ -78,7 +75,7 @@ class Left:
         if self.is_whole:
             return exact(1.0)
         last = self._probed.last
-        return _at_most_one(self.by(last, "docs") / self._of_read(last, "docs", 0))
+        return (self.by(last, "docs") / self._of_read(last, "docs", 0)).within(most=1.0)
 
     def growth(self) -> Growth | None:
         """How unique documents grew with the parts that were read."""
@@ -108,17 +105,13 @@ class Left:
             return closure
         return bracket(self._share_left(copies, copies.alike, what, passed), closure)
 
-    def _share_left(
-        self, copies: Copies, counts: npt.NDArray[np.int64], what: What, passed: int
-    ) -> Drawn:
+    def _share_left(self, copies: Copies, counts: I64, what: What, passed: int) -> Drawn:
         weights, left = self._weighed(copies, counts, what, passed)
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         seed = self._job.measuring.seed
         return share_of(self._probed, weights, left, whole=whole, seed=seed)
 
-    def _weighed(
-        self, copies: Copies, counts: npt.NDArray[np.int64], what: What, passed: int
-    ) -> tuple[F64, F64]:
+    def _weighed(self, copies: Copies, counts: I64, what: What, passed: int) -> tuple[F64, F64]:
         """(n,) what each probe weighs, and what is left of it."""
         weights = np.ones(len(counts))
         if what in ("text", "end"):
@@ -128,7 +121,7 @@ class Left:
     def _of_clusters(self, clusters: Clusters, what: What, passed: int) -> Drawn:
         """As `_of_read`, from a sample of clusters, or all of them."""
         giant, kept = clusters.giant, self._kept(clusters.first, what, passed)
-        told = HashSample(
+        sample = HashSample(
             sizes=clusters.sizes[~giant],
             giants=clusters.sizes[giant],
             share=clusters.share,
@@ -136,12 +129,12 @@ class Left:
             seed=self._job.measuring.seed,
         )
         if what == "docs" and passed == 0:
-            return told.unique_frac()
+            return sample.unique_frac()
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         if not kept.any():
             return exact(0.0)
         # text may be longer when it is normalized
-        return told.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
+        return sample.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
 
     def _seen(self, copies: Copies, what: What, passed: int) -> Seen:
         clusters = self._clusters_of(copies)
@@ -168,7 +161,7 @@ class Left:
             looked_at=np.bincount(units, minlength=n).astype(np.float64),
         )
 
-    def _kept(self, first: dict[str, npt.NDArray[np.int64]], what: What, passed: int) -> F64:
+    def _kept(self, first: dict[str, I64], what: What, passed: int) -> F64:
         """(n,) what the first document of a cluster comes to, if it passes so many stages."""
         kept = (first["left_at"] >= passed).astype(np.float64)
         if what == "docs":
@@ -204,10 +197,6 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int
     drawn = probes.unique_frac(weights[~taken], (left / weights)[~taken])
     share = max(1 - of_taken / whole, 0.0)
     return drawn * share + float(left[taken].sum()) / whole
-
-
-def _at_most_one(drawn: Drawn) -> Drawn:
-    return Drawn(min(drawn.value, 1.0), np.minimum(drawn.draws, 1.0))
 
 
 def _counted(what: What) -> Counted:

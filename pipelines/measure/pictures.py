@@ -9,26 +9,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.corpus.step import ImageRule
-from tokenmill.pipelines.measure.between import between
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.image_rows import BEFORE, END, KEYS, SUMMED, formats_of, sum_name
-from tokenmill.pipelines.measure.images import fates
+from tokenmill.pipelines.measure.drawn import F64, I64, Bools, Drawn, between, exact
+from tokenmill.pipelines.measure.images import (
+    BEFORE,
+    END,
+    KEYS,
+    SUMMED,
+    fates,
+    formats_of,
+    sum_name,
+)
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.joint import Prediction
 from tokenmill.pipelines.measure.left import Left, share_of
 from tokenmill.pipelines.measure.scan import READ
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unique import bracket
-from tokenmill.pipelines.storage.sidecar import open_arrow
-from tokenmill.sizing.corpus_images import CorpusImages
-from tokenmill.sizing.image_estimate import FormatEstimate, ImageEstimate
+from tokenmill.pipelines.storage.files import open_arrow
+from tokenmill.sizing.corpus import CorpusImages, FormatEstimate, ImageEstimate
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 DEFAULT_RULE = ImageRule(("url", "md5"), 10, "none", True)  # where the recipe has none
 CUT_TOKENS = 0.5, 4.5  # fewer for each image: two breaks become one, and what is beside them
 WHAT = ("images", *SUMMED)
@@ -59,7 +61,7 @@ class PredictedImages:
 
     def total(self, what: str) -> Drawn:
         """Of all formats."""
-        return sum((told[what] for told in self.formats.values()), exact(0))
+        return sum((by_what[what] for by_what in self.formats.values()), exact(0))
 
     def estimate(self) -> ImageEstimate:
         """As estimate.json has it."""
@@ -71,11 +73,11 @@ class PredictedImages:
             image_tokens=self.total("tokens").figure(),
             formats={
                 name: FormatEstimate(
-                    images=told["images"].figure(),
-                    bytes=told["bytes"].figure(),
-                    pixels=told["pixels"].figure(),
+                    images=by_what["images"].figure(),
+                    bytes=by_what["bytes"].figure(),
+                    pixels=by_what["pixels"].figure(),
                 )
-                for name, told in self.formats.items()
+                for name, by_what in self.formats.items()
             },
             kept_frac={name: drawn.figure() for name, drawn in self.kept_frac.items()},
             unique_frac={name: drawn.figure() for name, drawn in self.unique_frac.items()},
@@ -125,7 +127,7 @@ class Pictures:
             bytes_in=self._scanned.went_in("image_bytes"),
             before=self._scanned.left("images"),
             bytes_before=self._scanned.left("image_bytes"),
-            formats={name: self._of_format(name, told) for name, told in before.items()},
+            formats={name: self._of_format(name, by_what) for name, by_what in before.items()},
             kept_frac=kept,
             receipts=self._receipts(kept),
             cut=self._cut(),
@@ -166,16 +168,17 @@ class Pictures:
         return bracket(self._of_docs(ones, ones * ~self._out), least)
 
     def _receipts(self, kept: Mapping[str, Drawn]) -> Drawn:
-        made = exact(0.0)
+        receipts = exact(0.0)
         for stats in (s.images for s in self._scanned.totals.values() if s.images is not None):
-            made += float(sum(stats.removed.values()) + sum(stats.failed.values()))
+            receipts += float(sum(stats.removed.values()) + sum(stats.failed.values()))
         read = self._scanned.totals[READ].images
-        made = made * self._scanned.went_in("images") * (1 / max(read.images_in if read else 0, 1))
+        n_read = max(read.images_in if read else 0, 1)
+        receipts = receipts * self._scanned.went_in("images") * (1 / n_read)
         step = self._job.image_step
         if step is None:
-            return made
+            return receipts
         before = self._scanned.left("images")
-        return made + before * (exact(1.0) + kept[step.name] * -1.0)
+        return receipts + before * (exact(1.0) - kept[step.name])
 
     def _cut(self) -> Drawn:
         placed = self._values("images") * self._flags("placed")
@@ -236,26 +239,22 @@ class Pictures:
             return np.ones(len(self._doc))
         return np.asarray(self._images[what]).astype(np.float64)
 
-    def _flags(self, name: str) -> npt.NDArray[np.bool_]:
+    def _flags(self, name: str) -> Bools:
         return np.asarray(self._images[name].to_numpy(zero_copy_only=False))
 
 
-def with_images(prediction: Prediction, told: PredictedImages) -> Prediction:
+def with_images(prediction: Prediction, images: PredictedImages) -> Prediction:
     """With tokens of images too. Where one is taken out of text, what stood around it is encoded
     as one.
     """
-    fewer = told.cut * between(*CUT_TOKENS, order=12, value=1.5) * -1.0
-    text_tokens = _at_least_none(prediction.tokens + fewer)
+    fewer = images.cut * between(*CUT_TOKENS, order=12, value=1.5) * -1.0
+    text_tokens = (prediction.tokens + fewer).within(0.0)
     text_bytes = list(prediction.text_bytes.values())[-1]
     return replace(
         prediction,
-        tokens=text_tokens + told.total("tokens"),
+        tokens=text_tokens + images.total("tokens"),
         text_bytes_per_token=_ratio(text_bytes, text_tokens),
     )
-
-
-def _at_least_none(drawn: Drawn) -> Drawn:
-    return Drawn(max(drawn.value, 0.0), drawn.draws.clip(0.0))
 
 
 def corpus_images(
@@ -268,13 +267,13 @@ def corpus_images(
     name = list(prediction.docs)[-1]
     docs, text_bytes = prediction.docs[name], prediction.text_bytes[name]
     image_tokens = told.total("tokens")
-    text_tokens = prediction.tokens + image_tokens * -1.0
+    text_tokens = (prediction.tokens - image_tokens).within(0.0)
     size, pixels = told.total("bytes"), told.total("pixels")
     return CorpusImages(
         images=images.figure(),
         images_per_sample=_ratio(images, docs).figure(),
         tokens_per_image=_ratio(image_tokens, images).figure(),
-        text_tokens=_ratio(_at_least_none(text_tokens), docs).figure(),
+        text_tokens=_ratio(text_tokens, docs).figure(),
         text_bytes=_ratio(text_bytes, docs).figure(),
         image_bytes=_ratio(size, images).figure() if size.value else None,
         pixels_per_image=_ratio(pixels, images).figure() if pixels.value else None,

@@ -21,28 +21,19 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.measure.between import between
+from tokenmill.pipelines.measure import scratch
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, exact
-from tokenmill.pipelines.measure.growth import Growth
-from tokenmill.pipelines.measure.image_scratch import image_folders, shown
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, between, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.joint import HOUR_S, Prediction, Step, predict
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
-from tokenmill.pipelines.measure.removed import removed_bytes
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.sampled_tokens import Parts
 from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE, PartFacts
 from tokenmill.pipelines.measure.scanned import Scanned
-from tokenmill.pipelines.measure.scratch import (
-    Written,
-    clustering_memory_bytes,
-    edge_bytes,
-    files_of,
-    stored_of,
-)
+from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.sizing.corpus import DATASET, INPUTS, UniqueBy
@@ -76,7 +67,7 @@ class Seconds:
 
     def of(self, name: str, text_bytes: float) -> Drawn:
         """Per byte of the text that went in; all of it was timed."""
-        seconds = sum(told.get(name, 0.0) for told in self._told)
+        seconds = sum(seconds_of_part.get(name, 0.0) for seconds_of_part in self._told)
         return self._machine * (seconds / text_bytes if text_bytes else 0.0)
 
     def sampled(self, sample: LocalSample) -> Drawn:
@@ -101,7 +92,7 @@ class Seconds:
 
     def start(self) -> Drawn:
         """What the process loads once; what was compiled here, not loaded, a run has no need of."""
-        most = sum(told.get(START, 0.0) for told in self._told)
+        most = sum(seconds_of_part.get(START, 0.0) for seconds_of_part in self._told)
         return self._machine * Drawn(most, most * self._share)
 
 
@@ -133,8 +124,8 @@ class Predicted:
     remarks: tuple[str, ...] = ()
 
 
-class Glue:
-    """The pieces of one prediction.
+class Findings:
+    """What the parts and the probes say of a run.
 
     receipts: of the parts, in their order; None for one that could not be read.
     plan: of the run itself.
@@ -160,8 +151,8 @@ class Glue:
             self._left = Left(job, sample, self._probed, self._scanned)
         self._images = None
         if probed is not None and job.recipe.images is not None:
-            told = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
-            self._images = told.predicted()
+            pictures = Pictures(job, scanned=self._scanned, probed=probed, left=self._left)
+            self._images = pictures.predicted()
         self._seconds = Seconds([r for r in receipts if r is not None], job.measuring.seed)
 
     def predicted(self) -> Predicted:
@@ -171,8 +162,9 @@ class Glue:
             ConfigError: nothing is left of the documents that were sampled.
         """
         width = self._job.recipe.engine().dtype.itemsize
+        counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
         prediction = predict(
-            [*self._counted(), *self._corpus_wide(), *self._behind(), self._tokenized()],
+            [*counted, *self._corpus_wide(), *self._behind(), self._tokenized()],
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
             docs=self._scanned.went_in("docs"),
             text_bytes=self._scanned.went_in("bytes"),
@@ -183,10 +175,10 @@ class Glue:
         if self._images is not None:
             prediction = with_images(prediction, self._images)
         stored = self._stored(prediction, width)
-        made = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
-        hours = self._seconds.writing(made) * (1 / HOUR_S)
+        written = sum((size for name, size in stored.items() if name != INPUTS), exact(0))
+        hours = self._seconds.writing(written) * (1 / HOUR_S)
         if self._images is not None:
-            pictures = shown(self._job, self._plan, self._images)
+            pictures = scratch.shown(self._job, self._plan, self._images)
             hours += self._seconds.thumbnails(pictures) * (1 / HOUR_S)
         prediction = replace(
             prediction,
@@ -204,8 +196,8 @@ class Glue:
             unique_by=unique_by,
             growth=self._left.growth() if self._left else None,
             grown=None if isinstance(grown, str) else grown,
-            files=files_of(self._job, self._plan, prediction.tokens, width),
-            memory_bytes=clustering_memory_bytes(self._job, self._docs),
+            files=scratch.files_of(self._job, self._plan, prediction.tokens, width),
+            memory_bytes=scratch.clustering_memory_bytes(self._job, self._docs),
             token_width_bytes=cast(Literal[2, 4], width),
             images=self._images,
             remarks=(
@@ -213,10 +205,6 @@ class Glue:
                 *([grown] if isinstance(grown, str) else []),
             ),
         )
-
-    def _counted(self) -> list[Step]:
-        """The stages that every document went through."""
-        return [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
 
     def _counted_step(self, name: str, stats: StageStats) -> Step:
         return Step(
@@ -235,21 +223,21 @@ class Glue:
         cpu_s += self._seconds.sampled(self._parts.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
-        made: list[Step] = []
+        steps: list[Step] = []
         docs, text = exact(1.0), exact(1.0)
         for name, copies in self._probed.steps.items():
             docs_now, text_now = self._left.by(copies, "docs"), self._left.by(copies, "text")
             step = Step(
                 name=name,
-                kept_docs_frac=_at_most_one(docs_now / docs),
-                kept_text_frac=_at_most_one(text_now / text),
-                cpu_s=None if made else cpu_s,
+                kept_docs_frac=(docs_now / docs).within(most=1.0),
+                kept_text_frac=(text_now / text).within(most=1.0),
+                cpu_s=None if steps else cpu_s,
                 serial_s=self._seconds.clustering(name, self._docs),
             )
-            made.append(step)
+            steps.append(step)
             if self._scanned.is_whole or name != self._image_step:
                 docs, text = docs_now, text_now
-        return made
+        return steps
 
     def _behind(self) -> list[Step]:
         """The later stages, each as a fraction of what the one before it leaves.
@@ -259,7 +247,7 @@ class Glue:
         """
         if self._left is None:
             return [self._counted_step(name, stats) for name, stats in self._scanned.later.items()]
-        made = []
+        steps = []
         docs, text = self._left.of("docs"), self._left.of("text")
         for number, name in enumerate(self._scanned.later):
             is_last = number == len(self._scanned.later) - 1
@@ -270,23 +258,23 @@ class Glue:
                     f"{name} leaves none of the documents that were probed, but some of all; draw"
                     f" more (--probes, now {self._job.measuring.probes:,})"
                 )
-            made.append(
+            steps.append(
                 Step(
                     name=name,
-                    kept_docs_frac=_at_most_one(docs_now / docs),
+                    kept_docs_frac=(docs_now / docs).within(most=1.0),
                     kept_text_frac=text_now / text,
                     cpu_s=self._seconds.of(name, self._scanned.later[name].bytes_in),
                 )
             )
             docs, text = docs_now, text_now
-        return made
+        return steps
 
     def _stored(self, prediction: Prediction, width: int) -> dict[str, Drawn]:
         rows = self._scanned.sums("row_bytes") if self._left is None else self._left.row_bytes()
         per_byte = None
         if self._job.first_pass.after:
             per_byte = self._parts.compressed().ratio("bytes", "text_bytes")
-        written = Written(
+        written = scratch.Written(
             docs=self._docs,
             text_bytes=self._text_bytes,
             compressed_frac=per_byte,
@@ -300,37 +288,36 @@ class Glue:
             left=prediction.docs,
             of_images=self._image_folders(prediction),
         )
-        return stored_of(self._job, self._plan, written)
+        return scratch.stored_of(self._job, self._plan, written)
 
     def _reach(self, prediction: Prediction) -> dict[int, Drawn]:
         """By pass, the share of documents that reaches its end, of those before duplicates."""
-        made = {}
+        shares = {}
         docs = prediction.docs[list(self._scanned.first)[-1]]
         for part in passes(self._job.recipe.steps)[1:]:
             last = [s.name for s in (*part.before, *part.stages)]
             known = [name for name in last if name in prediction.docs]
             docs = prediction.docs[known[-1]] if known else docs
-            made[part.index] = docs / self._docs
-        return made
+            shares[part.index] = docs / self._docs
+        return shares
 
     def _image_folders(self, prediction: Prediction) -> dict[str, Drawn]:
         if self._images is None:
             return {}
         docs = list(prediction.docs.values())[-1]
-        return image_folders(self._job, self._plan, self._images, docs)
+        return scratch.image_folders(self._job, self._plan, self._images, docs)
 
     def _edges(self) -> Drawn | None:
         last = self._job.dedup[-1] if self._job.dedup else None
         if self._probed is None or last is None or not last.joined_columns:
             return None
-        return edge_bytes(last.joined_columns, self._probed, self._docs)
+        return scratch.edge_bytes(last.joined_columns, self._probed, self._docs)
 
     def _removed(self, prediction: Prediction) -> Drawn:
         docs = list(prediction.docs.values())
-        gone = docs[0] + docs[-1] * -1.0
-        rows = Drawn(max(gone.value, 0.0), np.maximum(gone.draws, 0.0))
+        rows = (docs[0] - docs[-1]).within(0.0)
         each = self._parts.removed_row_bytes()
-        return removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
+        return scratch.removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
 
     def _tokenized(self) -> Step:
         cpu_s = self._seconds.sampled(self._parts.encoded())
@@ -356,9 +343,6 @@ class Glue:
         steps = self._probed.steps
         of_all = self._left.by(self._probed.last, "docs")
         if self._scanned.is_whole and next(iter(steps)) == self._image_step:
-            of_all = _at_most_one(of_all / self._left.by(steps[self._image_step], "docs"))
+            of_images = self._left.by(steps[self._image_step], "docs")
+            of_all = (of_all / of_images).within(most=1.0)
         return of_all
-
-
-def _at_most_one(drawn: Drawn) -> Drawn:
-    return Drawn(min(drawn.value, 1.0), np.minimum(drawn.draws, 1.0))

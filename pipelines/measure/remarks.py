@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn
-from tokenmill.pipelines.measure.growth import FURTHEST
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.sample import Sample, bytes_of
+from tokenmill.pipelines.measure.unseen import FURTHEST
 from tokenmill.sizing.corpus import UniqueBy
 from tokenmill.sizing.units import format_bytes, format_quantity
 

@@ -10,17 +10,16 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.measure.copies import ProbeFacts, count_copies, read_copies
 from tokenmill.pipelines.measure.drawn import Drawn
-from tokenmill.pipelines.measure.growth import Growth
 from tokenmill.pipelines.measure.job import (
     MeasureJob,
     Measuring,
@@ -30,9 +29,10 @@ from tokenmill.pipelines.measure.job import (
     scratch_of,
 )
 from tokenmill.pipelines.measure.pictures import corpus_images
-from tokenmill.pipelines.measure.predict import Glue, Predicted
+from tokenmill.pipelines.measure.predict import Findings, Predicted
 from tokenmill.pipelines.measure.sample import Sample, draw_sample
 from tokenmill.pipelines.measure.scan import PartFacts, scan_part
+from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.stream import parking
@@ -89,8 +89,8 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
             call=count_copies,
             args=(keys, units, sample.read_frac),
         )
-        made = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
-        finished.probed = made["all"]
+        receipts = yield from do_phase(Phase(name=PROBE, works=(probe,), whole=True), finished)
+        finished.probed = receipts["all"]
     return finished
 
 
@@ -168,8 +168,8 @@ def predict_from(job: MeasureJob, plan: Plan, sample: Sample, finished: Measured
     receipt = finished.probed
     probed = None if receipt is None else read_copies(job, receipt.facts)
     receipts = [finished.parts.get(part.key) for part in sample.plan.shards]
-    glue = Glue(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
-    return glue.predicted()
+    findings = Findings(job, sample=sample, plan=plan, receipts=receipts, probed=probed)
+    return findings.predicted()
 
 
 def estimate_of(
@@ -200,16 +200,12 @@ def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
     steps = [step.name for step in job.recipe.steps]
     first = min(steps.index(step.name) for step in job.not_predicted)
     corpus = estimate.corpus
-    behind = {name: corpus.stored_bytes[name] for name in BEHIND if name in corpus.stored_bytes}
-    stored = {name: _at_most(figure) for name, figure in behind.items()}
     lowered = {
         "tokens": _at_most(corpus.tokens, 1.0),
         "text_bytes": _at_most(corpus.text_bytes),
         "docs": None if corpus.docs is None else _at_most(corpus.docs, 1.0),
-        "stored_bytes": {**corpus.stored_bytes, **stored},
-        "files": {
-            name: f if name not in BEHIND else _at_most(f) for name, f in corpus.files.items()
-        },
+        "stored_bytes": _lowered(corpus.stored_bytes),
+        "files": _lowered(corpus.files),
     }
     kept = {
         name: figure
@@ -217,16 +213,18 @@ def at_most(estimate: Estimate, job: MeasureJob) -> Estimate:
         else Figure(value=figure.value, low=0.0, high=max(figure.value, 1.0))
         for name, figure in estimate.kept_frac.items()
     }
-    disk = {
-        name: f if name not in BEHIND else _at_most(f) for name, f in estimate.disk_bytes.items()
-    }
     further = {
         "corpus": corpus.model_copy(update=lowered),
         "kept_frac": kept,
-        "disk_bytes": disk,
+        "disk_bytes": _lowered(estimate.disk_bytes),
         "not_predicted": [step.name for step in job.not_predicted],
     }
     return estimate.model_copy(update=further)
+
+
+def _lowered(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    """By folder; of those that are behind."""
+    return {name: _at_most(f) if name in BEHIND else f for name, f in figures.items()}
 
 
 def _at_most(figure: Figure, least: float = 0.0) -> Figure:
@@ -281,16 +279,16 @@ def to_json(estimate: Estimate) -> dict[str, object]:
 
 
 def _plain(data: dict[str, object]) -> dict[str, object]:
-    made: dict[str, object] = {}
+    plain: dict[str, object] = {}
     for name, value in data.items():
         if isinstance(value, dict) and "value" in value:
             is_exact = not value.get("draws") and value.get("low") is None
-            made[name] = value["value"] if is_exact else value
+            plain[name] = value["value"] if is_exact else value
         elif isinstance(value, dict):
-            made[name] = _plain(value)
+            plain[name] = _plain(value)
         else:
-            made[name] = value
-    return made
+            plain[name] = value
+    return plain
 
 
 def n_cores(recipe: Recipe) -> int:

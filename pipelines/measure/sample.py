@@ -13,12 +13,11 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan, SourceShard
+from tokenmill.pipelines.measure.drawn import F64, I64, Bools
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import reader_named
 
 PARTS = 200  # a fifth of them are enough clusters for an interval
@@ -38,13 +37,13 @@ class Sample(NamedTuple):
     """
 
     plan: Plan
-    strata: npt.NDArray[np.int64]
-    drawn: npt.NDArray[np.bool_]
-    read: npt.NDArray[np.bool_]
-    units: npt.NDArray[np.int64]
+    strata: I64
+    drawn: Bools
+    read: Bools
+    units: I64
 
     @property
-    def part_bytes(self) -> npt.NDArray[np.float64]:
+    def part_bytes(self) -> F64:
         return np.array([part.bytes for part in self.plan.shards], np.float64)
 
     @property
@@ -57,7 +56,7 @@ class Sample(NamedTuple):
         """Share of the bytes of all inputs that is read."""
         return self._share(self.read)
 
-    def _share(self, parts: npt.NDArray[np.bool_]) -> float:
+    def _share(self, parts: Bools) -> float:
         part_bytes = self.part_bytes
         return float(part_bytes[parts].sum() / max(part_bytes.sum(), 1.0))
 
@@ -74,13 +73,7 @@ def draw_sample(
     """
     total = sum(shard.bytes for shard in plan.shards)
     part_bytes = min(max(total // PARTS, LEAST_PART_BYTES), recipe.shard_bytes)
-    parts = plan_inputs(
-        recipe.inputs,
-        part_bytes,
-        limits=recipe.limits,
-        images=recipe.images is not None,
-        html=recipe.html is not None,
-    )
+    parts = recipe.plan(part_bytes)
     sizes = np.array([part.bytes for part in parts.shards], np.float64)
     room = bytes_of("--budget", budget, float(sizes.sum()))
     files = _read_whole(parts.shards) if room < sizes.sum() else set[str]()
@@ -114,7 +107,7 @@ def bytes_of(option: str, amount: float, total: float) -> float:
     return amount * total if amount <= 1 else amount
 
 
-def strata_of(parts: Sequence[SourceShard], files: Set[str]) -> npt.NDArray[np.int64]:
+def strata_of(parts: Sequence[SourceShard], files: Set[str]) -> I64:
     """(n_parts,) stratum of each: its file, or its input where files have few parts.
 
     files: those that are read whole or not at all.
@@ -133,19 +126,14 @@ def strata_of(parts: Sequence[SourceShard], files: Set[str]) -> npt.NDArray[np.i
     return np.array([numbers[name] for name in names], np.int64)
 
 
-def _affordable(
-    parts: Sequence[SourceShard],
-    strata: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64],
-    room: float,
-) -> npt.NDArray[np.int64]:
+def _affordable(parts: Sequence[SourceShard], strata: I64, units: I64, room: float) -> I64:
     """These strata if a unit of each has room, else inputs, else all parts as one."""
     sizes = np.bincount(units, [part.bytes for part in parts])
     inputs = np.unique([part.input for part in parts], return_inverse=True)[1].astype(np.int64)
-    for made in (strata, inputs):
-        of_unit = made[np.unique(units, return_index=True)[1]]
+    for coarser in (strata, inputs):
+        of_unit = coarser[np.unique(units, return_index=True)[1]]
         if (np.bincount(of_unit, sizes) / np.bincount(of_unit)).sum() <= room:
-            return made
+            return coarser
     return np.zeros_like(strata)
 
 
@@ -156,7 +144,7 @@ def _read_whole(parts: Sequence[SourceShard]) -> set[str]:
     return {path for number, path in files if counts[number] >= LEAST_OF_FILE}
 
 
-def _units(parts: Sequence[SourceShard], files: Set[str]) -> npt.NDArray[np.int64]:
+def _units(parts: Sequence[SourceShard], files: Set[str]) -> I64:
     first: dict[str, int] = {}
     names = [
         first.setdefault(part.paths[0], i) if part.paths[0] in files else i
@@ -165,14 +153,7 @@ def _units(parts: Sequence[SourceShard], files: Set[str]) -> npt.NDArray[np.int6
     return np.unique(np.array(names, np.int64), return_inverse=True)[1].astype(np.int64)
 
 
-def _read(
-    part_bytes: npt.NDArray[np.float64],
-    strata: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64],
-    *,
-    budget_bytes: float,
-    seed: int,
-) -> npt.NDArray[np.bool_]:
+def _read(part_bytes: F64, strata: I64, units: I64, *, budget_bytes: float, seed: int) -> Bools:
     """(n_parts,) which parts are read: units drawn, as many as the budget has room for."""
     if budget_bytes >= part_bytes.sum():
         return np.ones(len(strata), np.bool_)
@@ -195,14 +176,7 @@ def _read(
     return np.asarray(read[units], np.bool_)
 
 
-def draw(
-    part_bytes: npt.NDArray[np.float64],
-    strata: npt.NDArray[np.int64],
-    *,
-    budget_bytes: float,
-    seed: int,
-    kind: int = 0,
-) -> npt.NDArray[np.bool_]:
+def draw(part_bytes: F64, strata: I64, *, budget_bytes: float, seed: int, kind: int = 0) -> Bools:
     """(n_parts,) which parts are drawn: of each stratum one, and of the rest an equal share.
 
     kind: what they are drawn for; draws of two kinds have nothing in common.

@@ -9,19 +9,17 @@ that are left. Where the recipe looks for no duplicates, each document counts as
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.copies import Probed
+from tokenmill.pipelines.measure.drawn import F64, I64, Bools
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.measure.removed import ROWS
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import DOCUMENTS, TOKENIZE, TOKENS, PartFacts
+from tokenmill.pipelines.measure.scan import DOCUMENTS, ROWS, TOKENIZE, TOKENS, PartFacts
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
-F64 = npt.NDArray[np.float64]
 ROW_BITS = np.uint64(32)
 
 
@@ -68,11 +66,11 @@ class Parts:
         share = probed.scale * self._stands_for(probed)
         part = (probed.doc_id >> ROW_BITS).astype(np.int64)
         text_bytes = _by_part(part, share * probed.ends["end_bytes"], n)
-        made = share * self._tokens_of(probed, part)
-        tokens = _by_part(part, made, n)
+        probed_tokens = share * self._tokens_of(probed, part)
+        tokens = _by_part(part, probed_tokens, n)
         probed_frac = len(part) / max(probed.corpus_docs, 1)
         if (text_bytes > 0).sum() == 1 and probed_frac < 1:
-            return self._of_documents(share * probed.ends["end_bytes"], made, probed_frac)
+            return self._of_documents(share * probed.ends["end_bytes"], probed_tokens, probed_frac)
         looked_at = text_bytes * probed_frac
         return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
 
@@ -98,7 +96,7 @@ class Parts:
 
         Where documents are alike that differ in text, only those that are left tell of theirs.
         """
-        left: npt.NDArray[np.bool_] = probed.last.first["left_at"] >= 0
+        left: Bools = probed.last.first["left_at"] >= 0
         differ = self._job.recipe.images is not None
         if differ or not all(step.compares_texts for step in self._job.dedup):
             itself = left & (probed.kept_id == probed.doc_id)
@@ -106,9 +104,9 @@ class Parts:
                 return np.asarray(itself, np.float64)
         return np.asarray(left / probed.last.copies, np.float64)
 
-    def _tokens_of(self, probed: Probed, part: npt.NDArray[np.int64]) -> F64:
+    def _tokens_of(self, probed: Probed, part: I64) -> F64:
         """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
-        made = np.zeros(len(part))
+        tokens = np.zeros(len(part))
         for ordinal in np.flatnonzero(self._sample.drawn).tolist():
             low, high = np.searchsorted(part, [ordinal, ordinal + 1])
             if low == high:
@@ -118,8 +116,8 @@ class Parts:
                 ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
                 at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
                 here = np.flatnonzero(ids[at] == wanted)
-                made[low + here] = np.asarray(batch["tokens"])[at[here]]
-        return made
+                tokens[low + here] = np.asarray(batch["tokens"])[at[here]]
+        return tokens
 
     def _sampled(self, sizes: F64, looked_at: F64, sums: Mapping[str, F64]) -> LocalSample:
         """The statistics of sums over the drawn parts.
@@ -161,7 +159,7 @@ class Parts:
         )
         return np.where(read, sizes, part_bytes * per_byte[strata])
 
-    def _collapsed(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def _collapsed(self, used: Bools) -> I64:
         """Strata of the parts; those of which nothing was looked at join one of their source, or
         the first of all.
         """
@@ -184,10 +182,10 @@ class Parts:
     def _seconds(self, name: str) -> F64:
         return self._of(lambda r: r.facts.seconds.get(name, 0.0))
 
-    def _of(self, told: Callable[[Receipt[PartFacts]], float]) -> F64:
+    def _of(self, figure: Callable[[Receipt[PartFacts]], float]) -> F64:
         """(n_parts,) what is told of each part; 0 of one that could not be read."""
-        return np.array([0.0 if r is None else told(r) for r in self._receipts], np.float64)
+        return np.array([0.0 if r is None else figure(r) for r in self._receipts], np.float64)
 
 
-def _by_part(part: npt.NDArray[np.int64], values: F64, n_parts: int) -> F64:
+def _by_part(part: I64, values: F64, n_parts: int) -> F64:
     return np.bincount(part, values, n_parts).astype(np.float64)

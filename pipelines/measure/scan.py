@@ -10,6 +10,8 @@ is left of a cluster is known whichever it is.
 What documents take between two passes, compressed as a run does it.
 
 What it takes to write a file of the run directory: CPU seconds a byte.
+
+Text as it is encoded, and its tokens, those that stand for images left out.
 """
 
 import contextlib
@@ -23,30 +25,34 @@ from threading import Lock
 from typing import TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.stage import Stage, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import Stage, StageResult, Step
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
-from tokenmill.pipelines.measure.image_rows import IMAGES, image_row_bytes, image_rows, image_sums
+from tokenmill.pipelines.measure.drawn import I64
+from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.measure.removed import ROWS, rows_measured
 from tokenmill.pipelines.measure.sample import PARTS
-from tokenmill.pipelines.measure.text_tokens import text_tokens, written_text
+from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.read.stream import BLOCK_BYTES
 from tokenmill.pipelines.runs.folder import KEYS as KEYS_FOLDER
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.tokenize import MismatchError
 
 LZ4_WINDOW_BYTES = 1 << 16
 
@@ -141,14 +147,23 @@ _per_call: dict[str, float] = {}  # seconds of no bytes, by what this process ha
 
 
 class _Tally:
-    """What a part has come to: the account of each stage, CPU seconds, bytes as stored."""
+    """What a part has come to: the account of each stage, CPU seconds, bytes as stored; its files.
 
-    def __init__(self, job: MeasureJob) -> None:
+    files: that are open.  paths: files written.
+    """
+
+    def __init__(self, job: MeasureJob, part: SourceShard, files: contextlib.ExitStack) -> None:
+        self.job, self.part, self.files = job, part, files
+        self.paths: list[Path] = []
         stages = (*job.first_pass.stages, *job.later_stages)
         self.stats = {name: StageStats() for name in (READ, *(stage.name for stage in stages))}
         self.seconds: dict[str, float] = defaultdict(float)
         self.sums: Counter[str] = Counter()
         self.damage: list[str] = []
+
+    def open(self, path: Path, schema: pa.Schema) -> pa.ipc.RecordBatchFileWriter:
+        self.paths.append(path)
+        return self.files.enter_context(arrow_file(path, schema))
 
     def timed(self, name: str, work: Callable[[pa.RecordBatch], T], batch: pa.RecordBatch) -> T:
         """Do the work, and add its seconds.
@@ -205,19 +220,12 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFac
 
     sampled: its documents are tokenized too.
     """
-    tally = _Tally(job)
-    paths: list[Path] = []
     with contextlib.ExitStack() as files:
-        keys = _keys(job, part, files, tally) if job.is_probed else None
-        images = _images(job, part, files, tally)
-        tokens = _tokens(job, part, files, tally) if sampled else None
-        if keys:
-            paths += [job.path(KEYS_FOLDER, key=part.key), job.ends(part.key)]
-        if job.recipe.images is not None:
-            paths.append(job.images(part.key))
-        if tokens:
-            paths.append(job.local(part.key))
-        for batch in _read(job, part, tally):
+        tally = _Tally(job, part, files)
+        keys = _keys(tally) if job.is_probed else None
+        images = _images(tally)
+        tokens = _tokens(tally) if sampled else None
+        for batch in _read(tally):
             left = _through(job.first_pass.stages, batch, tally)[-1]
             if left.num_rows == 0:
                 continue
@@ -237,14 +245,12 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFac
         sums=dict(tally.sums),
         damage=tally.damage,
     )
-    return Done(files=paths, stats=list(tally.stats.items()), facts=facts)
+    return Done(files=tally.paths, stats=list(tally.stats.items()), facts=facts)
 
 
-def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.RecordBatch]:
-    recipe, images = job.recipe, job.recipe.images
-    batches = read_shard(
-        part, limits=recipe.limits, run=job.identity, images=images, html=recipe.html
-    )
+def _read(tally: _Tally) -> Iterator[pa.RecordBatch]:
+    recipe, part = tally.job.recipe, tally.part
+    batches = recipe.read(part, tally.job.identity)
     while True:
         started = time.thread_time()
         read = next(batches, None)
@@ -254,7 +260,7 @@ def _read(job: MeasureJob, part: SourceShard, tally: _Tally) -> Iterator[pa.Reco
         tally.stats[READ] += read_stats(read)
         tally.damage += damages(read)
         if read.documents.num_rows:
-            check_references(read.documents, images, part)
+            check_references(read.documents, recipe.images, part)
             yield read.documents
 
 
@@ -286,36 +292,35 @@ def _with_images(before: pa.RecordBatch, result: StageResult) -> StageStats:
 
 def _ends(
     batch: pa.RecordBatch, later: list[pa.RecordBatch], part: SourceShard, images: Images | None
-) -> dict[str, npt.NDArray[np.int64]]:
+) -> dict[str, I64]:
     """Columns of ENDS.
 
     later: the batch, and what each stage in turn leaves of it.
     """
     ids = np.asarray(batch["doc_id"])
-    made = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
-    made["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
+    columns = {name: np.zeros(len(ids), np.int64) for name in ENDS.names}
+    columns["text_bytes"] = text_buffers(batch["text"]).lengths.astype(np.int64)
     for left in later[1:]:
-        made["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
+        columns["left_at"][np.searchsorted(ids, np.asarray(left["doc_id"]))] += 1
     end = later[-1]
     at = np.searchsorted(ids, np.asarray(end["doc_id"]))
-    made["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
+    columns["end_bytes"][at] = text_buffers(written_text(end["text"], images)).lengths
     rows = ROW_BYTES + len(part.source.encode()) + text_buffers(end["id"]).lengths
-    made["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
-    return made
+    columns["row_bytes"][at] = rows if images is None else rows + image_row_bytes(end, images, part)
+    return columns
 
 
-def _keys(
-    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
-) -> Callable[[pa.RecordBatch, dict[str, npt.NDArray[np.int64]]], None]:
+def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
     """What writes keys and ends, row for row."""
+    job, part = tally.job, tally.part
     schema = key_schema(job.dedup)
-    keys = files.enter_context(arrow_file(job.path(KEYS_FOLDER, key=part.key), schema))
-    sidecar = files.enter_context(arrow_file(job.ends(part.key), ENDS))
+    keys = tally.open(job.path(KEYS_FOLDER, key=part.key), schema)
+    sidecar = tally.open(job.ends(part.key), ENDS)
 
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
         return document_keys(batch, job.dedup, schema, source=part.source)
 
-    def write(batch: pa.RecordBatch, ends: dict[str, npt.NDArray[np.int64]]) -> None:
+    def write(batch: pa.RecordBatch, ends: dict[str, I64]) -> None:
         keys.write_batch(tally.timed(KEYS, keys_of, batch))
         columns = [pa.array(ends[name]) for name in ENDS.names]
         sidecar.write_batch(pa.record_batch(columns, schema=ENDS))
@@ -323,14 +328,12 @@ def _keys(
     return write
 
 
-def _images(
-    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
-) -> Callable[[list[pa.RecordBatch]], None]:
+def _images(tally: _Tally) -> Callable[[list[pa.RecordBatch]], None]:
     """What writes a row for each image; takes documents, and what later stages leave of them."""
-    images = job.recipe.images
+    job, part, images = tally.job, tally.part, tally.job.recipe.images
     if images is None:
         return lambda later: None
-    sidecar = files.enter_context(arrow_file(job.images(part.key), IMAGES))
+    sidecar = tally.open(job.images(part.key), IMAGES)
 
     def write(later: list[pa.RecordBatch]) -> None:
         rows = image_rows(later, images, part)
@@ -340,14 +343,13 @@ def _images(
     return write
 
 
-def _tokens(
-    job: MeasureJob, part: SourceShard, files: contextlib.ExitStack, tally: _Tally
-) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
+def _tokens(tally: _Tally) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
     """What tokenizes, and sees what documents take between passes."""
-    local = files.enter_context(arrow_file(job.local(part.key), LOCAL))
+    job, part = tally.job, tally.part
+    local = tally.open(job.local(part.key), LOCAL)
     is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
 
-    def encode(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    def encode(batch: pa.RecordBatch) -> I64:
         return text_tokens(job, batch)
 
     def write(batch: pa.RecordBatch, end: pa.RecordBatch) -> None:
@@ -364,3 +366,69 @@ def _tokens(
             local.write_batch(pa.record_batch(columns, schema=LOCAL))
 
     return write
+
+
+def written_text(text: pa.Array, images: Images | None) -> pa.Array:
+    """Text without what stands for images in it."""
+    return text if images is None else pc.replace_substring(text, PLACEHOLDER, "")
+
+
+def text_tokens(job: PrepareJob, documents: pa.RecordBatch) -> I64:
+    """(n_docs,) ids of each, those that stand for images left out.
+
+    As the run would: should the fast engine ever differ, by the reference.
+    """
+    try:
+        return _encoded(job.recipe, documents)
+    except MismatchError:
+        return _encoded(job.exactly().recipe, documents)
+
+
+def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:
+    if recipe.images is None:
+        return np.diff(recipe.engine().encode(documents["text"]).offsets)
+    counts = [
+        np.diff(encoded.tokens.offsets) - _per_doc(part, encoded.per_image)
+        for part in batches_of(documents, recipe.images.tokens)
+        for encoded in [encode_illustrated(recipe.engine(), part, recipe.images)]
+    ]
+    return np.concatenate(counts)
+
+
+def _per_doc(documents: pa.RecordBatch, of_image: I64) -> I64:
+    summed = np.bincount(owners_of(documents), of_image, documents.num_rows)
+    return summed.astype(np.int64)
+
+
+ROWS = ("removed_rows", "removed_bytes")  # what `rows_measured` gives
+SEED = 0
+
+
+def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
+    """Rows and bytes of them, besides heads, were all documents of the batch near duplicates."""
+    n = batch.num_rows
+    if n < 2:
+        return 0, 0
+    rng = np.random.default_rng(SEED)
+    known: dict[str, pa.Array] = {
+        "doc_id": batch["doc_id"],
+        "id": batch["id"],
+        "outcome": pa.repeat("removed", n),
+        "stage": pa.repeat("near", n),
+        "reason": pa.repeat("near_duplicate", n),
+        "text_bytes": pa.array(text_buffers(batch["text"]).lengths, pa.int64()),
+        "duplicate_of": pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
+        "similarity": pa.array(rng.random(n, np.float32)),
+    }
+    columns = [known.get(f.name, pa.nulls(n, f.type)) for f in REMOVED]
+    rows = pa.record_batch(columns, schema=REMOVED)
+    return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
+
+
+def parquet_bytes(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> int:
+    """Of a file with these row groups."""
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return int(sink.tell())

@@ -2,26 +2,25 @@
 
 every part read ── counts, exact
 some of them ── sums by unit ── ratio estimates, stratified; units are the clusters
+
+The account of each stage over all parts, and whether it leaves anything to predict.
 """
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
-from tokenmill.pipelines.measure.drawn import Drawn, exact
+from tokenmill.pipelines.measure.drawn import F64, I64, Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import READ, PartFacts
-from tokenmill.pipelines.measure.totals import check_survivors, totals_of
 from tokenmill.pipelines.measure.unseen import Unseen
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
 End: TypeAlias = Literal["in", "out"]
 ENDS: tuple[End, ...] = ("in", "out")
@@ -69,22 +68,22 @@ class Scanned:
         reached, goes_on = _count(stats, what, "in"), _count(stats, what, "out")
         if self.is_whole or reached == 0:
             return exact(goes_on / reached if reached else 0.0)
-        told = self._told(name, what)
-        if (told.sums["out"] > told.sums["in"]).any():  # text may be longer when it is normalized
-            return told.ratio("out", "in")
-        return told.fraction("out", "in")
+        sample = self._told(name, what)
+        if (sample.sums["out"] > sample.sums["in"]).any():  # normalized text may be longer
+            return sample.ratio("out", "in")
+        return sample.fraction("out", "in")
 
     def left(self, what: Counted) -> Drawn:
         """That duplicates are looked for among."""
-        made = self.went_in(what)
+        left = self.went_in(what)
         for name in self.first:
-            made = made * self.kept(name, what)
-        return made
+            left = left * self.kept(name, what)
+        return left
 
     def times(self, what: Counted) -> Drawn:
         """All that duplicates are looked for among, as so many times what was read of it."""
-        found = self.left(what) * (1 / float(_count(self.before, what, "out")))
-        return Drawn(max(found.value, 1.0), np.maximum(found.draws, 1.0))
+        read = float(_count(self.before, what, "out"))
+        return (self.left(what) * (1 / read)).within(1.0)
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
@@ -160,3 +159,35 @@ def _count(stats: StageStats, what: Counted, end: End) -> int:
         return int(getattr(stats, f"{what}_{end}"))
     name = "images" if what == "images" else "bytes"
     return int(getattr(stats.images or ImageStats(), f"{name}_{end}"))
+
+
+def totals_of(receipts: Sequence[Receipt[Any]]) -> dict[str, StageStats]:
+    """The account of each stage over all parts, in order."""
+    totals: dict[str, StageStats] = {}
+    for receipt in receipts:
+        for name, stats in receipt.stats:
+            totals[name] = totals.get(name, StageStats()) + stats
+    return totals
+
+
+def check_survivors(totals: Mapping[str, StageStats]) -> None:
+    """Refuse a corpus of which nothing is left.
+
+    Raises:
+        ConfigError: it is empty, or names the stage that took the last document.
+    """
+    if not totals or totals[READ].docs_in == 0:
+        raise ConfigError("the inputs hold no document; nothing to predict")
+    for name, stats in totals.items():
+        if stats.docs_out == 0:
+            reasons = {**stats.removed, **stats.failed}
+            worst = max(reasons, key=lambda r: reasons[r]) if reasons else "nothing went in"
+            raise ConfigError(
+                f"{name} leaves none of {stats.docs_in:,} documents (most often: {worst});"
+                " nothing to predict"
+            )
+        if stats.bytes_out == 0:
+            raise ConfigError(
+                f"the {stats.docs_out:,} documents that {name} leaves have no text; nothing to"
+                " predict"
+            )

@@ -14,16 +14,22 @@ What a run writes of pairs of near duplicates, told by what the probes are like.
 
 In how many bands a pair meets hangs on how alike the two are; probes do not tell, so the interval
 runs from one band to all.
+
+What a run writes for images besides its documents and tokens, and a row of Parquet for each
+document that left.
+
+How many batches a run writes is known no closer than between what blocks of input allow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.verify import ALL_PAIRS
+from tokenmill.dedup.same.verify import ALL_PAIRS
+from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus import equal, near
 from tokenmill.pipelines.corpus.keys import key_schema
@@ -33,12 +39,18 @@ from tokenmill.pipelines.corpus.rows import GROUP_ROWS, RANGE_ROWS, range_bits
 from tokenmill.pipelines.corpus.spill import ROW_BYTES as SPILL_BYTES
 from tokenmill.pipelines.corpus.spill import SPILL, n_words_of, spill_schema
 from tokenmill.pipelines.corpus.step import CorpusStep, Pass
+from tokenmill.pipelines.corpus.units import FOUND, REPEATED, UNITS
 from tokenmill.pipelines.corpus.verdicts import VERDICTS
-from tokenmill.pipelines.measure.between import between, blocks_of
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import Drawn, exact
+from tokenmill.pipelines.measure.drawn import Drawn, between, exact
+from tokenmill.pipelines.measure.images import SPOOLED_BYTES
 from tokenmill.pipelines.measure.job import MeasureJob
-from tokenmill.pipelines.runs.folder import KEYS
+from tokenmill.pipelines.measure.pictures import PredictedImages
+from tokenmill.pipelines.measure.scan import parquet_bytes
+from tokenmill.pipelines.prepare.report.thumbnails import MOST, MOST_KEPT, THUMBNAIL
+from tokenmill.pipelines.prepare.shard import needs_spool
+from tokenmill.pipelines.read.stream import BLOCK_BYTES
+from tokenmill.pipelines.runs.folder import KEYS, SPOOL
 from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.shards import splits, token_schema
 from tokenmill.sizing.corpus import DATASET, INPUTS
@@ -46,7 +58,8 @@ from tokenmill.sizing.corpus import DATASET, INPUTS
 NUMBER_BYTES, WORD_BYTES, PAIR_BYTES = 4, 8, 16
 UNPADDED_ROWS, MOST_PADDING = 64, 8.0  # of a batch of row numbers
 
-Counts: TypeAlias = Any  # a number of documents, or (n_draws,) of them
+Counts: TypeAlias = Any  # numbers of documents
+NewFile: TypeAlias = Callable[[Any, pa.Schema], Any]  # of pa.ipc: of a file or a stream
 
 
 def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
@@ -55,24 +68,24 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
     docs, left: before and behind the step.
     """
     columns, n_words = len(step.shuffled), n_words_of(step.shuffled[0])
-    head, batch = _head_bytes(_rows_of(spill_schema(step.shuffled[0])))
+    head, batch = _padded_head(spill_schema(step.shuffled[0]))
     row = NUMBER_BYTES + WORD_BYTES * n_words
-    spill = _of(docs, lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
-    head, batch = _head_bytes(_rows_of(FOREST))
-    if step.joined_columns:  # the forests below the last one: pairs of many bands
-        files = _of(docs, lambda n: _forests(columns * _ranges(n)))
-    else:
-        files = _of(docs, _ranges)
-    gone = docs + left * -1.0
-    gone = Drawn(max(gone.value, 0.0), np.maximum(gone.draws, 0.0))
-    batches = _of(gone, lambda n: np.ceil(n / PAIRS_AT_ONCE))
-    padded = between(batch, batch + MOST_PADDING, order=12, value=batch + MOST_PADDING / 2)
-    forest = gone * PAIR_BYTES + files * head + batches * padded
+    spill = docs.each(lambda n: columns * (n * row + _groups(n) * batch) + _groups(n) * head)
+    forest_head, forest_batch = _padded_head(FOREST)
+    # of pairs of many bands there are the forests below the last one
+    files = docs.each(
+        lambda n: _forests(columns * _ranges(n)) if step.joined_columns else _ranges(n)
+    )
+    gone = (docs - left).within(0.0)
+    batches = gone.each(lambda n: np.ceil(n / PAIRS_AT_ONCE))
+    most = forest_batch + MOST_PADDING
+    padded = between(forest_batch, most, order=12, value=forest_batch + MOST_PADDING / 2)
+    forest = gone * PAIR_BYTES + files * forest_head + batches * padded
     return {SPILL.name: spill, FORESTS.name: forest}
 
 
-def _rows_of(schema: pa.Schema) -> pa.RecordBatch:
-    """As many rows of zeros as need no padding."""
+def _padded_head(schema: pa.Schema) -> tuple[int, int]:
+    """Of a file without batches, and what a batch adds besides its rows and their padding."""
     columns = []
     for column in schema:
         is_list = pa.types.is_fixed_size_list(column.type)
@@ -81,7 +94,9 @@ def _rows_of(schema: pa.Schema) -> pa.RecordBatch:
             kind, width = column.type.value_type, column.type.list_size
         flat = pa.array(np.zeros(UNPADDED_ROWS * width), kind)
         columns.append(pa.FixedSizeListArray.from_arrays(flat, width) if is_list else flat)
-    return pa.record_batch(columns, schema=schema)
+    rows = pa.record_batch(columns, schema=schema)  # as many as need no padding
+    head, batch = _head_bytes(rows)
+    return head, batch - rows.nbytes
 
 
 def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
@@ -96,7 +111,7 @@ def clustering_memory_bytes(job: MeasureJob, docs: Drawn) -> Drawn | None:
     def needed(n: Counts) -> Counts:
         return np.minimum(np.max([_needed(step, n, cores) for step in job.dedup], axis=0), most)
 
-    return _of(docs, needed)
+    return docs.each(needed)
 
 
 def _needed(step: CorpusStep, n: Counts, cores: int) -> Counts:
@@ -111,10 +126,6 @@ def _needed(step: CorpusStep, n: Counts, cores: int) -> Counts:
         return np.max([spill, works * n / ranges * near.ROW_BYTES, of_pairs], axis=0)
     per_row = equal.DOC_BYTES + equal.ROW_BYTES
     return np.maximum(spill, np.minimum(cores, ranges) * n / ranges * per_row)
-
-
-def _of(drawn: Drawn, how: Callable[[Counts], Counts]) -> Drawn:
-    return Drawn(float(how(np.float64(drawn.value))), np.asarray(how(drawn.draws), np.float64))
 
 
 def _groups(n: Counts) -> Counts:
@@ -134,19 +145,20 @@ def _forests(n_edges: Counts) -> Counts:
     return total
 
 
-def _head_bytes(example: pa.RecordBatch) -> tuple[int, int]:
-    """Of a file without batches, and what a batch adds besides its rows and their padding.
-
-    example: of as many rows as need no padding.
-    """
+def _head_bytes(batch: pa.RecordBatch, make: NewFile = pa.ipc.new_file) -> tuple[int, int]:
+    """Of a file without batches, and what this batch adds."""
     sizes = []
-    for n_batches in (0, 1):
+    for batches in ((), (batch,)):
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, example.schema) as writer:
-            for _ in range(n_batches):
-                writer.write_batch(example)
+        with make(sink, batch.schema) as writer:
+            for one in batches:
+                writer.write_batch(one)
         sizes.append(int(sink.tell()))
-    return sizes[0], sizes[1] - sizes[0] - example.nbytes
+    return sizes[0], sizes[1] - sizes[0]
+
+
+def _none_of(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 DOC_ID_BYTES = 8
@@ -186,36 +198,36 @@ class Written:
 def stored_of(job: MeasureJob, plan: Plan, written: Written) -> dict[str, Drawn]:
     """Bytes by folder of the run directory, in the order they are written."""
     images = job.recipe.images
-    made: dict[str, Drawn] = {}
+    folders: dict[str, Drawn] = {}
     for part in passes(job.recipe.steps):
         # what decontaminate leaves for further passes is left out
         if part.after and (part.index == 0 or images is not None):
-            made |= _of_pass(part, plan, written, job.recipe.documents)
+            folders |= _of_pass(part, plan, written, job.recipe.documents)
     ids, seq_len = written.tokens * written.width, job.recipe.output.seq_len
     rows = ids + written.row_bytes
     text_bytes = written.docs_left * TEXT_BYTES
-    made["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
+    folders["90-tokens"] = rows + text_bytes + heads(token_schema(np.uint16, images), plan)
     packed = 1 + SEQUENCE_BYTES / ((seq_len or 1) * written.width)
     head = heads(dataset_schema(pa.uint16(), None, images), plan, of_dataset=True)
-    made[DATASET] = rows + head if seq_len is None else ids * packed
-    made["removed"] = written.removed
+    folders[DATASET] = rows + head if seq_len is None else ids * packed
+    folders["removed"] = written.removed
     for folder, more in written.of_images.items():
-        made[folder] = made[folder] + more if folder in made else more
+        folders[folder] = folders[folder] + more if folder in folders else more
     inputs = {INPUTS: exact(sum(file.bytes for file in plan.files))}
-    return inputs | {folder: made[folder] for folder in sorted(made)}
+    return inputs | {folder: folders[folder] for folder in sorted(folders)}
 
 
 def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dict[str, Drawn]:
     """Documents between two passes, and what finds duplicates among them."""
     share, number = written.reach.get(part.index, exact(1.0)), part.index + 1
-    docs, made = written.docs * share, {}
+    docs, folders = written.docs * share, {}
     if written.compressed_frac is not None:
         text_bytes = written.text_bytes * share
         size = written.compressed_frac * text_bytes * between(*COMPRESSED, order=11, value=1.0)
-        made[f"{number}0-filtered"] = size + heads(schema, plan)
+        folders[f"{number}0-filtered"] = size + heads(schema, plan)
     if part.finders:
         size = docs * key_bytes(part.finders)
-        made[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
+        folders[KEYS.named(part.index)] = heads(key_schema(part.finders), plan) + size
     there = docs
     for step in part.finders:
         if not step.shuffled:
@@ -223,14 +235,14 @@ def _of_pass(part: Pass, plan: Plan, written: Written, schema: pa.Schema) -> dic
         left = written.left.get(step.name, there)
         for folder, size in of_step(step, there, left).items():
             folder = f"{number}{folder}"
-            made[folder] = made[folder] + size if folder in made else size
+            folders[folder] = folders[folder] + size if folder in folders else size
         there = left
         if step.joined_columns and written.edges is not None:
-            made[near.EDGES.named(part.index)] = written.edges * share
+            folders[near.EDGES.named(part.index)] = written.edges * share
         if step.removes_whole:
             folder = step.verdict_folder().named(part.index)
-            made[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
-    return made
+            folders[folder] = heads(VERDICTS, plan) + docs * VERDICT_BYTES
+    return folders
 
 
 def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
@@ -238,18 +250,12 @@ def heads(schema: pa.Schema, plan: Plan, *, of_dataset: bool = False) -> Drawn:
 
     of_dataset: the same batches in one file, as a stream.
     """
-    make = pa.ipc.new_stream if of_dataset else pa.ipc.new_file
-    sizes = []
-    for n_batches in (0, 1):
-        sink = pa.BufferOutputStream()
-        with make(sink, schema) as writer:
-            for _ in range(n_batches):
-                writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))
-        sizes.append(sink.tell())
+    head, batch = _head_bytes(
+        _none_of(schema), pa.ipc.new_stream if of_dataset else pa.ipc.new_file
+    )
     blocks = blocks_of(plan)
     batches = between(blocks.least, blocks.most, order=0, value=blocks.usual)
-    files = float(sizes[0] * (1 if of_dataset else len(plan.shards)))
-    return batches * float(sizes[1] - sizes[0]) + files
+    return batches * float(batch) + float(head * (1 if of_dataset else len(plan.shards)))
 
 
 def key_bytes(finders: Sequence[CorpusStep]) -> float:
@@ -267,28 +273,22 @@ def _width(kind: pa.DataType) -> int:
 def files_of(job: MeasureJob, plan: Plan, tokens: Drawn, width: int) -> Mapping[str, Drawn]:
     """Files by folder."""
     output, n_splits, n = job.recipe.output, len(splits(job)), len(plan.shards)
-    made = {INPUTS: exact(len(plan.files))}
+    folders = {INPUTS: exact(len(plan.files))}
     if job.first_pass.after:
-        made["10-filtered"] = exact(n)
+        folders["10-filtered"] = exact(n)
     for part in passes(job.recipe.steps):
         if part.finders:
-            made[KEYS.named(part.index)] = exact(n)
+            folders[KEYS.named(part.index)] = exact(n)
         for step in part.finders:
             if step.removes_whole:
-                made[step.verdict_folder().named(part.index)] = exact(n)
-    made["90-tokens"] = exact(n * n_splits)
+                folders[step.verdict_folder().named(part.index)] = exact(n)
+    folders["90-tokens"] = exact(n * n_splits)
     row = width * (output.seq_len or 1)
     file_tokens = max(output.shard_bytes // row, 1) * (output.seq_len or 1)
     shares = [1.0] if n_splits == 1 else [1 - output.validation_frac, output.validation_frac]
-    counts = [
-        Drawn(
-            float(max(np.ceil(tokens.value * share / file_tokens), 1.0)),
-            np.maximum(np.ceil(tokens.draws * share / file_tokens), 1.0),
-        )
-        for share in shares
-    ]
-    made[DATASET] = sum(counts[1:], counts[0])
-    return made
+    counts = [(tokens * share / file_tokens).each(np.ceil).within(1.0) for share in shares]
+    folders[DATASET] = sum(counts[1:], counts[0])
+    return folders
 
 
 EDGE_BYTES = 8 + 8
@@ -306,7 +306,7 @@ def edge_bytes(bands: int, probed: Probed, docs: Drawn) -> Drawn:
     value = usual * (FEWEST_BANDS * bands) ** 0.5
     most = max(most, usual) + UNSEEN / len(probed.doc_id)
     per_doc = between(max(least, 1e-12), most * bands, order=3, value=value)
-    head, batch = _pair_head_bytes(0), _pair_head_bytes(1) - _pair_head_bytes(0)
+    head, batch = _head_bytes(_none_of(near.EDGE))
     edges = docs * per_doc
     files = bands << range_bits(int(docs.value))
     return edges * (EDGE_BYTES + batch / PAIRS_AT_ONCE) + float(files * head)
@@ -333,9 +333,129 @@ def _pairs_per_doc(probed: Probed) -> tuple[float, float, float]:
     return least, usual, most
 
 
-def _pair_head_bytes(n_batches: int) -> int:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, near.EDGE) as writer:
-        for _ in range(n_batches):
-            writer.write_batch(pa.RecordBatch.from_pylist([], schema=near.EDGE))
-    return int(sink.tell())
+SOME_EMPTY = 0.5  # of the shards have documents left, at least
+FURTHER = 2.0  # times as many batches as blocks: blocks of many documents are cut
+
+
+class Blocks(NamedTuple):
+    """Batches of all shards: how many at least, usually and at most."""
+
+    least: float
+    usual: float
+    most: float
+
+
+def blocks_of(plan: Plan) -> Blocks:
+    """A batch is what some block of the input holds, as a reader has it, and at most a shard.
+
+    A shard of which nothing is left has none.
+    """
+    shards = float(len(plan.shards))
+    blocks = float(sum(1 + shard.bytes // BLOCK_BYTES for shard in plan.shards))
+    return Blocks(SOME_EMPTY * shards, (shards * blocks) ** 0.5, FURTHER * blocks)
+
+
+def _row_groups(plan: Plan, n_stages: int, *, order: int) -> Drawn:
+    """Of the receipts: each stage that takes something out of a batch writes one of its own."""
+    blocks = blocks_of(plan)
+    return between(blocks.least, max(blocks.most * n_stages, blocks.least), order=order)
+
+
+def _file_parts(schema: pa.Schema) -> tuple[int, int]:
+    """Bytes of a file of no rows, and of the first row group of one."""
+    nullable = pa.schema([f.with_nullable(True) for f in schema], metadata=schema.metadata)
+    one = pa.RecordBatch.from_pylist([dict.fromkeys(schema.names)], schema=nullable)
+    head = parquet_bytes(schema, [])
+    return head, parquet_bytes(nullable, [one]) - head
+
+
+# A row as measured is one of many that follow one another, all duplicates; those of a run come
+# from here and there, and have what a filter measured. Between so many times as much.
+ROW_LEAST, ROW_MOST = 0.5, 2.0
+UNKNOWN_ROW_BYTES = 40.0  # of one, where there were no two to measure
+
+
+def removed_bytes(job: MeasureJob, plan: Plan, *, rows: Drawn, row_bytes: float | None) -> Drawn:
+    """Of the folder `removed`.
+
+    rows: documents that left.  row_bytes: as measured; None where nothing was.
+    """
+    head, group = _file_parts(REMOVED)
+    n_passes = 2 if job.first_pass.after else 1
+    if job.recipe.images is not None:
+        n_passes = len(passes(job.recipe.steps))
+    n_stages = len(job.first_pass.stages) + len(job.predicted) + len(job.later_stages)
+    groups = _row_groups(plan, n_stages, order=1).within(most=rows)
+    each = (UNKNOWN_ROW_BYTES if row_bytes is None else row_bytes) * between(
+        ROW_LEAST, ROW_MOST, order=2
+    )
+    return each * rows + groups * float(group) + float(head * len(plan.shards) * n_passes)
+
+
+UNIT_BYTES, KEY_BYTES = 8 + 4, 16  # of an image: its name, a key
+FOUND_BYTES = 8 + 4 + 1 + 4 + 8 + 4
+SIZE_BYTES = 8  # of a document in a token shard: its size in the dataset
+RECEIPT_BYTES = 15.0, 200.0  # of an image that left, as compressed
+THUMBNAIL_BYTES = 500.0, 6_000.0  # of 112 pixels
+TAR_BYTES = 2_500.0, 6_000.0  # of a sample: three heads and ends, caption, facts
+
+
+def image_folders(
+    job: MeasureJob, plan: Plan, predicted: PredictedImages, docs: Drawn
+) -> dict[str, Drawn]:
+    """Bytes by folder; those of the dataset and of token shards are what images add to them.
+
+    docs: of the dataset.
+    """
+    images = job.recipe.images
+    if images is None:
+        return {}
+    left, size = predicted.total("images"), predicted.total("bytes")
+    folders = {"90-tokens": docs * SIZE_BYTES}
+    if images.store == "bytes":
+        folders["90-tokens"] += left * (SPOOLED_BYTES - 4)  # and not where the bytes end
+        folders[DATASET] = size
+    if needs_spool(job, is_last=not job.first_pass.after):
+        folders[SPOOL.name] = predicted.bytes_before if job.first_pass.after else size
+    folders |= _of_repeats(job, plan, predicted)
+    folders |= _beside(job, plan, predicted)
+    if images.webdataset:
+        folders["webdataset"] = size + docs * between(*TAR_BYTES, order=7)
+    return folders
+
+
+def _of_repeats(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
+    step = job.image_step
+    schema = None if step is None else step.unit_schema()
+    if step is None or schema is None or step.image_rule is None:
+        return {}
+    part = next(p for p in passes(job.recipe.steps) if step in p.after)
+    n_keys = len(step.image_rule.by)
+    gone = predicted.before * (exact(1.0) - predicted.kept_frac[step.name])
+    units = predicted.before * float(UNIT_BYTES + n_keys * KEY_BYTES)
+    return {
+        UNITS.named(part.index): units + heads(schema, plan),
+        REPEATED.named(part.index): gone * float(FOUND_BYTES) + heads(FOUND, plan),
+    }
+
+
+def _beside(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> dict[str, Drawn]:
+    """Receipts of images, and small pictures of some."""
+    n_passes = len(passes(job.recipe.steps))
+    files, gone = float(n_passes * len(plan.shards)), predicted.receipts
+    groups = _row_groups(plan, len(job.recipe.steps) + 1, order=5).within(most=gone)
+    head, group = _file_parts(REMOVED_IMAGE)
+    rows = gone * between(*RECEIPT_BYTES, order=8) + groups * float(group)
+    head_shown, group_shown = _file_parts(THUMBNAIL)
+    return {
+        "removed-images": rows + head * files,
+        "thumbnails": shown(job, plan, predicted) * between(*THUMBNAIL_BYTES, order=9)
+        + (head_shown + group_shown) * files,
+    }
+
+
+def shown(job: MeasureJob, plan: Plan, predicted: PredictedImages) -> Drawn:
+    """Small pictures that the run makes: of each shard some kept, and some of each reason."""
+    n_shards, n_passes = len(plan.shards), len(passes(job.recipe.steps))
+    most = min(float(n_shards * (MOST_KEPT + n_passes * MOST)), predicted.images_in.value)
+    return between(max(min(predicted.images_in.value, n_shards), 1.0), max(most, 2.0), order=6)

@@ -34,10 +34,11 @@ from tokenmill.pipelines.measure.drawn import (
     Drawn,
     coupled,
     exact,
+    fraction,
     generator,
     levels,
+    t_ratio,
 )
-from tokenmill.pipelines.measure.fraction import fraction, t_ratio
 
 BLOCK = 64  # draws made at once: 5 MB for 10,000 probes
 
@@ -47,17 +48,14 @@ class Probes:
     """Documents drawn at random, and what the scan found of each.
 
     copies: (n,) int, documents of the corpus with the probe's key, itself among them.
-    clusters: (n,) int, what each was drawn with (a row group), or None where each was drawn alone.
     corpus_docs: documents that they were drawn from without replacement, or None where unknown.
     seed: of the draws; what is estimated from the same probes with one seed is drawn jointly.
     """
 
     copies: I64
-    clusters: I64 | None = None
     corpus_docs: int | None = None
     seed: int = 0
     n_draws: int = DRAWS
-    units: I64 = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.copies)
@@ -71,53 +69,33 @@ class Probes:
             )
         if self.corpus_docs is not None and self.corpus_docs < n:
             raise ConfigError(f"{n} probes of {self.corpus_docs} documents; draw each once")
-        units = np.arange(n) if self.clusters is None else _dense(self.clusters)
-        object.__setattr__(self, "units", units)
 
-    def unique_frac(
-        self, weights: F64 | None = None, kept: F64 | None = None, *, of_kept: bool = False
-    ) -> Drawn:
+    def unique_frac(self, weights: F64 | None = None, kept: F64 | None = None) -> Drawn:
         """Unique fraction of documents, or of what `weights` counts, as tokens.
 
-            sum(weight * kept / copies) / sum(weight [* kept])
+            sum(weight * kept / copies) / sum(weight)
 
         weights: (n,) over 0, tokens or bytes of each probe; divided by its chance of being drawn
             where those differ. Tokens are told best by probes drawn by their bytes.
         kept: (n,) in [0, 1], what filters leave of the probe; copies then counts kept ones only.
-        of_kept: as a fraction of what the filters keep, not of all.
 
         Raises:
-            ConfigError: the weights are no weights, or no probe was kept.
+            ConfigError: the weights are no weights.
         """
         n = len(self.copies)
         weight = np.ones(n) if weights is None else np.asarray(weights, np.float64)
         left = np.ones(n) if kept is None else np.asarray(kept, np.float64)
         if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
             raise ConfigError("weights of probes must be finite and >= 0, not all 0")
-        whole = weight * left if of_kept else weight
-        if not whole.any():
-            raise ConfigError(f"the filters keep none of {n} probes; draw more with --probes")
-        return self._ratio(weight * left / self.copies, whole)
-
-    def kept_frac(self, kept: F64, weights: F64 | None = None) -> Drawn:
-        """What filters keep, copies and all; drawn jointly with `unique_frac`."""
-        weight = np.ones(len(self.copies)) if weights is None else np.asarray(weights, np.float64)
-        return self._ratio(weight * kept, weight)
+        return self._ratio(weight * left / self.copies, weight)
 
     def _ratio(self, part: F64, whole: F64) -> Drawn:
-        value = float(min(part.sum() / whole.sum(), 1.0))
-        residual = np.bincount(self.units, part - value * whole)
+        value, n = float(min(part.sum() / whole.sum(), 1.0)), len(part)
+        residual = part - value * whole
         relative = float((residual**2).sum()) / float(whole.sum()) ** 2
-        m = len(residual)
-        if self.clusters is None:
-            # of Dirichlet weights, as fraction's limits have; a few heavy units are few units
-            variance = relative * m / (m + 1) * (t_ratio(_alike(whole) - 1) / t_ratio(m - 1)) ** 2
-        elif m > 1:
-            variance = relative * m / (m - 1) * t_ratio(m - 1) ** 2
-        else:
-            variance = 0.25  # one cluster says nothing of another, so anything may be
+        # of Dirichlet weights, as fraction's limits have; a few heavy probes are few probes
+        variance = relative * n / (n + 1) * (t_ratio(_alike(whole) - 1) / t_ratio(n - 1)) ** 2
         typical = float((whole**2).sum() / whole.sum())  # where a token drawn at random stands
-        n = len(part)
         return fraction(
             value,
             variance,
@@ -127,14 +105,13 @@ class Probes:
         )
 
     def _scores(self, part: F64, whole: F64) -> F64:
-        """(n_draws,): the ratio with units weighted at random (Bayesian bootstrap, Rubin 1981)."""
-        parts, wholes = np.bincount(self.units, part), np.bincount(self.units, whole)
+        """(n_draws,): the ratio with probes weighted at random (Bayesian bootstrap, Rubin 1981)."""
         rng = generator("probes", self.seed)
         scores = []
         for start in range(0, self.n_draws, BLOCK):
             rows = min(BLOCK, self.n_draws - start)
-            drawn = rng.standard_exponential((rows, len(parts)))
-            scores.append(drawn @ parts / np.maximum(drawn @ wholes, np.finfo(float).tiny))
+            drawn = rng.standard_exponential((rows, len(part)))
+            scores.append(drawn @ part / np.maximum(drawn @ whole, np.finfo(float).tiny))
         return np.concatenate(scores)
 
 
@@ -155,16 +132,12 @@ def bracket(pairwise: Drawn, closure: Drawn) -> Drawn:
 
 
 def _alike(weights: F64) -> float:
-    """As many units of one weight as these are worth, as the variance of a variance has it.
+    """As many probes of one weight as these are worth, as the variance of a variance has it.
 
     Without it 95 % intervals of tokens, log-normal with sigma 1.2, covered 92.3 %.
     """
     squares = weights**2
     return float(squares.sum()) ** 2 / float((squares**2).sum())
-
-
-def _dense(labels: I64) -> I64:
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,10 +162,10 @@ class HashSample:
             raise ConfigError(f"share {self.share:g} of the hash space is not in (0, 1]")
         if self.docs < 1:
             raise ConfigError("the corpus has no documents; nothing to estimate")
-        found = int(self.sizes.sum() + self.giants.sum())
-        if found > self.docs:
+        counted = int(self.sizes.sum() + self.giants.sum())
+        if counted > self.docs:
             raise ConfigError(
-                f"{found} documents have sampled keys, the corpus has {self.docs}; a giant was"
+                f"{counted} documents have sampled keys, the corpus has {self.docs}; a giant was"
                 " left among the sampled keys, or documents were not all counted"
             )
 
@@ -226,15 +199,15 @@ class HashSample:
         Thompson 1952): a tail of long documents widens it, one of large clusters does not.
         """
         apart = float(giant_weights.sum())
-        found = float(weights.sum()) / self.share + apart
+        unique_weight = float(weights.sum()) / self.share + apart
         if not 0 < apart + float(weights.sum()) <= total:
             raise ConfigError(
-                f"unique keys weigh {found:g} of {total:g}; give weights over 0 of all"
+                f"unique keys weigh {unique_weight:g} of {total:g}; give weights over 0 of all"
             )
         variance = (1 - self.share) / self.share**2 * float((weights**2).sum()) / total**2
         typical = float((weights**2).sum()) / max(float(weights.sum()), 1.0) / self.share / total
         return fraction(
-            min(found / total, 1.0),
+            min(unique_weight / total, 1.0),
             variance,
             unseen=typical / (1 + typical) if self.share < 1 else 0.0,
             score=generator("hash space", self.seed).random(self.n_draws),

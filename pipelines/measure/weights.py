@@ -14,8 +14,17 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.drawn import DRAWS, F64, I64, Drawn, coupled, generator, levels
-from tokenmill.pipelines.measure.fraction import fraction, t_ratio
+from tokenmill.pipelines.measure.drawn import (
+    DRAWS,
+    F64,
+    I64,
+    Drawn,
+    coupled,
+    fraction,
+    generator,
+    levels,
+    t_ratio,
+)
 
 WIDEST = 20.0  # log of the widest factor either way; e^20 is "not known"
 
@@ -29,11 +38,7 @@ class LocalSample:
     read_bytes: (m,) of its documents that were looked at, over 0; less than the cluster's where
         documents were drawn within.
     docs: (m,) documents looked at.
-    cluster_docs: (m,) of each cluster, whole, where known. Without it what was looked at is
-        scaled by bytes, which makes documents too many where few were drawn of each cluster.
     sums: of what is measured, over the documents looked at, by name: (m,) each.
-    pps: clusters were drawn with chances proportional to their bytes, each time from all of them,
-        rather than alike and each once.
     seed: of the draws; all quantities of one sample are drawn jointly.
     """
 
@@ -43,8 +48,6 @@ class LocalSample:
     read_bytes: F64
     docs: I64
     sums: Mapping[str, F64]
-    cluster_docs: I64 | None = None
-    pps: bool = False
     seed: int = 0
     n_draws: int = DRAWS
     weights: F64 = field(init=False, repr=False)
@@ -66,14 +69,9 @@ class LocalSample:
 
     def _weights(self) -> F64:
         """(m,): what a sum over the documents looked at counts for in all of the stratum."""
-        if self.cluster_docs is None:
-            scale = self.cluster_bytes / self.read_bytes
-        else:
-            scale = self.cluster_docs / self.docs
-        if self.pps:
-            scale = scale / self.cluster_bytes
-        found = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
-        weights: F64 = scale * (self.strata_bytes / np.where(found > 0, found, 1.0))[self.strata]
+        scale = self.cluster_bytes / self.read_bytes
+        read = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
+        weights: F64 = scale * (self.strata_bytes / np.where(read > 0, read, 1.0))[self.strata]
         return weights
 
     def total(self, name: str) -> Drawn:
@@ -142,31 +140,29 @@ class LocalSample:
         section 5A.12), which overstates the variance by what the strata differ.
         """
         n = len(self.strata_bytes)
-        made = self.weights * sums
+        total = self.weights * sums
         size = self.weights * self.read_bytes  # bytes that the cluster stands for
         count = np.bincount(self.strata, minlength=n)
         alone = (count == 1)[self.strata]
-        others = np.where(alone, len(made), count[self.strata]) - 1
+        others = np.where(alone, len(total), count[self.strata]) - 1
         made_of, size_of = (
             np.where(alone, x.sum(), np.bincount(self.strata, x, minlength=n)[self.strata]) - x
-            for x in (made, size)
+            for x in (total, size)
         )
-        residual: F64 = made - size * made_of / np.where(others > 0, size_of, 1.0)
+        residual: F64 = total - size * made_of / np.where(others > 0, size_of, 1.0)
         scale: F64 = others / (others + 1) * self._unread()[self.strata]
         return residual * np.sqrt(scale)
 
     def _unread(self) -> F64:
         """(n_strata,) share of each stratum's bytes in clusters not read (Cochran, section 2.6).
 
-        1 where clusters were read in part: then reading them all would not make it exact. And 1
-        where they were drawn by bytes: large ones come more than once, and bytes of what was drawn
-        may be as many as there are while much was not.
+        1 where clusters were read in part: then reading them all would not make it exact.
         """
         n = len(self.strata_bytes)
         read = np.bincount(self.strata, self.cluster_bytes, minlength=n)
         partly = np.bincount(self.strata, self.read_bytes < self.cluster_bytes, minlength=n) > 0
         share = np.clip(1 - read / np.maximum(self.strata_bytes, 1), 0.0, 1.0)
-        return np.where(partly | self.pps, 1.0, share)
+        return np.where(partly, 1.0, share)
 
     def _df(self, squares: F64) -> float:
         """Degrees of freedom: as many as clusters that matter, less one for each group.

@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
 from tokenmill.pipelines.core.schema import shard_and_row
@@ -50,9 +50,8 @@ from tokenmill.pipelines.runs.manifest import (
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import exists, present
-from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.shards import splits
 
 STEP = "kept-keys"
@@ -115,16 +114,16 @@ def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
         for split in splits(job)
         for batch in open_arrow(job.tokens(split, key))[0]
     ]
-    found = np.concatenate([np.empty(0, np.uint64), *ids])
+    held = np.concatenate([np.empty(0, np.uint64), *ids])
     packing = job.out / "removed" / "packing.parquet"
     if job.recipe.output.seq_len is not None:  # the end of a split, shorter than a sequence
         left = pq.read_table(mirror.present(packing), columns=["doc_id", "detail"])
         whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
-        found = np.setdiff1d(found, whole["doc_id"].to_numpy())
+        held = np.setdiff1d(held, whole["doc_id"].to_numpy())
     if mirror.exists(job.sampled_out(key)):
         left = pq.read_table(mirror.present(job.sampled_out(key)), columns=["doc_id"])
-        found = np.setdiff1d(found, left["doc_id"].to_numpy())
-    return np.union1d(found, found & ~NUMBERS)
+        held = np.setdiff1d(held, left["doc_id"].to_numpy())
+    return np.union1d(held, held & ~NUMBERS)
 
 
 def index_in_manifest(finished: Finished) -> dict[str, Any]:
@@ -191,20 +190,20 @@ def earlier_runs(recipe: Recipe) -> tuple[EarlierRun, ...]:
             not made against all before it; or this recipe would have to remove what they hold.
     """
     check_keys(recipe)
-    made: list[EarlierRun] = []
+    runs: list[EarlierRun] = []
     for number, path in enumerate(recipe.against):
         where = f"against.{number}: {path}"
         manifest = _finished(where, path)
         steps = steps_of(manifest["identity"], where=f"{where}/manifest.json")
         _check_steps(where, steps, recipe.steps)
-        _check_chain(where, made, manifest)
+        _check_chain(where, runs, manifest)
         other_steps = _before_keys(steps) != _before_keys(recipe.steps)
-        made.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
-    for step in corpus_steps(recipe.steps) if made else ():
+        runs.append(_indexed(where, Path(path), manifest, other_steps=other_steps))
+    for step in corpus_steps(recipe.steps) if runs else ():
         refusal = step.refusal_of_earlier_runs()
         if refusal:
             raise ConfigError(f"{recipe.name}: {refusal}")
-    return tuple(made)
+    return tuple(runs)
 
 
 def check_other(recipe: Recipe, out: Path) -> None:
@@ -272,17 +271,17 @@ def _check_steps(where: str, earlier: Sequence[Step], own: Sequence[Step]) -> No
             f"{where}: finds duplicates by {names[0]} there, by {names[1]} here{order}; give this"
             " recipe the same steps"
         )
-    told = [
-        f"{name}.{key} is {_said(a.get(key))} there, {_said(b.get(key))} here"
+    others = [
+        f"{name}.{key} is {json.dumps(a.get(key))} there, {json.dumps(b.get(key))} here"
         for was, now in zip(there, here, strict=True)
         for name in was
         for a, b in [(was[name], now[name])]
         for key in sorted(a.keys() | b.keys())
         if a.get(key) != b.get(key)
     ]
-    if told:
+    if others:
         raise ConfigError(
-            f"{where}: makes other keys: {'; '.join(told[:FIRST_REASONS])}; give this recipe the"
+            f"{where}: makes other keys: {'; '.join(others[:FIRST_REASONS])}; give this recipe the"
             " same settings"
         )
 
@@ -292,16 +291,12 @@ def _keys_of(steps: Sequence[Step]) -> list[dict[str, Any]]:
     return [key_parameters(part.finders) for part in keyed_passes(steps)]
 
 
-def _said(value: Any) -> str:
-    return json.dumps(value)
-
-
 def _check_chain(where: str, before: Sequence[EarlierRun], manifest: Mapping[str, Any]) -> None:
     """Refuse a run that was not made against exactly those that are listed before it."""
     own = manifest["identity"].get("against", [])
     if own == [run.identity() for run in before]:
         return
-    told = [run["path"] for run in manifest["report"].get("against", {}).get("runs", ())]
+    paths = [run["path"] for run in manifest["report"].get("against", {}).get("runs", ())]
     if not own:
         raise ConfigError(
             f"{where}: was not made against {_listed(before)}, so both number their documents alike"
@@ -309,7 +304,7 @@ def _check_chain(where: str, before: Sequence[EarlierRun], manifest: Mapping[str
             f" against: [{', '.join(str(run.out) for run in before)}]"
         )
     raise ConfigError(
-        f"{where}: was itself made against {', '.join(told)}, and before it stands"
+        f"{where}: was itself made against {', '.join(paths)}, and before it stands"
         f" {_listed(before) or 'none'} here; list all of a chain, oldest first, as they were then"
     )
 
@@ -321,18 +316,18 @@ def _listed(runs: Iterable[EarlierRun]) -> str:
 def remarks(recipe: Recipe, against: Sequence[EarlierRun]) -> list[str]:
     """What a reader must know of a run that stands against others, a sentence each."""
     counting = [step.name for step in corpus_steps(recipe.steps) if step.only_own_run]
-    made = []
+    lines = []
     if counting and against:
-        made.append(
+        lines.append(
             f"{', '.join(counting)} count in this run alone: what earlier runs hold adds nothing"
         )
-    made += [
+    lines += [
         f"{run.out} was made with other steps or settings before its last keys: where these edit,"
         " the same document has other keys"
         for run in against
         if run.other_steps
     ]
-    return made
+    return lines
 
 
 def _before_keys(steps: Sequence[Step]) -> list[Step]:

@@ -19,9 +19,6 @@ import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe, make_recipe
-from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.storage.atomic import write_text
 
 VOCAB_SIZE = 16_384
@@ -125,10 +122,10 @@ def _write_if_other(path: Path, text: str) -> None:
 
 
 def _sample(recipe: Recipe) -> Iterator[list[str]]:
-    plan = plan_inputs(recipe.inputs, recipe.shard_bytes, limits=recipe.limits)
+    plan = recipe.plan()
     every = max(sum(s.bytes for s in plan.shards) // TRAINING_BYTES, 1)
     for shard in plan.shards:
-        for batch in read_shard(shard, limits=Limits()):
+        for batch in recipe.read(shard):
             rows = pa.array(range(0, batch.documents.num_rows, every), pa.int64())
             yield batch.documents["text"].take(rows).to_pylist()
 

@@ -93,7 +93,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "text_bytes": text,
         **_of_images(recipe.images, plan.shards),
         **_of_earlier(recipe, plan),
-        **_of_mixture(recipe),
+        **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
         "steps": [step.name for step in recipe.steps],
         "passes": len(parts),
         "limits": list(_limits(recipe)),
@@ -127,10 +127,6 @@ def _limits(recipe: Recipe) -> Iterator[str]:
         limit = step.limit(recipe.run.memory_budget)
         if limit:
             yield limit
-
-
-def _of_mixture(recipe: Recipe) -> dict[str, Any]:
-    return {"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}
 
 
 def _of_earlier(recipe: Recipe, plan: Plan) -> dict[str, Any]:
@@ -167,14 +163,14 @@ def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -
     """Bytes of images by what they are written to: on the safe side, all that inputs with images
     are, and nothing removed.
     """
-    found = _illustrated_bytes(shards)
+    size = _illustrated_bytes(shards)
     stored = images.store == "bytes"
-    made = {
+    is_written = {
         "images between passes": stored or (images.webdataset and n_passes > 1),
         "dataset": stored,
         "webdataset": images.webdataset,
     }
-    return {name: found for name, wanted in made.items() if wanted}
+    return {name: size for name, wanted in is_written.items() if wanted}
 
 
 def _free(out: Place) -> int | None:

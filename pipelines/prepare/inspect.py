@@ -35,11 +35,9 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS, PIECE
 from tokenmill.pipelines.core.schema import DOCUMENT, IMAGE, REMOVED, REMOVED_IMAGE, shard_and_row
 from tokenmill.pipelines.core.shard import numbered
-from tokenmill.pipelines.core.stage import Stage
+from tokenmill.pipelines.core.step import Stage
 from tokenmill.pipelines.prepare.against import first_ordinal, holder, part_number
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
-from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import find, present
@@ -87,16 +85,16 @@ def difference(removed: str, kept: str) -> list[Stretch]:
     [('equal', 'a '), ('removed', 'big'), ('kept', 'small'), ('equal', ' cat')]
     """
     ours, theirs = _UNIT.findall(removed), _UNIT.findall(kept)
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     a = b = 0
     for match in _Texts(ours, theirs).matches():
-        found.append(Stretch("removed", "".join(ours[a : match.a])))
-        found.append(Stretch("kept", "".join(theirs[b : match.b])))
-        found.append(Stretch("equal", "".join(ours[match.a : match.a + match.n])))
+        stretches.append(Stretch("removed", "".join(ours[a : match.a])))
+        stretches.append(Stretch("kept", "".join(theirs[b : match.b])))
+        stretches.append(Stretch("equal", "".join(ours[match.a : match.a + match.n])))
         a, b = match.a + match.n, match.b + match.n
-    found.append(Stretch("removed", "".join(ours[a:])))
-    found.append(Stretch("kept", "".join(theirs[b:])))
-    return _joined(found)
+    stretches.append(Stretch("removed", "".join(ours[a:])))
+    stretches.append(Stretch("kept", "".join(theirs[b:])))
+    return _joined(stretches)
 
 
 def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -104,7 +102,7 @@ def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
 
     What is equal between two changes and has no word in it, as a comma, goes with the changes.
     """
-    made: list[Stretch] = []
+    joined: list[Stretch] = []
     equal, ours, theirs, held = "", "", "", ""  # held: equal, if a word follows before a change
     for kind, text in stretches:
         if kind != "equal" and text:
@@ -114,11 +112,11 @@ def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
         elif kind == "equal" and not (ours or theirs):
             equal += text
         elif kind == "equal" and _WORD.search(text):
-            made += _told(equal, ours, theirs)
+            joined += _told(equal, ours, theirs)
             equal, ours, theirs, held = held + text, "", "", ""
         else:
             held += text
-    return [*made, *_told(equal, ours, theirs), *_told(held, "", "")]
+    return [*joined, *_told(equal, ours, theirs), *_told(held, "", "")]
 
 
 def _told(equal: str, ours: str, theirs: str) -> Iterator[Stretch]:
@@ -263,13 +261,13 @@ def cut_out(
     """
     stretches = _gaps(len(text), pieces) if pieces else _union(overlaps)
     longest_first = sorted(overlaps, key=lambda o: -o["ngrams"])
-    made = []
+    cut = []
     for start, end in stretches:
         within = [o for o in longest_first if o["start_byte"] < end and o["end_byte"] > start]
         items = tuple(dict.fromkeys(o["item"] for o in within))
         excerpt = within[0]["excerpt"] if within else ""
-        made.append(CutOut(start, end, text[start:end].decode(errors="replace"), items, excerpt))
-    return made
+        cut.append(CutOut(start, end, text[start:end].decode(errors="replace"), items, excerpt))
+    return cut
 
 
 def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
@@ -277,23 +275,23 @@ def cut_documents(out: Path, limit: int | None = None) -> list[dict[str, Any]]:
 
     Their order is that of the input; pieces dropped for their length count.
     """
-    made: list[dict[str, Any]] = []
+    cut: list[dict[str, Any]] = []
     columns = ["parent_doc_id", "parent_id", "pieces"]
     for path in find(out / "pieces", "part-*.parquet"):
         table = pq.read_table(present(path), columns=columns, schema=PIECE)
         # a row for each piece, those of a document together
         last = {row["parent_doc_id"]: row for row in table.to_pylist()}
-        made += [
+        cut += [
             {"doc_id": d, "id": row["parent_id"], "pieces": row["pieces"]}
             for d, row in last.items()
         ]
-        if limit is not None and len(made) >= limit:
+        if limit is not None and len(cut) >= limit:
             break
-    made = made[:limit]
-    items: dict[int, dict[str, None]] = {row["doc_id"]: {} for row in made}
+    cut = cut[:limit]
+    items: dict[int, dict[str, None]] = {row["doc_id"]: {} for row in cut}
     for overlap in overlaps_of(out, items):
         items[overlap["doc_id"]][overlap["item"]] = None
-    return [{**row, "items": list(items[row["doc_id"]])} for row in made]
+    return [{**row, "items": list(items[row["doc_id"]])} for row in cut]
 
 
 def count_cut(out: Path) -> int:
@@ -310,13 +308,13 @@ def _gaps(size: int, pieces: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
 
 
 def _union(spans: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
-    made: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted((s["start_byte"], s["end_byte"]) for s in spans):
-        if made and start <= made[-1][1]:
-            made[-1] = made[-1][0], max(end, made[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            made.append((start, end))
-    return made
+            merged.append((start, end))
+    return merged
 
 
 def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
@@ -351,17 +349,17 @@ def _text(engine: Engine, ids: list[int]) -> str:
 
 def _rows(path: Path, doc_id: int) -> list[dict[str, Any]]:
     """The rows of a file of the dataset that are the document, or pieces of it."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as batches:
         if "source" not in batches.schema.names:  # packed: a row is a sequence
-            return found
+            return rows
         for batch in batches:
             ids = np.asarray(batch["doc_id"])
             these = (ids == doc_id) | ((ids & ~NUMBERS) == doc_id)
             if these.any():
                 columns = batch.select(["input_ids", "doc_id", "id", "source"])
-                found += columns.filter(pa.array(these)).to_pylist()
-    return found
+                rows += columns.filter(pa.array(these)).to_pylist()
+    return rows
 
 
 KEPT, WITH_DOCUMENT = "kept", "with_document"  # fates of images beside the outcomes of receipts
@@ -423,8 +421,8 @@ def _receipts(
         have += table.num_rows
         if limit is not None and have >= limit and doc_id is None:
             break
-    found = pa.concat_tables(tables) if tables else schema.empty_table()
-    return found.slice(0, limit) if limit is not None else found
+    receipts = pa.concat_tables(tables) if tables else schema.empty_table()
+    return receipts.slice(0, limit) if limit is not None else receipts
 
 
 def pieces(out: Path, doc_ids: list[int]) -> list[dict[str, Any]]:
@@ -451,12 +449,12 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
     links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
     whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
-    found = {d: whole[d] for d in doc_ids if d in whole}
+    by_id = {d: whole[d] for d in doc_ids if d in whole}
     for doc_id, link in links.items():
         parent = whole[link["parent_doc_id"]]
         text = as_decontaminated(recipe, parent)[link["start_byte"] : link["end_byte"]].decode()
-        found[doc_id] = {**parent, "doc_id": doc_id, "id": link["id"], "text": text}
-    return found
+        by_id[doc_id] = {**parent, "doc_id": doc_id, "id": link["id"], "text": text}
+    return by_id
 
 
 def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
@@ -487,13 +485,7 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
 
 def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     manifest = prepared_run(out)
-    plan = plan_inputs(
-        recipe.inputs,
-        recipe.shard_bytes,
-        limits=recipe.limits,
-        images=recipe.images is not None,
-        html=recipe.html is not None,
-    )
+    plan = recipe.plan()
     now = {f.path: [f.bytes, str(f.version)] for f in plan.files}
     if now != manifest["identity"]["inputs"]:
         raise ConfigError(
@@ -501,24 +493,21 @@ def _read(out: Path, recipe: Recipe, doc_ids: list[int]) -> dict[int, dict[str, 
         )
     first = first_ordinal(out)
     shards = {s.ordinal: s for s in numbered(plan.shards, first=first)}
-    found: dict[int, dict[str, Any]] = {}
+    by_id: dict[int, dict[str, Any]] = {}
     for ordinal in sorted({shard_and_row(d)[0] for d in doc_ids}):
         if ordinal not in shards:
             behind = f" from {first} on" if first else ""
             raise ConfigError(f"{out}: no shard {ordinal}, ids run to {len(shards)} shards{behind}")
         wanted = pa.array([d for d in doc_ids if shard_and_row(d)[0] == ordinal], pa.uint64())
-        batches = read_shard(
-            shards[ordinal], limits=recipe.limits, images=recipe.images, html=recipe.html
-        )
-        for batch in batches:
+        for batch in recipe.read(shards[ordinal]):
             rows = batch.documents.filter(pc.is_in(batch.documents["doc_id"], wanted))
             for row in rows.to_pylist():
                 if recipe.images is not None:
                     row["images"] = image_fates(out, row["doc_id"], row["images"])
-                found[row["doc_id"]] = {**row, "source": shards[ordinal].source}
-            if all(d in found for d in wanted.to_pylist()):
+                by_id[row["doc_id"]] = {**row, "source": shards[ordinal].source}
+            if all(d in by_id for d in wanted.to_pylist()):
                 break
-    return found
+    return by_id
 
 
 def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -539,8 +528,8 @@ def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict
         image = there.get(number, receipt)  # one that could not be read has but a receipt
         row = {name: image.get(name) for name in OF_IMAGE}
         row["md5"] = row["md5"] and row["md5"].hex()
-        told = {name: receipt.get(name) for name in OF_FATE}
-        fates.append({**row, "fate": receipt.get("outcome", others), **told})
+        fate = {name: receipt.get(name) for name in OF_FATE}
+        fates.append({**row, "fate": receipt.get("outcome", others), **fate})
     return fates
 
 
@@ -562,8 +551,8 @@ def beside(out: Path, doc_id: int) -> Pair:
     earlier = holder(prepared_run(out), last)
     texts = documents(out, [doc_id] if earlier else [doc_id, last])
     if doc_id not in texts:
-        told = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
-        raise ConfigError(f"{out}: document {doc_id} could not be read: {told}")
+        why = ": ".join(filter(None, (receipt["reason"], receipt["detail"])))
+        raise ConfigError(f"{out}: document {doc_id} could not be read: {why}")
     if earlier is not None:
         return Pair(receipt, texts[doc_id], decoded(earlier, last), chain, str(earlier))
     return Pair(receipt, texts[doc_id], texts.get(last) if len(chain) > 1 else None, chain)

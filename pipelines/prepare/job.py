@@ -1,8 +1,24 @@
-"""The job of preparing a corpus: the run directory, and the recipe beside it."""
+"""The job of preparing a corpus: the run directory, and the recipe beside it.
+
+What a run is: all that decides its output, told so that two runs can be compared.
+"""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import tokenizers
+
+from tokenmill.dedup.overlap import index as ngram_index
+from tokenmill.dedup.text.fold_tables import FOLD_VERSION
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.corpus.passes import corpus_steps
+from tokenmill.pipelines.filters.normalize import NORMALIZE_VERSION
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.runs.manifest import open_run
+from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.run import Tokenizing, TokenRun
 
 
@@ -23,3 +39,47 @@ class PrepareJob(TokenRun):
         """The same job, every document encoded by the tokenizer's own library."""
         tokenizer = self.recipe.tokenizer.model_copy(update={"engine": "reference"})
         return replace(self, recipe=self.recipe.model_copy(update={"tokenizer": tokenizer}))
+
+
+# Raise it when the same recipe and input make other output bytes.
+# 2: decontaminate cuts out what it finds, as GPT-3 did, and ignores what many documents have.
+OUTPUT_VERSION = "2"
+
+
+def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
+    engine = recipe.engine()
+    return {
+        "recipe": recipe.identity(),
+        **plan.identity(),
+        "tokenizer": engine.digest,
+        "benchmarks": {
+            file.path: [file.bytes, str(file.version)]
+            for step in corpus_steps(recipe.steps)
+            for file in step.files()
+        },
+        "versions": {
+            "output": OUTPUT_VERSION,
+            "schema": SCHEMA_VERSION,
+            "normalize": str(NORMALIZE_VERSION),
+            "fold": FOLD_VERSION,
+            "index": ngram_index.FORMAT,
+            "tokenizers": tokenizers.__version__,
+            "pyarrow": pa.__version__,  # normalizes text
+            **({} if recipe.html is None else recipe.html.versions()),
+            # of libraries that steps make their verdicts and keys with
+            **{name: v for step in recipe.steps for name, v in step.versions().items()},
+        },
+    }
+
+
+def open_job(out: Path, recipe: Recipe, plan: Plan) -> PrepareJob:
+    """Begin a run in `out`, or continue the one that is there.
+
+    Raises:
+        ConfigError: see `open_run`.
+    """
+    out = out.absolute()
+    digest = open_run(out, run_identity(recipe, plan))
+    remote = mirror.remote_of(out)
+    return PrepareJob(out=out, remote=remote, recipe=recipe, identity=digest, against=plan.against)

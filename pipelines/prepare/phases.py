@@ -2,31 +2,22 @@
 
 set-up ─ pass 0 ─ what is corpus-wide ─ pass 1 ─ … ─ mix? ─ dataset files ─ dataset state
 
-What is corpus-wide: see `pipelines.corpus.phases`. Mixing: `pipelines.tokens.mix.phases`.
+What is corpus-wide: see `pipelines.corpus.passes`. Mixing: `pipelines.tokens.mix.phases`.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.corpus.passes import corpus_steps, passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
-from tokenmill.pipelines.corpus.step import Pass
+from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.shard import run_pass
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_phase
-from tokenmill.pipelines.tokens.dataset import (
-    FileFacts,
-    Layout,
-    close_dataset,
-    layout,
-    write_file,
-    write_state,
-)
+from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_one, do_phase
+from tokenmill.pipelines.tokens import dataset
 from tokenmill.pipelines.tokens.mix.phases import mix
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
 
@@ -35,7 +26,7 @@ from tokenmill.pipelines.tokens.shards import TokenShard, splits
 class Prepared(Finished):
     """What a finished run has to show, and how its dataset is laid out."""
 
-    layouts: tuple[Layout, ...] = ()
+    layouts: tuple[dataset.Layout, ...] = ()
 
 
 def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
@@ -58,12 +49,13 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             )
             for shard in shards
         ]
-        made = yield from do_phase(Phase(name=_pass_name(part), works=tuple(works)), finished)
-        shards = [shard for shard in shards if shard.key in made]
+        phase = Phase(name="filter" if part.after else "tokenize", works=tuple(works))
+        receipts = yield from do_phase(phase, finished)
+        shards = [shard for shard in shards if shard.key in receipts]
         if part.after:
-            found = yield from corpus_wide(job, part, [made[s.key] for s in shards], finished)
-            upstream = {s.key: digest_of([made[s.key].digest, found]) for s in shards}
-    yield from _lay_out(job, [made[s.key] for s in shards], finished)
+            digest = yield from corpus_wide(job, part, [receipts[s.key] for s in shards], finished)
+            upstream = {s.key: digest_of([receipts[s.key].digest, digest]) for s in shards}
+    yield from _lay_out(job, [receipts[s.key] for s in shards], finished)
     yield from do_phase(index_phase(job, finished), finished)
     return finished
 
@@ -75,33 +67,36 @@ def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
     """
     works = [step.setup(job) for step in corpus_steps(job.recipe.steps)]
     phase = Phase(name="index", works=tuple(w for w in works if w is not None), whole=True)
-    made = yield from do_phase(phase, finished)
-    return digest_of(receipt.digest for receipt in made.values())
+    receipts = yield from do_phase(phase, finished)
+    return digest_of(receipt.digest for receipt in receipts.values())
 
 
-def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Phases[None]:
+def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
     width = job.recipe.engine().dtype.itemsize
-    inputs = digest_of([job.identity, *(receipt.digest for receipt in made)])
+    inputs = digest_of([job.identity, *(receipt.digest for receipt in receipts)])
     if job.recipe.output.shuffle:
-        mixed = yield from mix(job, made, finished)
-        plans = tuple(layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
+        mixed = yield from mix(job, receipts, finished)
+        plans = tuple(dataset.layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
     else:
-        plans = tuple(layout(job, s, _token_shards(made, s), width) for s in splits(job))
+        shards = {split: _token_shards(receipts, split) for split in splits(job)}
+        plans = tuple(dataset.layout(job, s, of, width) for s, of in shards.items())
     works = tuple(
         Work(
             step="dataset",
             key=f"{plan.split}-{number:05d}",
             inputs=inputs,
-            facts=FileFacts,
-            call=write_file,
+            facts=dataset.FileFacts,
+            call=dataset.write_file,
             args=(plan, number),
         )
         for plan in plans
         for number in range(plan.files)
     )
     if len(find_receipts(job.out, works).receipts) < len(works):
-        close_dataset(job)  # a dataset that an earlier run completed must not open half replaced
+        dataset.close_dataset(
+            job
+        )  # a dataset that an earlier run completed must not open half replaced
     files = yield from do_phase(Phase(name="dataset", works=works, whole=True), finished)
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans
@@ -110,14 +105,14 @@ def _lay_out(job: PrepareJob, made: Sequence[Receipt], finished: Prepared) -> Ph
         step="state",
         key="all",
         inputs=digest_of([inputs, *(d for split in digests for d in split)]),
-        call=write_state,
+        call=dataset.write_state,
         args=(plans, digests),
     )
-    yield from do_phase(Phase(name="state", works=(state,), whole=True), finished)
+    yield from do_one(state, finished)
     finished.layouts = plans
 
 
-def _token_shards(made: Iterable[Receipt], split: str) -> list[TokenShard]:
+def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
     return [
         TokenShard(
             r.key,
@@ -126,10 +121,6 @@ def _token_shards(made: Iterable[Receipt], split: str) -> list[TokenShard]:
             m["text_bytes"][split],
             m.get("sizes", m["tokens"])[split],
         )
-        for r in made
+        for r in receipts
         for m in [r.facts["measured"]]
     ]
-
-
-def _pass_name(part: Pass) -> str:
-    return "tokenize" if not part.after else "filter"

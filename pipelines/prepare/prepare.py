@@ -16,8 +16,7 @@ from tokenmill.pipelines.prepare.against import (
     index_in_manifest,
     index_wanting,
 )
-from tokenmill.pipelines.prepare.identity import open_job
-from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.job import PrepareJob, open_job
 from tokenmill.pipelines.prepare.phases import phases
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Report
@@ -25,7 +24,6 @@ from tokenmill.pipelines.prepare.report.sections import write_report
 from tokenmill.pipelines.prepare.report.summary import summarize
 from tokenmill.pipelines.prepare.steps import side_folders
 from tokenmill.pipelines.read.images.stored import check_shards
-from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.finished import manifest, read_report
 from tokenmill.pipelines.runs.folder import INDEX
@@ -67,9 +65,9 @@ def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None =
     started = time.perf_counter()
     plan = plan or plan_run(recipe)
     with opened(recipe, out, plan) as job:
-        found = finished_report(job)
-        if found is not None:
-            return found
+        earlier = finished_report(job)
+        if earlier is not None:
+            return earlier
         finished = drive(job, phases(job, plan), execute)
         _sweep_strays(job, finished)
         sweep_partials(job.out / "receipts")  # of workers that died while the run went on
@@ -122,14 +120,7 @@ def plan_run(recipe: Recipe) -> Plan:
     for step in corpus_steps(recipe.steps):
         step.check(recipe.inputs)
     try:
-        plan = plan_inputs(
-            recipe.inputs,
-            recipe.shard_bytes,
-            limits=recipe.limits,
-            images=recipe.images is not None,
-            html=recipe.html is not None,
-            against=against,
-        )
+        plan = recipe.plan(against=against)
     except OutageError as e:
         raise ConfigError(str(e)) from e
     if not plan.shards:
@@ -156,10 +147,10 @@ def finished_report(job: PrepareJob) -> Report | None:
         ConfigError: it should have an index, which cannot be made any more.
     """
     stay = {*KEPT, *side_folders()} - {INDEX.name}
-    found = read_report(job.out, lambda top: top in stay)
-    if found is None or index_wanting(job):
+    data = read_report(job.out, lambda top: top in stay)
+    if data is None or index_wanting(job):
         return None
-    report = Report.read(found, str(job.out))
+    report = Report.read(data, str(job.out))
     if not all(mirror.size(job.out / name) is not None for name in REPORTS):
         _publish_report(job, report)
     clean(job)
@@ -170,8 +161,8 @@ def _sweep_strays(job: PrepareJob, finished: Finished) -> None:
     """Delete files of an earlier attempt that this run's receipts do not know."""
     known = {name for receipt in finished.receipts for name, _, _ in receipt.files}
     mirror.look_anew(job.out)  # workers elsewhere wrote too
-    found = (path for folder in (*KEPT, *side_folders()) for path in mirror.files(job.out / folder))
-    mirror.remove(p for p in found if p.relative_to(job.out).as_posix() not in known)
+    paths = (path for folder in (*KEPT, *side_folders()) for path in mirror.files(job.out / folder))
+    mirror.remove(p for p in paths if p.relative_to(job.out).as_posix() not in known)
 
 
 def _publish_report(job: PrepareJob, report: Report) -> None:

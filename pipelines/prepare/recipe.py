@@ -4,9 +4,12 @@ YAML in, frozen models out. An unknown key, a value out of range or a file that 
 there is one line that names the place; nothing has been read or written by then.
 
 The steps a recipe can name, and how one is read and written: a name with its settings.
+
+Settings of a recipe that `--set` gives in place of what its file says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -28,13 +31,12 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
-from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.core.shard import EarlierRun, Input, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
 from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
-from tokenmill.pipelines.runs.options import overridden
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.strict import StrictLoader
+from tokenmill.sizing.strict import StrictLoader
 
 
 def _step(value: Any) -> Step:
@@ -88,6 +90,7 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
 
 
 if TYPE_CHECKING:
+    from tokenmill.pipelines.read.batch import ReadBatch
     from tokenmill.pipelines.tokens.run import Tokenizing
     from tokenmill.pipelines.tokens.tokenize import Engine
 
@@ -126,38 +129,25 @@ class Recipe(Config):
         return steps
 
     @model_validator(mode="after")
-    def _steps_leave_images_their_places(self) -> "Recipe":
-        for step in self.steps if self.images is not None else ():
-            if step.cuts_text:
+    def _steps_fit_images_and_pages(self) -> "Recipe":
+        for step in self.steps:
+            if self.images is not None and step.cuts_text:
                 way = f"; take {step.without_cutting}" if step.without_cutting else ""
                 raise ValueError(
                     f"step {step.name!r} cuts text, and images would lose their places in it;"
                     f" it cannot stand in a recipe with images{way}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _steps_have_the_images_they_need(self) -> "Recipe":
-        for step in self.steps if self.images is None else ():
-            if step.needs_images:
+            if self.images is None and step.needs_images:
                 raise ValueError(
                     f"step {step.name!r} is about images, and the recipe has no section"
                     " 'images'; add one, 'images: {}' will do"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _steps_have_the_dates_they_need(self) -> "Recipe":
         for step in self.steps if self.html is None else ():
             if step.needs_dates:
                 raise ValueError(
                     f"step {step.name!r} keeps the newest, and only documents of web archives"
                     " have a date; add 'html: {}' where the inputs are such, or keep: last"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _images_or_pages(self) -> "Recipe":
         if self.images is not None and self.html is not None:
             raise ValueError("images of web pages are not read yet; leave out 'images' or 'html'")
         return self
@@ -241,6 +231,26 @@ class Recipe(Config):
             weights=tuple(one.weight for one in self.inputs),
         )
 
+    def plan(self, shard_bytes: int | None = None, against: Sequence[EarlierRun] = ()) -> Plan:
+        """The inputs, found and cut: see `read.plan.plan_inputs`.
+
+        shard_bytes: other ones than the recipe's.
+        """
+        from tokenmill.pipelines.read.plan import plan_inputs  # loads all readers
+
+        images, html = self.images is not None, self.html is not None
+        size, limits = shard_bytes or self.shard_bytes, self.limits
+        return plan_inputs(
+            self.inputs, size, limits=limits, images=images, html=html, against=against
+        )
+
+    def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:
+        """The documents of a shard of its inputs: see `read.readers.read_shard`."""
+        from tokenmill.pipelines.read.readers import read_shard
+
+        limits, images, html = self.limits, self.images, self.html
+        return read_shard(shard, limits=limits, run=run, images=images, html=html)
+
     def engine(self) -> "Engine":
         """The tokenizer, loaded once a process.
 
@@ -321,3 +331,45 @@ def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
     for i in range(len(inputs) if isinstance(inputs, list | tuple) else 0):
         known[f"inputs.{i}"] = list(Input.model_fields)
     return known
+
+
+def overridden(data: Mapping[str, Any], key: str, value: Any, *, where: str) -> dict[str, Any]:
+    """Plain data of a recipe with another value for one setting.
+
+    key: names with dots between, as "output.seq_len"; behind "steps" the name of a step, as
+        "steps.near.verify".
+
+    >>> overridden({"steps": ["exact", {"near": {"rows": 8}}]}, "steps.near.rows", 9, where="")
+    {'steps': ['exact', {'near': {'rows': 9}}]}
+
+    Raises:
+        ConfigError: the recipe has no such step, or something that has no settings on the way.
+    """
+    return _set(data, key.split("."), value, where)
+
+
+def _set(data: Mapping[str, Any], keys: list[str], value: Any, where: str) -> dict[str, Any]:
+    head, *rest = keys
+    if not rest:
+        return {**data, head: value}
+    inner = data.get(head) or {}
+    if isinstance(inner, list | tuple) and head == "steps":
+        return {**data, head: _set_step(inner, rest, value, where)}
+    if not isinstance(inner, Mapping):
+        raise ConfigError(f"{where}: --set cannot reach into {head!r}: it is not a mapping")
+    return {**data, head: _set(inner, rest, value, where)}
+
+
+def _set_step(steps: list[Any] | tuple[Any, ...], keys: list[str], value: Any, where: str) -> Any:
+    """The steps, one of which has another setting, or others as a whole."""
+    names = [str(next(iter(s)) if isinstance(s, Mapping) and s else s) for s in steps]
+    name = keys[0]
+    if name not in names:
+        near = get_close_matches(name, [n for n in names if isinstance(n, str)], n=1)
+        way = (
+            f"did you mean {near[0]!r}?" if near else f"its steps are {', '.join(map(str, names))}"
+        )
+        raise ConfigError(f"{where}: --set names a step {name!r} that is not in the recipe; {way}")
+    at = names.index(name)
+    step = steps[at] if isinstance(steps[at], Mapping) else {name: {}}
+    return [*steps[:at], _set(step, keys, value, where), *steps[at + 1 :]]

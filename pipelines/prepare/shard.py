@@ -9,6 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import REMOVED, REMOVED_IMAGE, ROW_BITS
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.stage import Stage, StageResult
+from tokenmill.pipelines.core.step import Stage, StageResult
 from tokenmill.pipelines.corpus.keys import key_sidecar
 from tokenmill.pipelines.corpus.passes import corpus_steps, stage_names
 from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, SideTables
@@ -28,20 +29,11 @@ from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.images.blobs import Blobs, Spool, spool_file
 from tokenmill.pipelines.read.images.stored import check_references
-from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.folder import (
-    FILTERED,
-    REMOVED_IMAGES,
-    SPOOL,
-    THUMBNAILS,
-)
-from tokenmill.pipelines.runs.folder import (
-    REMOVED as REMOVED_FOLDER,
-)
+from tokenmill.pipelines.runs.folder import FILTERED, REMOVED_IMAGES, SPOOL, THUMBNAILS, Folder
+from tokenmill.pipelines.runs.folder import REMOVED as REMOVED_FOLDER
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, parquet_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, parquet_file
 from tokenmill.pipelines.storage.mirror import exists
-from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.shards import TokenShards
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 from tokenmill.pipelines.tokens.webdataset import TarShards
@@ -51,15 +43,16 @@ Write: TypeAlias = Callable[[pa.RecordBatch, Blobs | None], None]
 
 
 class Tally:
-    """The account of a shard's pass, and the files that stay beside the dataset.
+    """A shard's pass: its account, and the files that it writes.
 
-    paths: files written.  facts: for later steps and the report.
+    files: that are open.  paths: files written.  facts: for later steps and the report.
     blobs: the bytes of the images of the batch at hand.
     """
 
     def __init__(
         self, job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack
     ) -> None:
+        self.job, self.part, self.shard, self.files = job, part, shard, files
         # every stage stands in the account, in order, also one that sees no document
         self._with_images = job.recipe.images is not None
         none = StageStats(images=ImageStats() if self._with_images else None)
@@ -68,34 +61,33 @@ class Tally:
         self._earlier_shards = sum(run.shards for run in job.against)
         self.tokens: TokenShards | None = None
         self.blobs: Blobs | None = None
-        self.paths = [job.path(REMOVED_FOLDER, part.index, key=shard.key)]
-        self._removed = files.enter_context(parquet_file(self.paths[0], REMOVED))
+        self.paths: list[Path] = []
+        self._removed = files.enter_context(parquet_file(self.path(REMOVED_FOLDER), REMOVED))
         if self._with_images:
-            path, shown = (
-                job.path(folder, part.index, key=shard.key)
-                for folder in (REMOVED_IMAGES, THUMBNAILS)
-            )
+            path = self.path(REMOVED_IMAGES)
             self._removed_images = files.enter_context(parquet_file(path, REMOVED_IMAGE))
-            self._thumbnails = files.enter_context(thumbnail_file(shown))
-            self.paths += [path, shown]
+            self._thumbnails = files.enter_context(thumbnail_file(self.path(THUMBNAILS)))
         self._tables = SideTables()
         for step in part.before:
             self.facts |= {section: dict(counts) for section, counts in step.counts.items()}
             for table in step.side_tables:
-                path = job.path(table.folder, part.index, key=shard.key)
-                self._tables.open(table, path, files)
-        self.paths += self._tables.paths
+                self._tables.open(table, self.path(table.folder), files)
+
+    def path(self, folder: Folder) -> Path:
+        """The shard's file of a folder, which this pass writes."""
+        self.paths.append(self.job.path(folder, self.part.index, key=self.shard.key))
+        return self.paths[-1]
 
     def add(self, name: str, before: pa.RecordBatch, result: StageResult) -> None:
         """What a stage did to the batch `before`."""
         stats = result.stats
         if self._with_images:
-            receipts = [] if result.images is None else [result.images]
-            stats = replace(stats, images=image_stats(before, result.kept, receipts))
-            self.image_receipts(result.images)
+            removed_images = [] if result.images is None else [result.images]
+            stats = replace(stats, images=image_stats(before, result.kept, removed_images))
+            self.write_removed_images(result.images)
             self._thumbnails.removed(before, result.images, self.blobs)
         self.count(name, stats)
-        self.receipts(result.removed)
+        self.write_removed(result.removed)
         self._of_earlier(name, result.removed)
         self.note(result.notes)
 
@@ -112,9 +104,9 @@ class Tally:
         if self._earlier_shards:
             first = pa.scalar(self._earlier_shards << ROW_BITS, pa.uint64())
             n = pc.sum(pc.less(removed["duplicate_of"], first)).as_py() or 0
-            found = self.facts.setdefault("of_earlier", {})
+            by_step = self.facts.setdefault("of_earlier", {})
             if n:
-                found[name] = found.get(name, 0) + n
+                by_step[name] = by_step.get(name, 0) + n
 
     def note(self, notes: Mapping[str, int] | None) -> None:
         """Add up what a reader met that is no failure, or what a stage counted beside."""
@@ -124,12 +116,12 @@ class Tally:
     def count(self, name: str, stats: StageStats) -> None:
         self.stats[name] += stats
 
-    def receipts(self, removed: pa.RecordBatch) -> None:
+    def write_removed(self, removed: pa.RecordBatch) -> None:
         """Write rows of schema REMOVED."""
         if removed.num_rows:
             self._removed.write_batch(removed)
 
-    def image_receipts(self, removed: pa.RecordBatch | None) -> None:
+    def write_removed_images(self, removed: pa.RecordBatch | None) -> None:
         """Write rows of schema REMOVED_IMAGE."""
         if removed is not None and removed.num_rows:
             self._removed_images.write_batch(removed)
@@ -161,8 +153,8 @@ def run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
 def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     with contextlib.ExitStack() as files:
         tally = Tally(job, part, shard, files)
-        write = _sink(job, part, shard, files, tally)
-        for read, blobs in _source(job, part, shard, tally):
+        write = _sink(tally)
+        for read, blobs in _source(tally):
             batch = read
             for step in part.stages:
                 result = cast(Stage, step)(batch)
@@ -175,43 +167,38 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     return tally.done()
 
 
-def _source(job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally) -> Iterator[Illustrated]:
+def _source(tally: Tally) -> Iterator[Illustrated]:
     """The documents of a shard at the beginning of a pass, and the bytes of their images."""
-    if part.index == 0:
-        yield from _read(job, shard, tally)
+    if tally.part.index == 0:
+        yield from _read(tally)
         return
-    path = job.path(SPOOL, key=shard.key)
-    has_spool = job.recipe.images is not None and exists(path)
+    path = tally.job.path(SPOOL, key=tally.shard.key)
+    has_spool = tally.job.recipe.images is not None and exists(path)
     blobs = tally.blobs = Spool(path) if has_spool else None
-    for batch in survivors(job, part, shard, tally):
+    for batch in survivors(tally):
         yield batch, blobs
 
 
-def _read(job: PrepareJob, shard: SourceShard, tally: Tally) -> Iterator[Illustrated]:
-    recipe = job.recipe
-    batches = read_shard(
-        shard, limits=recipe.limits, run=job.identity, images=recipe.images, html=recipe.html
-    )
-    for batch in batches:
+def _read(tally: Tally) -> Iterator[Illustrated]:
+    recipe = tally.job.recipe
+    for batch in recipe.read(tally.shard, tally.job.identity):
         tally.count("read", read_stats(batch))
-        tally.receipts(batch.failed)
-        tally.image_receipts(batch.failed_images)
+        tally.write_removed(batch.failed)
+        tally.write_removed_images(batch.failed_images)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
         tally.note(batch.notes)
         tally.blobs = batch.blobs
         if batch.documents.num_rows:
-            check_references(batch.documents, recipe.images, shard)
+            check_references(batch.documents, recipe.images, tally.shard)
             yield batch.documents, batch.blobs
 
 
-def survivors(
-    job: PrepareJob, part: Pass, shard: SourceShard, tally: Tally
-) -> Iterator[pa.RecordBatch]:
+def survivors(tally: Tally) -> Iterator[pa.RecordBatch]:
     """The documents of a shard, batch by batch, as the steps before this pass leave them."""
-    previous = part.index - 1
-    appliers = [(s.name, s.applier(job, previous, shard.key)) for s in part.before]
-    for whole in open_arrow(job.path(FILTERED, previous, key=shard.key))[0]:
+    job, previous, key = tally.job, tally.part.index - 1, tally.shard.key
+    appliers = [(s.name, s.applier(job, previous, key)) for s in tally.part.before]
+    for whole in open_arrow(job.path(FILTERED, previous, key=key))[0]:
         batch, rows = whole, np.arange(whole.num_rows)
         for name, apply in appliers:
             applied = apply(batch, rows)
@@ -223,15 +210,14 @@ def survivors(
             yield batch
 
 
-def _sink(
-    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
-) -> Write:
+def _sink(tally: Tally) -> Write:
     """Where a pass puts its documents: a file and sidecars for corpus-wide steps, or tokens."""
-    if not part.after:
+    job, shard, files = tally.job, tally.shard, tally.files
+    if not tally.part.after:
         tokens = tally.tokens = TokenShards(job, shard, files)
         tars = TarShards(job, shard, files)
         tally.paths += [*tokens.paths, *tars.paths]
-        set_down = _spooled(job, part, shard, files, tally)
+        set_down = _spooled(tally)
 
         def encode(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
             tars.write(batch, blobs)
@@ -240,11 +226,9 @@ def _sink(
 
         return encode
 
-    path = job.path(FILTERED, part.index, key=shard.key)
-    tally.paths.append(path)
-    documents = files.enter_context(arrow_file(path, job.recipe.documents, compression="lz4"))
-    spooled = _spooled(job, part, shard, files, tally)
-    beside = [_writing(sidecar, files, tally) for sidecar in _sidecars(job, part, shard)]
+    file = arrow_file(tally.path(FILTERED), job.recipe.documents, compression="lz4")
+    documents, spooled = files.enter_context(file), _spooled(tally)
+    beside = [_writing(sidecar, tally) for sidecar in _sidecars(tally)]
 
     def write(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
         for write_rows in beside:
@@ -254,34 +238,30 @@ def _sink(
     return write
 
 
-def _sidecars(job: PrepareJob, part: Pass, shard: SourceShard) -> Iterator[Sidecar]:
+def _sidecars(tally: Tally) -> Iterator[Sidecar]:
     """What stands beside the documents for the steps behind the pass."""
+    job, part, shard = tally.job, tally.part, tally.shard
     if part.finders:
         yield key_sidecar(job, part.index, shard.key, part.finders, source=shard.source)
     for step in part.after:
         images = job.recipe.images
-        found = step.sidecar(job, part.index, shard.key, source=shard.source, images=images)
-        if found is not None:
-            yield found
+        sidecar = step.sidecar(job, part.index, shard.key, source=shard.source, images=images)
+        if sidecar is not None:
+            yield sidecar
 
 
-def _writing(sidecar: Sidecar, files: contextlib.ExitStack, tally: Tally) -> Write:
+def _writing(sidecar: Sidecar, tally: Tally) -> Write:
     tally.paths.append(sidecar.path)
-    writer = files.enter_context(
-        arrow_file(sidecar.path, sidecar.schema, compression=sidecar.compression)
-    )
+    file = arrow_file(sidecar.path, sidecar.schema, compression=sidecar.compression)
+    writer = tally.files.enter_context(file)
     return lambda batch, blobs: writer.write_batch(sidecar.rows(batch, blobs))
 
 
-def _spooled(
-    job: PrepareJob, part: Pass, shard: SourceShard, files: contextlib.ExitStack, tally: Tally
-) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
+def _spooled(tally: Tally) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
     """What sets the images' bytes down, once: later passes find them where the first left them."""
-    if part.index or not needs_spool(job, is_last=not part.after):
+    if tally.part.index or not needs_spool(tally.job, is_last=not tally.part.after):
         return lambda batch, blobs: batch
-    path = job.path(SPOOL, key=shard.key)
-    tally.paths.append(path)
-    spool = files.enter_context(spool_file(path))
+    spool = tally.files.enter_context(spool_file(tally.path(SPOOL)))
     return lambda batch, blobs: batch if blobs is None else spool.write(batch, blobs)
 
 

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-from tokenmill.sizing.sections.layout import node_accelerators
 from tokenmill.sizing.sheet import Sheet
 
 LEAST_AU = 0.90  # of MLPerf Storage; its thresholds for models read in small samples
@@ -60,7 +59,7 @@ class Step:
 
 def demand(sheet: Sheet) -> Demand:
     """What the sheet of a plan says; tokens a second follow from P x MFU / 6N."""
-    per_node = sheet.input("per_node", node_accelerators(sheet)).value
+    per_node = sheet.input("per_node", sheet.node_accelerators()).value
     rate = sheet["training rate"].value
     return Demand(
         tokens_per_s=sheet["training rate, one accelerator"].value,

@@ -1,18 +1,16 @@
-"""Where the record batches of an Arrow IPC file or stream lie, from their headers alone.
+"""Arrow IPC, file or stream, cut between record batches; also what `datasets` saves to disk.
 
     stream:  schema | batch | batch | … | end
     file:    "ARROW1" pad | the same stream | footer | footer's size | "ARROW1"
 
 A message is `0xFFFFFFFF, size of header, header (flatbuffer), body`; before Arrow 0.15 the
 first word was missing. A file is thus read as the stream inside it, and so is what is left
-of one that was cut short. pyarrow gives neither the length of a batch nor its number of rows
-without reading its body.
+of one that was cut short. Where batches lie is read from their headers alone: pyarrow gives neither
+the length of a batch nor its number of rows without reading its body.
+
+A Hugging Face dataset saved to disk is a folder with `state.json` and its Arrow streams.
 
 Source: Arrow columnar format 1.5, "Encapsulated message format", format/Message.fbs.
-
-Arrow IPC, file or stream, cut between record batches; also what `datasets` saves to disk.
-
-A Hugging Face dataset saved to disk: a folder with `state.json` and its Arrow streams.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""What a reader yields: documents, and a row for each one that could not be read.
-
-What came of reading a batch: the account of its documents, and the damage that was met.
-"""
+"""What a reader yields: documents, a row for each one that could not be read, and their account."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
     CRAWLED,
@@ -21,6 +18,7 @@ from tokenmill.pipelines.core.schema import (
     PLACEHOLDER,
     REMOVED,
     doc_ids,
+    rows_of,
 )
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
@@ -29,25 +27,11 @@ STAGE = "read"
 
 # Causes that mean the file itself is damaged: what came after in its shard is lost too.
 FILE_CAUSES = frozenset(
-    {
-        "truncated_gzip",
-        "truncated_zstd",
-        "truncated_arrow",
-        "damaged_gzip",
-        "damaged_zstd",
-        "damaged_parquet",
-        "damaged_arrow",
-        "truncated_tar",
-        "damaged_tar",
-        "unended_tar",
-        "truncated_lz4",
-        "damaged_lz4",
-        "truncated_warc",
-        "damaged_warc",
-        "window_too_large",
-        "not_found",
-        "permission_denied",
-    }
+    [
+        *(f"damaged_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "parquet", "tar", "warc")),
+        *(f"truncated_{of}" for of in ("gzip", "zstd", "lz4", "arrow", "tar", "warc")),
+        *("unended_tar", "window_too_large", "not_found", "permission_denied"),
+    ]
 )
 
 
@@ -173,9 +157,7 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
         "detail": pa.array([f.detail for f in failures], pa.string()),
         "text_bytes": pa.array([f.text_bytes for f in failures], pa.int64()),
     }
-    return pa.record_batch(
-        [columns.get(f.name, pa.nulls(n, f.type)) for f in REMOVED], schema=REMOVED
-    )
+    return rows_of(REMOVED, columns, n)
 
 
 def read_stats(batch: ReadBatch) -> StageStats:

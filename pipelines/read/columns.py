@@ -1,7 +1,4 @@
-"""Which columns hold a document's text, id, address and images.
-
-Which columns of a table hold what a document is made of, and whether they can.
-"""
+"""Which columns hold a document's text, id, address and images, and whether they can."""
 
 from collections.abc import Collection
 from typing import NamedTuple

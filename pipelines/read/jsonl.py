@@ -28,9 +28,8 @@ from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, mak
 from tokenmill.pipelines.read.columns import BYTES, PATH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
-    HEIGHTS,
     METADATA,
-    WIDTHS,
+    SIDES,
     Folder,
     Lost,
     Place,
@@ -38,9 +37,8 @@ from tokenmill.pipelines.read.images.documents import (
     SourceDocument,
     Value,
     Values,
+    document_of,
     illustrated_batches,
-    lost_document,
-    source_document,
 )
 from tokenmill.pipelines.read.options import BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import (
@@ -355,14 +353,11 @@ def _as_string(value: Any, line: bytes, column: str | None) -> str:
 
 def _split(group: LineGroup) -> Iterator[LineGroup]:
     """Groups of at most `BATCH_DOCS` lines."""
-    if len(group.lines) <= BATCH_DOCS:
-        yield group
-        return
     offset = group.offset
     for i in range(0, len(group.lines), BATCH_DOCS):
         part = LineGroup(offset, group.lines[i : i + BATCH_DOCS])
         yield part
-        offset += sum(map(len, part.lines)) + len(part.lines)
+        offset += _size(part.lines)
 
 
 def _line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
@@ -467,13 +462,13 @@ def _document(
         _values(images),
         listed,
         url if isinstance(url, str) else None,
-        value.get(METADATA) if listed else {k: value.get(k) for k in (*WIDTHS, *HEIGHTS)},
+        value.get(METADATA) if listed else {k: value.get(k) for k in SIDES},
         value.get(GENERAL) if listed else None,
     )
+    lost = None
     if text is not None and not _is_text(text):
-        message = f"{where}: {shard.text!r} is {_kind(text)}"
-        return lost_document(raw, Lost("text_not_string", message))
-    return source_document(raw, captions=shard.captions or "join", folder=folder)
+        lost = Lost("text_not_string", f"{where}: {shard.text!r} is {_kind(text)}")
+    return document_of(raw, lost, shard.captions, folder)
 
 
 def _is_text(value: Any) -> bool:

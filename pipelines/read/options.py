@@ -1,9 +1,4 @@
-"""How pages of the web become documents: the `html` section of a recipe.
-
-How a recipe's images go through a run: what is read of them, and what stands in the dataset.
-
-What reading may cost at most, whatever a file holds.
-"""
+"""What a recipe says of reading: pages of the web (`html`), images, and the most it may cost."""
 
 from importlib.metadata import version
 from importlib.util import find_spec

@@ -33,8 +33,7 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.readers import Reader, reader_named, reader_of
 from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import group_texts
-from tokenmill.pipelines.storage.inputs import expand
-from tokenmill.pipelines.storage.retry import patiently
+from tokenmill.pipelines.storage.inputs import expand, patiently
 
 LOOKERS = 16  # files looked into at a time: on an object store each look waits for the network
 
@@ -107,7 +106,9 @@ def plan_inputs(
         selection = _selected(source, mine)
         files += mine
         skipped += selection.skipped
-        failed += [_missing(source, path) for path in selection.missing]
+        for path in selection.missing:
+            why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
+            failed.append(_failed(source, path, InputError(why, cause="not_found")))
         for part in _cut(source, selection.files, shard_bytes, limits):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
     return Plan(
@@ -237,7 +238,14 @@ def _cut(
             for item in alike:
                 pieces = next(looks)
                 if isinstance(pieces, InputError):
-                    yield _failed(source, item, pieces)
+                    rows = item.reader.rows
+                    yield _failed(
+                        source,
+                        item.file.path,
+                        pieces,
+                        n_bytes=item.file.bytes,
+                        docs=None if rows is None else rows(item.file.path),
+                    )
                 else:
                     yield from (_shard(source, item, piece, several) for piece in pieces)
 
@@ -283,26 +291,17 @@ def _text_shards(
         )
 
 
-def _failed(source: _Source, item: _File, error: InputError) -> FailedInput:
-    return FailedInput(
-        path=item.file.path,
-        input=source.number,
-        source=source.wanted.source_name,
-        cause=error.cause,
-        message=str(error),
-        bytes=item.file.bytes,
-        docs=None if (rows := item.reader.rows) is None else rows(item.file.path),
-    )
-
-
-def _missing(source: _Source, path: str) -> FailedInput:
+def _failed(
+    source: _Source, path: str, error: InputError, n_bytes: int = 0, docs: int | None = None
+) -> FailedInput:
     return FailedInput(
         path=path,
         input=source.number,
         source=source.wanted.source_name,
-        cause="not_found",
-        message=f"{path}: named in {path.rpartition('/')[0]}/state.json but not there",
-        bytes=0,
+        cause=error.cause,
+        message=str(error),
+        bytes=n_bytes,
+        docs=docs,
     )
 
 

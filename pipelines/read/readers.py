@@ -144,7 +144,7 @@ def read_shard(
 
 
 def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
-    from tokenmill.pipelines.read.web.cut import cut_warc  # needs tokenmill[web]
+    from tokenmill.pipelines.read.web.warc import cut_warc  # needs tokenmill[web]
 
     return cut_warc(file, shard_bytes=shard_bytes, limits=limits)
 
@@ -157,38 +157,30 @@ def _read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 PACKED = tuple(COMPRESSIONS)
 
-register(
+for _reader in (
     Reader(
         name="jsonl",
         endings=(".jsonl", ".ndjson", ".json"),
         compressions=PACKED,
         cut=cut_jsonl,
         read=read_jsonl,
-    )
-)
-register(
+    ),
     Reader(
         name="parquet", endings=(".parquet",), cut=cut_parquet, read=read_parquet, rows=parquet_rows
-    )
-)
-register(
+    ),
     Reader(
         name="arrow",
         endings=(".arrow", ".ipc", ".arrows", ".feather"),
         cut=cut_arrow,
         read=read_arrow,
-    )
-)
-register(
+    ),
     Reader(
         name="text",
         endings=(".txt", ".text", ".md", ".markdown", ".rst"),
         compressions=PACKED,
         any_name=True,
         read=read_texts,
-    )
-)
-register(
+    ),
     Reader(
         name="webdataset",
         endings=(".tar", ".tgz"),
@@ -197,9 +189,7 @@ register(
         read=read_webdataset,
         section="images",
         samples=True,
-    )
-)
-register(
+    ),
     Reader(
         name="markdown",
         endings=(".md", ".markdown"),
@@ -207,9 +197,7 @@ register(
         read=read_markdown,
         section="images",
         beside=IMAGE_ENDINGS,
-    )
-)
-register(
+    ),
     Reader(
         name="warc",
         # how a file is packed is told by its first bytes
@@ -217,5 +205,6 @@ register(
         cut=_cut_warc,
         read=_read_warc,
         section="html",
-    )
-)
+    ),
+):
+    register(_reader)

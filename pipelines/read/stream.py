@@ -3,10 +3,9 @@
 Memory stays at a few blocks whatever the file claims: a gzip or zstd bomb comes out in
 blocks like any other file.
 
-Decompressed streams set down where one shard of a file ends and taken up where the next begins.
-
 A compressed file can only be read from its beginning. Shards of one file that are read in turn, in
-one process, share one stream; whoever comes out of turn opens another and reads up to its start.
+one process, share one stream, set down where one shard ends and taken up where the next begins;
+whoever comes out of turn opens another and reads up to its start.
 """
 
 import posixpath
@@ -155,7 +154,7 @@ GZIP_OUT_BYTES = 1024**2
 ZSTD_PIECE_BYTES = 2 * 1024
 TAIL_BYTES = 64 * 1024  # read at a time of the line that reaches into the next shard
 GZIP_WBITS = 31  # zlib's way to say: gzip, and nothing else
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
+GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 RATIO_SAMPLE_BYTES = 1024**2
 RATIO_OUT_BYTES = 1024**3
 
@@ -173,15 +172,19 @@ def compression_of(name: str) -> str | None:
     return "gzip" if ending == ".tgz" else COMPRESSIONS.get(ending)
 
 
-class DamagedError(Exception):
-    """The file breaks off or breaks down here; what came before is good.
-
-    cause: one of `FILE_CAUSES`.
-    """
+class UnreadableError(Exception):
+    """Something cannot be read.  cause: as in the ledger."""
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)
         self.cause = cause
+
+
+class DamagedError(UnreadableError):
+    """The file breaks off or breaks down here; what came before is good.
+
+    cause: one of `FILE_CAUSES`.
+    """
 
 
 def read_blocks(
@@ -198,7 +201,7 @@ def read_blocks(
     stop: where another shard begins: a block ends early once it holds the end of the last line
         that begins before, so that small shards do not read each other's lines.
     run: an identity under which files do not change. With it a compressed stream is set down
-        where reading ends, for the shard that begins there (see `parked`).
+        where reading ends, for the shard that begins there (see `parking`).
 
     Raises:
         DamagedError: after the last good byte was yielded.
@@ -207,13 +210,13 @@ def read_blocks(
     if compression is None:
         with open_input(path) as file:
             file.seek(start)
-            yield from _raw(file, path) if stop is None else _to(stop, file, path, start)
+            yield from raw_blocks(file, path) if stop is None else _to(stop, file, path, start)
         return
     key = (run, path)
     stream = take(key, start) if run else None
     if stream is None:
         file = open_input(path)
-        stream = Stream(file, _decompressed(file, path, compression, limits))
+        stream = Stream(file, _DECOMPRESS[compression](raw_blocks(file, path), limits))
     try:
         yield from stream.blocks(start, stop)
     finally:
@@ -238,7 +241,7 @@ def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
 
     with open_input(path) as file:
         try:
-            for out in _DECOMPRESS[compression](sample(_raw(file, path)), limits):
+            for out in _DECOMPRESS[compression](sample(raw_blocks(file, path)), limits):
                 made += len(out)
                 if made > RATIO_OUT_BYTES:
                     break
@@ -247,19 +250,14 @@ def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
     return made / taken if taken else 1.0
 
 
-def _decompressed(
-    file: pa.NativeFile, path: str, compression: str, limits: Limits
-) -> Iterator[bytes]:
-    return _DECOMPRESS[compression](_raw(file, path), limits)
-
-
-def _raw(file: pa.NativeFile, path: str) -> Iterator[bytes]:
+def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:
+    """The bytes of a file from where it stands, as they are."""
     while block := _read(file, path, BLOCK_BYTES):
         yield block
 
 
 def _to(stop: int, file: pa.NativeFile, path: str, at: int) -> Iterator[bytes]:
-    """As `_raw` from byte `at` on, but for where the blocks of lines that are wanted end."""
+    """As `raw_blocks` from byte `at` on, but for where the blocks of lines that are wanted end."""
     held = b""
     while piece := _read(file, path, min(BLOCK_BYTES - len(held), max(stop - at, TAIL_BYTES))):
         held += piece
@@ -278,7 +276,8 @@ def _read(file: pa.NativeFile, path: str, size: int) -> bytes:
         raise (translated(e, path) if is_outage(e) else e) from None
 
 
-def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+def pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Blocks in pieces of at most so many bytes."""
     return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
 
 
@@ -286,22 +285,22 @@ def _gunzipped(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     """Members one after the other; zero bytes between and after them are padding (gzip(1))."""
     member: Any = None
     try:
-        for data in _pieces(blocks, GZIP_PIECE_BYTES):
+        for data in pieces(blocks, GZIP_PIECE_BYTES):
             while data := data if member else data.lstrip(b"\0"):
                 member = member or isal_zlib.decompressobj(GZIP_WBITS)
-                yield from _inflated(member, data)
+                yield from inflated(member, data)
                 if not member.eof:
                     break
                 data, member = member.unused_data, None
         if member is not None:
-            yield from _inflated(member, b"")
-    except _GZIP_ERROR as e:
+            yield from inflated(member, b"")
+    except GZIP_ERROR as e:
         raise DamagedError("damaged_gzip", str(e)) from None
     if member is not None and not member.eof:
         raise DamagedError("truncated_gzip", "the file ends inside a gzip member")
 
 
-def _inflated(member: Any, data: bytes) -> Iterator[bytes]:
+def inflated(member: Any, data: bytes) -> Iterator[bytes]:
     """All that a gzip member makes of some bytes, in pieces of bounded size."""
     while True:
         out = member.decompress(data, GZIP_OUT_BYTES)
@@ -317,7 +316,7 @@ def _unzstded(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     context = zstandard.ZstdDecompressor(max_window_size=limits.max_window_bytes)
     frame: Any = None
     try:
-        for data in _pieces(blocks, ZSTD_PIECE_BYTES):
+        for data in pieces(blocks, ZSTD_PIECE_BYTES):
             while data:
                 frame = context.decompressobj() if frame is None else frame
                 out = frame.decompress(data)

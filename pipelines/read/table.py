@@ -18,10 +18,9 @@ from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     GENERAL,
-    HEIGHTS,
     METADATA,
+    SIDES,
     STATUS,
-    WIDTHS,
     Folder,
     Lost,
     Place,
@@ -29,18 +28,15 @@ from tokenmill.pipelines.read.images.documents import (
     SourceDocument,
     Texts,
     Value,
+    document_of,
     illustrated_batches,
-    lost_document,
-    missing_document,
-    not_downloaded,
-    source_document,
     unsigned,
 )
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
 
 SHOWN_ERROR = 200
-OF_SAMPLES = (*WIDTHS, *HEIGHTS, STATUS, ERROR)
+OF_SAMPLES = (*SIDES, STATUS, ERROR)
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
 
@@ -273,13 +269,7 @@ def _illustrated_rows(
         place = Place(f"{shard.names[0]}#{number}", f"{shard.paths[0]} row {number}")
         text, lost = _decoded(texts[i], place, limits)
         made = Raw(row + i, id_, place, text, values[i], listed, urls[i], metadata[i], general[i])
-        gone = None if listed or made.images else not_downloaded(made.metadata, place.where)
-        if gone is not None:
-            yield missing_document(made.row, id_, place, urls[i], gone)
-        elif lost is not None:
-            yield lost_document(made, lost)
-        else:
-            yield source_document(made, captions=shard.captions or "join", folder=folder)
+        yield document_of(made, lost, shard.captions, folder)
 
 
 def _beside(table: pa.RecordBatch, listed: bool) -> tuple[list[Any], list[Any]]:

@@ -14,8 +14,8 @@ OUT/index/…            keys of the documents in the dataset, for later runs to
 OUT/webdataset/…       what is left, as tars of samples
 OUT/receipts/…         proof of each piece of work
 
-What corpus-wide steps write besides, each step declares itself (`corpus.step.CorpusStep.folders`
-and `side_tables`).
+What corpus-wide steps write besides, each names itself: a `Folder` of scratch beside its works, and
+`corpus.step.CorpusStep.side_tables` for what stays.
 """
 
 from dataclasses import dataclass, field

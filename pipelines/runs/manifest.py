@@ -20,15 +20,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place, is_remote
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import PARTIAL, json_text, sweep_partials
-from tokenmill.pipelines.storage.cache import CACHE_BYTES
 from tokenmill.pipelines.storage.inputs import OutageError
-from tokenmill.pipelines.storage.mirror import alone, mirrored, top_names
+from tokenmill.pipelines.storage.mirror import CACHE_BYTES, alone, mirrored, top_names
 
 DifferentPlace: TypeAlias = tuple[str, ...]  # keys from the top of an identity to a value
 Values: TypeAlias = tuple[Any, Any]  # there and here

@@ -91,10 +91,7 @@ class Receipt(Generic[F]):
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` undoes it."""
-        return {
-            "step": self.step,
-            "key": self.key,
-            "inputs": self.inputs,
+        return vars(self) | {
             "files": [list(f) for f in self.files],
             "stats": [[name, stats.to_json()] for name, stats in self.stats],
             "facts": self._facts_to_json(),

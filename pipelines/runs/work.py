@@ -32,10 +32,8 @@ from tokenmill.pipelines.runs.receipt import (
     valid_receipt,
 )
 from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage.cache import CACHE_BYTES
-from tokenmill.pipelines.storage.inputs import is_outage
-from tokenmill.pipelines.storage.mirror import join_run
-from tokenmill.pipelines.storage.retry import PAUSES_S, stop_if_gone
+from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
+from tokenmill.pipelines.storage.mirror import CACHE_BYTES, join_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,6 +269,12 @@ def do_phase(phase: Phase[F], finished: Finished) -> Phases[dict[str, Receipt[F]
             )
     finished.receipts += [made[w.key] for w in phase.works if w.key in made]
     return made
+
+
+def do_one(work: Work[F], finished: Finished) -> Phases[Receipt[F]]:
+    """Yield a phase of one work, which the run cannot go on without; return its receipt."""
+    phase = Phase(name=work.step, works=(work,), whole=True)
+    return (yield from do_phase(phase, finished))[work.key]
 
 
 def _line(error: BaseException | None) -> str:

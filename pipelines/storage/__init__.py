@@ -7,10 +7,10 @@
 Open `inputs` first for what is read, `mirror` for what a run writes. Where a run directory lies
 here, `present` and `publish` do nothing; so other rooms never ask where it lies.
 
-    atomic.py      a file is written under another name and renamed; files.py: Arrow and Parquet
-    sidecar.py     Arrow files in the row order of a shard, mapped into memory, checked
-    s3.py          objects below a prefix; retry.py: whether a store that failed is there at all
-    mirror.py      the folder here of a run in a bucket; cache.py: how much of it lies here
+    atomic.py      a file is written under another name and renamed
+    files.py       Arrow and Parquet; sidecars, in the row order of a shard, mapped and checked
+    s3.py          objects below a prefix
+    mirror.py      the folder here of a run in a bucket, and how much of it lies here
     lock.py        one run at a time in a bucket
 
 Nouns of this room: a mirror (a folder here that stands for a prefix), an outage (a store that does

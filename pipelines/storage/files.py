@@ -1,13 +1,26 @@
-"""Files of Arrow and Parquet that are whole or not there."""
+"""Files of Arrow and Parquet: written whole or not there, mapped and never loaded.
+
+A sidecar is such a file, of the same key and row order as a shard's documents. It carries the
+parameters it was made with in its Arrow metadata; a reader that expects others refuses it.
+"""
 
 import contextlib
-from collections.abc import Iterator
+import json
+import mmap
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
+from tokenmill.pipelines.storage.inputs import is_outage
+from tokenmill.pipelines.storage.mirror import present
 
 
 @contextlib.contextmanager
@@ -16,22 +29,14 @@ def arrow_file(
 ) -> Iterator[pa.ipc.RecordBatchFileWriter]:
     """Write an Arrow IPC file (random access by record batch), atomically."""
     options = pa.ipc.IpcWriteOptions(compression=compression)
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_file(sink, schema, options=options) as writer,
-    ):
+    with _sink(path) as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
         yield writer
 
 
 @contextlib.contextmanager
 def arrow_stream(path: Path, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchStreamWriter]:
     """Write an Arrow IPC stream, the format that `datasets` maps into memory, atomically."""
-    with (
-        atomic_path(path) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_stream(sink, schema) as writer,
-    ):
+    with _sink(path) as sink, pa.ipc.new_stream(sink, schema) as writer:
         yield writer
 
 
@@ -43,3 +48,221 @@ def parquet_file(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         pq.ParquetWriter(str(partial), schema, compression="zstd") as writer,
     ):
         yield writer
+
+
+@contextlib.contextmanager
+def _sink(path: Path) -> Iterator[pa.OSFile]:
+    with atomic_path(path) as partial, pa.OSFile(str(partial), "wb") as sink:
+        yield sink
+
+
+PARAMETERS = b"tokenmill.parameters"
+MOST_OPEN = 64  # files of a corpus mapped at a time: each takes a map and a file descriptor
+
+
+def with_parameters(schema: pa.Schema, parameters: Mapping[str, Any]) -> pa.Schema:
+    """The schema with `parameters` in its metadata, for `corpus_rows` to check."""
+    text = json.dumps(parameters, sort_keys=True)
+    return schema.with_metadata({**(schema.metadata or {}), PARAMETERS: text.encode()})
+
+
+def open_arrow(path: Path) -> tuple[list[pa.RecordBatch], pa.Schema]:
+    """The batches of an Arrow IPC file, memory-mapped, and its schema.
+
+    Raises:
+        ShardError: not a whole Arrow IPC file.
+    """
+    batches, schema, _ = _mapped(path)
+    return batches, schema
+
+
+def open_batch(path: Path, number: int) -> pa.RecordBatch:
+    """One batch of an Arrow IPC file, memory-mapped; nothing is read of the others.
+
+    Raises:
+        ShardError: not a whole Arrow IPC file of more than `number` batches.
+    """
+    (batch,) = _mapped(path, lambda _: (number,))[0]
+    return batch
+
+
+def _mapped(
+    path: Path, wanted: Callable[[int], Iterable[int]] = range
+) -> tuple[list[pa.RecordBatch], pa.Schema, mmap.mmap]:
+    """The batches `wanted` of so many."""
+    try:
+        with present(path).open("rb") as f:
+            mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+        reader = pa.ipc.open_file(pa.py_buffer(mapped))
+        batches = [reader.get_batch(i) for i in wanted(reader.num_record_batches)]
+    except (ValueError, OSError) as e:  # an empty file cannot be mapped; pa.ArrowInvalid
+        if is_outage(e):
+            raise
+        raise ShardError(
+            f"{path}: not a complete Arrow IPC file ({e});"
+            " delete it and rerun, finished shards are kept"
+        ) from e
+    return batches, reader.schema, mapped
+
+
+class Opened(NamedTuple):
+    """A sidecar, mapped.
+
+    starts: (n_batches + 1,) int64, row of the file where each batch begins.
+    """
+
+    batches: Sequence[pa.RecordBatch]
+    starts: npt.NDArray[np.int64]
+    mapped: mmap.mmap
+
+    @property
+    def n(self) -> int:
+        return int(self.starts[-1])
+
+
+class Batch(NamedTuple):
+    """A batch of a shard's sidecar; start: row of the corpus where it begins."""
+
+    shard: int
+    start: int
+    rows: pa.RecordBatch
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """(n_rows,) view of a column; (n_rows, width) of a fixed-size list."""
+        return values(self.rows, name)
+
+
+class Rows:
+    """The documents of a pass in corpus order, as one long table that is never built.
+
+    Row `r` of the corpus is a row of one batch of one shard. Files are opened when they are come
+    to, and few are held open: of a corpus of 100,000 shards not all could be mapped at once. What
+    was read of a file is let go of behind it, so that a walk over all takes the memory of one.
+    """
+
+    def __init__(
+        self, starts: npt.NDArray[np.int64], opening: Callable[[int], Opened], most: int = MOST_OPEN
+    ) -> None:
+        """starts: (n_shards + 1,) corpus row where each shard begins.
+
+        opening: opens a shard by its number.  most: shards to hold open.
+        """
+        self.starts = starts
+        self._opening, self._most = opening, most
+        self._open: OrderedDict[int, Opened] = OrderedDict()
+
+    @property
+    def n(self) -> int:
+        return int(self.starts[-1] - self.starts[0])
+
+    @property
+    def n_shards(self) -> int:
+        return len(self.starts) - 1
+
+    def shard(self, number: int) -> Opened:
+        """A shard's sidecar.
+
+        Raises:
+            ShardError: it is not a whole Arrow file, was made with other parameters, or has
+                another number of rows than it should.
+        """
+        if number in self._open:
+            self._open.move_to_end(number)
+            return self._open[number]
+        opened = self._open[number] = self._opening(number)
+        if len(self._open) > self._most:
+            self._open.popitem(last=False)
+        return opened
+
+    def walk(self, first: int = 0, last: int | None = None) -> Iterator[Batch]:
+        """The batches of all shards in order, or of those from `first` to before `last`."""
+        for number in range(first, self.n_shards if last is None else last):
+            if self.starts[number] == self.starts[number + 1]:
+                continue
+            opened, start = self.shard(number), int(self.starts[number])
+            for begin, batch in zip(opened.starts.tolist(), opened.batches, strict=False):
+                yield Batch(number, start + begin, batch)
+            opened.mapped.madvise(mmap.MADV_DONTNEED)
+
+    def take(self, name: str, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """(len(rows), …) values of a column at `rows`, which ascend."""
+        edges = np.searchsorted(rows, self.starts)
+        out: npt.NDArray[Any] | None = None
+        for number in np.flatnonzero(np.diff(edges)).tolist():
+            opened = self.shard(number)
+            of_shard = slice(edges[number], edges[number + 1])
+            local = rows[of_shard] - self.starts[number]
+            cuts = np.searchsorted(local, opened.starts)
+            for b in np.flatnonzero(np.diff(cuts)).tolist():
+                column = values(opened.batches[b], name)
+                if out is None:
+                    out = np.empty((len(rows), *column.shape[1:]), column.dtype)
+                at = slice(cuts[b], cuts[b + 1])
+                here = local[at] - opened.starts[b]
+                np.take(column, here, axis=0, out=out[of_shard][at], mode="clip")
+            opened.mapped.madvise(mmap.MADV_DONTNEED)
+        return np.empty(0) if out is None else out
+
+
+def values(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
+    """(n_rows,) view of a column; (n_rows, width) of a fixed-size list."""
+    column = batch[name]
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.asarray(column)
+    rows = np.asarray(column.values).reshape(-1, column.type.list_size)
+    return rows[column.offset : column.offset + len(column)]
+
+
+def open_sidecar(path: Path, parameters: Mapping[str, Any]) -> Opened:
+    """A sidecar that was made with these parameters, and perhaps others.
+
+    Raises:
+        ShardError: it is not a whole Arrow file, or was made with other parameters.
+    """
+    batches, schema, mapped = _mapped(path)
+    found = json.loads((schema.metadata or {}).get(PARAMETERS, b"{}"))
+    if {name: found.get(name) for name in parameters} != parameters:
+        raise ShardError(
+            f"{path}: made with {found}, this run needs {dict(parameters)}; delete it and rerun"
+        )
+    mapped.madvise(mmap.MADV_DONTNEED)  # around each batch's head much was mapped
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)], dtype=np.int64)
+    return Opened(batches, starts, mapped)
+
+
+def corpus_rows(
+    path_of: Callable[[int], Path],
+    counts: Sequence[int] | npt.NDArray[np.int64],
+    parameters: Mapping[str, Any],
+    *,
+    first: int = 0,
+) -> Rows:
+    """The sidecars of all shards, in order, as one table of rows.
+
+    path_of: a shard's sidecar, by its number.  counts: (n_shards,) rows of each.
+    first: the number of the first row.
+    """
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64) + first
+
+    def opening(number: int) -> Opened:
+        path = path_of(number)
+        opened = open_sidecar(path, parameters)
+        if opened.n != starts[number + 1] - starts[number]:
+            raise ShardError(
+                f"{path}: has {opened.n:,} rows, its shard"
+                f" {starts[number + 1] - starts[number]:,}; delete it and rerun"
+            )
+        return opened
+
+    return Rows(starts, opening)
+
+
+def counted_rows(paths: Sequence[Path], parameters: Mapping[str, Any]) -> Rows:
+    """As `corpus_rows`, where only the files tell how many rows they have: all are looked at.
+
+    Raises:
+        ShardError: as `open_sidecar`.
+    """
+    return corpus_rows(
+        paths.__getitem__, [open_sidecar(path, parameters).n for path in paths], parameters
+    )

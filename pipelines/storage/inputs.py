@@ -7,23 +7,27 @@ Credentials, region and endpoint of an object store come from the environment al
 
 Nothing paces what is read but its readers: a work asks for the next block when it has used up the
 one before, so there are about as many requests at a time as works, and LOOKERS while inputs are
-planned; what is told to slow down waits, longer each time.
+planned; what is told to slow down waits, longer each time. Where a request failed, the store is
+asked whether it is there at all, and then the same once more.
 """
 
 import fnmatch
 import os
+import random
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
-from tokenmill.pipelines.core.errors import InputError
+from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.places import (
     CONNECT_TIMEOUT_S,
+    PATIENCE_S,
     READ_ATTEMPTS,
     REQUEST_TIMEOUT_S,
     arrow_settings,
@@ -274,3 +278,67 @@ def _written(store: fs.FileSystem, path: str) -> str:
 
 def _version(info: fs.FileInfo) -> int:
     return info.mtime_ns or 0
+
+
+T = TypeVar("T")
+PAUSES_S = (1.0, 5.0, 25.0)  # before what met an outage is tried again
+PROBE_S = 0.5
+REMEMBERED_S = 30.0  # that a store was gone: other threads that wait for it need not ask again
+
+_gone: dict[str, float] = {}  # bucket, when
+
+
+def patiently(call: Callable[[], T], path: str) -> T:
+    """What a call that reads `path` returns; after an outage it is made again, from the beginning.
+
+    Raises:
+        ConfigError: the store is gone; see `stop_if_gone`.
+        OSError: it failed each time.
+    """
+    for pause in PAUSES_S:
+        try:
+            return call()
+        except OSError as e:
+            if not is_outage(e):
+                raise
+            stop_if_gone(translated(e, path))
+        time.sleep(pause * random.uniform(0.5, 1.0))  # not all at once
+    try:
+        return call()
+    except OSError as e:
+        raise (translated(e, path) if is_outage(e) else e) from None
+
+
+def stop_if_gone(error: BaseException) -> None:
+    """Raise if the store of an outage answers nothing at all: no other work could go on either.
+
+    Raises:
+        ConfigError: not one of several small requests was answered within PATIENCE_S.
+    """
+    if not isinstance(error, OutageError):
+        return
+    bucket = resolve(error.address)[1].partition("/")[0]
+    if not was_gone(error.address):
+        if _answers(bucket, error.address):
+            return
+        _gone[bucket] = time.monotonic()
+    raise ConfigError(f"{error}; the same command continues where this stopped") from None
+
+
+def was_gone(address: str) -> bool:
+    """Whether the store of an address was found gone just now."""
+    bucket = resolve(address)[1].partition("/")[0]
+    return bucket in _gone and time.monotonic() - _gone[bucket] < REMEMBERED_S
+
+
+def _answers(bucket: str, address: str) -> bool:
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            arrow_s3(arrow_settings(), 1).get_file_info(bucket)
+        except OSError as e:
+            if isinstance(translated(e, address), OutageError):
+                time.sleep(PROBE_S)
+                continue
+        return True
+    return False

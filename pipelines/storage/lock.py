@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.storage.inputs import OutageError
-from tokenmill.pipelines.storage.retry import was_gone
-from tokenmill.pipelines.storage.s3 import Got, ObjectStore
+from tokenmill.pipelines.storage.inputs import OutageError, was_gone
+from tokenmill.pipelines.storage.s3 import ObjectStore, StoredObject
 
 NAME = ".lock"
 EXPIRES_S = 60
@@ -129,7 +128,7 @@ def held_lock(store: ObjectStore) -> Iterator[Lock]:
         lock.release()
 
 
-def _read(found: Got) -> dict[str, Any]:
+def _read(found: StoredObject) -> dict[str, Any]:
     try:
         data = json.loads(found.data)
     except ValueError:

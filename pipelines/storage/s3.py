@@ -5,7 +5,7 @@ when it fails. Each carries the digest of its bytes, with which a download is co
 
 Requests are repeated by botocore in its adaptive mode: it waits longer each time, and once the
 store says that it is asked too much, a token bucket paces all requests of the process. What still
-fails is tried again while the store answers anything at all (`pipelines.storage.retry`). Errors
+fails is tried again while the store answers anything at all (`pipelines.storage.inputs`). Errors
 are told in words of ours (`translated`), since botocore's may hold anything.
 """
 
@@ -47,8 +47,7 @@ from tokenmill.pipelines.core.places import (
     endpoint,
     region,
 )
-from tokenmill.pipelines.storage.inputs import OutageError, outage
-from tokenmill.pipelines.storage.retry import stop_if_gone
+from tokenmill.pipelines.storage.inputs import OutageError, outage, stop_if_gone
 
 NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 # of 4xx answers, those that are not the caller's fault, or mend themselves
@@ -136,7 +135,7 @@ TRANSFER = TransferConfig(
 T = TypeVar("T")
 
 
-class Got(NamedTuple):
+class StoredObject(NamedTuple):
     """An object as it was read. age_s: since it was written, by the store's own clock."""
 
     data: bytes
@@ -158,12 +157,12 @@ class ObjectStore:
         self._hasty = hasty
         self.address = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
 
-    def get(self, name: str) -> Got | None:
+    def get(self, name: str) -> StoredObject | None:
         """A small object; None if it is not there."""
 
-        def read() -> Got:
+        def read() -> StoredObject:
             answer = self._client.get_object(**self._at(name))
-            return Got(answer["Body"].read(), answer["ETag"], _age_s(answer))
+            return StoredObject(answer["Body"].read(), answer["ETag"], _age_s(answer))
 
         try:
             return self._patiently(name, read)

@@ -2,8 +2,6 @@
 
 Every file is one piece of work: which documents (or packed sequences) it holds follows
 from the sizes of the shards alone, so files can be written in any order.
-
-The first rows of a run's dataset, as they are stored, wherever the run directory lies.
 """
 
 import json
@@ -15,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import OF_PAGES, REMOVED
-from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
@@ -26,9 +24,8 @@ from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
-from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
+from tokenmill.pipelines.storage.files import arrow_stream, open_arrow, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
-from tokenmill.pipelines.storage.sidecar import open_arrow
 from tokenmill.pipelines.tokens.mix.buckets import Mixed
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import (
@@ -36,6 +33,7 @@ from tokenmill.pipelines.tokens.shards import (
     TokenFile,
     TokenShard,
     TokenSpan,
+    document_fields,
     splits,
     token_span,
 )
@@ -140,12 +138,7 @@ def dataset_schema(
     tokens from its start.
     """
     if seq_len is None:
-        fields = [
-            pa.field("input_ids", pa.list_(id_type)),
-            pa.field("doc_id", pa.uint64()),
-            pa.field("id", pa.string()),
-            pa.field("source", pa.string()),
-        ]
+        fields = document_fields(id_type)
         if of_pages:
             fields += OF_PAGES
         if images is not None:

@@ -1,10 +1,8 @@
 """The fast way from text to ids: gigatoken, where it has shown that it makes the same ids.
 
 It is given the reference's own file, without the control tokens where their text is to stay
-text. Before it is used it must agree with the reference on `adversarial` texts; documents that
-`guard` finds go to the reference; and of every batch a few are made both ways.
-
-Which documents another library may read otherwise, for it knows another version of Unicode.
+text. Before it is used it must agree with the reference on `adversarial` texts, on which tokenizers
+tend to differ; `risky` documents go to the reference; and of every batch a few are made both ways.
 
 Two libraries that know different versions of Unicode split and compose some characters
 differently: those that the older one has not heard of. Documents without them are safe, by
@@ -12,13 +10,10 @@ Unicode's stability policy (a character once assigned keeps its composition), an
 all code points, in four vocabularies, gigatoken 0.10.0 and tokenizers 0.23.3 differ on 4,787,
 all unassigned in Unicode 14, and, composing, on one mark that was not in canonical order.
 
-Added tokens that libraries match in text in different orders.
-
-`tokenizers` looks for tokens of one kind after those of another: first those that are not
-normalized; and where control tokens stay text it still steps over them. gigatoken takes
-whichever begins first. They agree but where tokens of two kinds share characters.
-
-Texts on which tokenizers tend to differ; an engine must make the reference's ids of them all.
+Added tokens too may be read otherwise (`clashes`). `tokenizers` looks for tokens of one kind after
+those of another: first those that are not normalized; and where control tokens stay text it still
+steps over them. gigatoken takes whichever begins first. They agree but where tokens of two kinds
+share characters.
 """
 
 import json
@@ -40,10 +35,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.unicode import PAGE, UNASSIGNED, tables
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
+from tokenmill.pipelines.filters.text.characters import point_flags
 from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
 
 UNKNOWN = 4
@@ -74,10 +70,8 @@ def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt
 @cache
 def _table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, MAY_COMPOSE and UNKNOWN by code point."""
-    frozen = tables()
-    rows = frozen.pages.astype(np.int64)[:, None] * PAGE + np.arange(PAGE)
-    flags = frozen.flags[rows.reshape(-1)]
-    return composing() | np.where((flags & UNASSIGNED) != 0, UNKNOWN, 0).astype(np.uint8)
+    unknown = point_flags() & UNASSIGNED != 0
+    return composing() | np.where(unknown, UNKNOWN, 0).astype(np.uint8)
 
 
 Kind = tuple[bool, bool]

@@ -5,13 +5,9 @@ Every other way has to make the same ids. A reference is slow and certain:
     tokenizer.json, hub id, .tiktoken, vocab.bpe    `tokenizers`
     .model (SentencePiece)                          `sentencepiece`, an extra
 
-OpenAI's rank files (`.tiktoken`) as tokenizers of the `tokenizers` library.
-
-A rank file is a list of byte strings, each with its rank; it holds neither how text is split
-before merging nor the control tokens. Both are known by the file's name, as openai/tiktoken
-publishes them (tiktoken_ext/openai_public.py).
-
-Tokenizer files that the `tokenizers` library reads, or that are converted for it.
+OpenAI's rank files (`.tiktoken`) are converted: such a file is a list of byte strings, each with
+its rank; it holds neither how text is split before merging nor the control tokens. Both are known
+by the file's name, as openai/tiktoken publishes them (tiktoken_ext/openai_public.py).
 """
 
 import base64
@@ -20,7 +16,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
@@ -189,29 +185,12 @@ def _read_gpt2_pair(merges: Path) -> tokenizers.Tokenizer:
     return made
 
 
-class Reference(Protocol):
-    """What a tokenizer has to answer, whatever library it is of.
+class TokenizersReference:
+    """A tokenizer of the `tokenizers` library.
 
     name: library and version.  digest: of all that decides the ids.  largest_id: added tokens
     included.
     """
-
-    name: str
-    digest: str
-    largest_id: int
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without any start or end."""
-
-    def token_to_id(self, token: str) -> int | None:
-        """The id of a token of the vocabulary, or None."""
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of some ids, control tokens included."""
-
-
-class TokenizersReference:
-    """A tokenizer of the `tokenizers` library."""
 
     def __init__(self, path: str, *, plain: bool = True) -> None:
         self.name = f"tokenizers {tokenizers.__version__}"
@@ -231,19 +210,22 @@ class TokenizersReference:
         self.digest = hashlib.md5(self.tokenizer.to_str().encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without any start or end."""
         found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [document.ids for document in found]
 
     def token_to_id(self, token: str) -> int | None:
+        """The id of a token of the vocabulary, or None."""
         found: int | None = self.tokenizer.token_to_id(token)
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
+        """The text of some ids, control tokens included."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
 class SentencePieceReference:
-    """A SentencePiece model file."""
+    """A SentencePiece model file; see `TokenizersReference`."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -272,6 +254,10 @@ class SentencePieceReference:
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self._model.DecodeIds([int(i) for i in ids]))
+
+
+# what a tokenizer has to answer, whatever library it is of
+Reference: TypeAlias = TokenizersReference | SentencePieceReference
 
 
 def open_reference(path: str, *, plain: bool = True) -> Reference:

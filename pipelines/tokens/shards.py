@@ -1,6 +1,6 @@
 """Token shards: the documents of one input shard as ids, before they are laid out for training.
 
-A span of a split's token stream: the mapped token shards that hold it, cut into rows.
+A span of a split's token stream is what of mapped token shards lies in it, cut into rows.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
@@ -25,13 +25,19 @@ from tokenmill.pipelines.filters.images.image_measure import ImageMeasure
 from tokenmill.pipelines.read.batch import read_images
 from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.options import Output
 from tokenmill.pipelines.tokens.run import TokenRun
 
+DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
+
+
+def document_fields(id_type: pa.DataType) -> list[pa.Field]:
+    """Columns of every document that was tokenized."""
+    kinds = (pa.list_(id_type), pa.uint64(), pa.string(), pa.string())
+    return [pa.field(name, kind) for name, kind in zip(DOCUMENT_COLUMNS, kinds, strict=True)]
 
 
 def token_schema(
@@ -44,13 +50,7 @@ def token_schema(
 
     of_pages: the recipe reads web archives, and what they tell of each page stays with it.
     """
-    fields = [
-        pa.field("input_ids", pa.list_(pa.from_numpy_dtype(dtype))),
-        pa.field("doc_id", pa.uint64()),
-        pa.field("id", pa.string()),
-        pa.field("source", pa.string()),
-        pa.field("text_bytes", pa.int64()),
-    ]
+    fields = [*document_fields(pa.from_numpy_dtype(dtype)), pa.field("text_bytes", pa.int64())]
     if of_pages:
         fields += OF_PAGES
     if images is not None:
@@ -199,7 +199,6 @@ def _length_bins(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
 BATCH_BYTES = 1 << 26  # ids and images in one, about, where documents have images
 MOST_ROWS = 8192  # documents in a record batch
-DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
 NO_ROWS = pa.table(
     {"doc_id": pa.array([], "uint64"), "id": [], "text_bytes": pa.array([], "int64")}
 )

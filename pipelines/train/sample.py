@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.digest import digests, first_occurrence
+from tokenmill.dedup.same.digest import digests, first_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import FailedInput, Input, Plan
 from tokenmill.pipelines.filters.models.quality_model import uniform

@@ -16,11 +16,12 @@ An input is a number, a quantity ("16 MiB", "130 TFLOP/s"), a cell of a table
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.tables.row import DATA, LOADER
 
 FOLDER = DATA / "claims"
@@ -29,18 +30,14 @@ TOLERANCES = {"exact": 0.001, "rounded": 0.02, "loose": 0.05}
 Tolerance: TypeAlias = Literal["exact", "rounded", "loose", "printed"]
 
 
-class _Data(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Call(_Data):
+class Call(Strict):
     """call: a function of sizing.formulas, "module.function".  inputs: its arguments."""
 
     call: str
     inputs: Mapping[str, "Expression"] = {}
 
 
-class Text(_Data):
+class Text(Strict):
     """An argument that is no number, as "16+2"."""
 
     text: str
@@ -50,7 +47,7 @@ Cell: TypeAlias = Annotated[tuple[str, str, str], Field(strict=False)]
 Expression: TypeAlias = int | float | str | Cell | Call | Text
 
 
-class Figure(_Data):
+class Figure(Strict):
     """published: as the document prints it.  computed by a call, or read off a cell.
 
     of: what it is of, where a claim has several.  tolerance: in place of the claim's.
@@ -77,7 +74,7 @@ class Figure(_Data):
         return Call(call=self.call or "", inputs=self.inputs)
 
 
-class Contradiction(_Data):
+class Contradiction(Strict):
     """why: the published figure cannot be had from its own inputs.
 
     figures: the same function with inputs that reproduce what was published.
@@ -95,7 +92,7 @@ class Contradiction(_Data):
         return self
 
 
-class Claim(_Data):
+class Claim(Strict):
     """One claim of a document; id is unique among all.
 
     note: for the reader where the figures agree and something else is odd.

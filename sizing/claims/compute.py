@@ -7,21 +7,18 @@ from typing import Any
 from tokenmill.sizing.claims.claim import Call, Expression, Text
 from tokenmill.sizing.claims.quantity import Quantity, Unit, parse_quantity, unit_of
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.tables.accelerators import find_accelerator
-from tokenmill.sizing.tables.access import find_access
-from tokenmill.sizing.tables.recipes import find_recipe
 from tokenmill.sizing.tables.row import Row
-from tokenmill.sizing.tables.tiers import find_tier
-from tokenmill.sizing.tables.workloads import find_workload
+from tokenmill.sizing.tables.shipped import ACCELERATORS, ACCESS, RECIPES, TIERS, WORKLOADS
 from tokenmill.sizing.units import UnitError
 
-FORMULAS = "tokenmill.sizing.formulas"
+# how calls name the places of functions that are none of sizing.formulas
+PLACES = {"claims": "sizing.claims.formulas", "sizing.redundancy": "sizing.redundancy"}
 TABLES: Mapping[str, Callable[[str], Row]] = {
-    "accelerators": find_accelerator,
-    "tiers": find_tier,
-    "recipes": find_recipe,
-    "access": find_access,
-    "workloads": find_workload,
+    "accelerators": ACCELERATORS.find,
+    "tiers": TIERS.find,
+    "recipes": RECIPES.find,
+    "access": ACCESS.find,
+    "workloads": WORKLOADS.find,
 }
 # how the name of an argument, or of a column, ends -> its unit; the longest that fits
 ENDINGS: Mapping[str, str | None] = {
@@ -71,19 +68,17 @@ def unverified_cells(expression: Expression) -> Iterator[str]:
 
 
 def _called(dotted: str) -> tuple[Callable[..., float], Unit]:
-    """A function and the unit of its result, which the Formula of the same name tells.
+    """A function and the unit of its result, which a formula tells.
 
-    dotted: "module.function" of sizing.formulas, or a longer path, "sizing.module.function".
+    dotted: "module.function" of sizing.formulas, or as `PLACES` has it.
 
     Raises:
         AttributeError: there is no such function.
     """
     name, _, function = dotted.rpartition(".")
-    module = importlib.import_module(
-        f"tokenmill.{name}" if name.startswith("sizing.") else f"{FORMULAS}.{name}"
-    )
-    formula: Formula | None = getattr(module, function.upper(), None)
-    return getattr(module, function), unit_of("" if formula is None else formula.unit)
+    path = PLACES.get(name, f"sizing.formulas.{name}")
+    called = getattr(importlib.import_module(f"tokenmill.{path}"), function)
+    return called, unit_of(called.unit if isinstance(called, Formula) else "")
 
 
 def _argument(name: str, given: Expression) -> Any:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from tokenmill.sizing.document.passages import named
 from tokenmill.sizing.document.section import (
     Block,
     Comparison,
@@ -13,7 +14,6 @@ from tokenmill.sizing.document.section import (
     Section,
     Table,
 )
-from tokenmill.sizing.document.unseen import named
 
 # what Markdown or the HTML in it would obey; an underscore inside a word is none of it
 _OBEYED = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")

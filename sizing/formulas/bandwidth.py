@@ -3,22 +3,33 @@
 useful    the bytes that training consumes
 device    what storage delivers for them: more by the read amplification, less what nodes
           still hold in memory from an earlier epoch
+
+Samples of images with text lie in storage in one of three ways:
+
+alone   a read each, at random
+Arrow   a read for each record batch, of as many samples as it holds
+tar     files read from end to end, in requests of a stated size
 """
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
 NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified
+TAR_MEMBER_BYTES = 768  # of a member beside its content: header 512, and half a block to fill it
+TAR_SAMPLE_MEMBERS = 2  # of a sample beside its images: text, and JSON of what is known of it
 
 
+@formula(
+    unit="bytes/s",
+    equation="tokens_per_s x stored_bytes_per_token x read_amplification",
+    source="definition; nothing is counted as cached in the nodes' memory",
+)
 def read_bytes_per_s(
     *, tokens_per_s: float, stored_bytes_per_token: float, read_amplification: float
 ) -> float:
     """Sustained rate at which the whole job reads from storage, while nothing is cached.
-
-        tokens/s x stored bytes/token x read amplification
 
     >>> read_bytes_per_s(tokens_per_s=4e6, stored_bytes_per_token=2.0, read_amplification=1.5)
     12000000.0
@@ -26,10 +37,13 @@ def read_bytes_per_s(
     return tokens_per_s * stored_bytes_per_token * read_amplification
 
 
+@formula(
+    unit="bytes/s",
+    equation="read_bytes_per_s x (1 - cached_frac)",
+    source="definition; the first epoch, of which nothing is cached, needs the whole rate",
+)
 def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> float:
     """Mean rate over all epochs, what the nodes still hold in memory left out.
-
-        read bytes/s x (1 - cached fraction)
 
     >>> uncached_bytes_per_s(read_bytes_per_s=12e6, cached_frac=0.25)
     9000000.0
@@ -37,10 +51,9 @@ def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> floa
     return read_bytes_per_s * (1 - cached_frac)
 
 
+@formula(unit="nodes", equation="accelerators / per_node, rounded up")
 def nodes(*, accelerators: float, per_node: float) -> float:
     """Nodes that the accelerators of a job stand in.
-
-        accelerators / accelerators in a node, rounded up
 
     >>> nodes(accelerators=1025, per_node=8)
     129
@@ -48,12 +61,15 @@ def nodes(*, accelerators: float, per_node: float) -> float:
     return math.ceil(accelerators / per_node)
 
 
+@formula(
+    unit="bytes/s",
+    equation="read_bytes_per_s x min(per_node, accelerators) / accelerators",
+    source="definition; every accelerator reads a share of its own",
+)
 def node_read_bytes_per_s(
     *, read_bytes_per_s: float, accelerators: float, per_node: float
 ) -> float:
     """The share of one node; all of it where the job is smaller than a node.
-
-        read bytes/s of the job x accelerators in a node / accelerators of the job
 
     >>> node_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=32, per_node=8)
     3000000.0
@@ -63,10 +79,13 @@ def node_read_bytes_per_s(
     return read_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
+@formula(
+    unit="bytes/s",
+    equation="read_bytes_per_s / accelerators",
+    source="definition; every accelerator reads a share of its own",
+)
 def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float) -> float:
     """The share of one accelerator.
-
-        read bytes/s of the job / accelerators
 
     >>> accelerator_read_bytes_per_s(read_bytes_per_s=12e6, accelerators=32)
     375000.0
@@ -74,10 +93,9 @@ def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float
     return read_bytes_per_s / accelerators
 
 
+@formula(unit="bytes", equation="seq_len x stored_bytes_per_token")
 def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
     """Bytes of one sequence as stored.
-
-        tokens in a sequence x stored bytes a token
 
     >>> sequence_bytes(seq_len=8192, stored_bytes_per_token=2.0)
     16384.0
@@ -85,10 +103,9 @@ def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
     return seq_len * stored_bytes_per_token
 
 
+@formula(unit="bytes", equation="sequence_bytes x sequences_per_read")
 def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -> float:
     """Bytes that training uses of one read.
-
-        bytes of a sequence x sequences in a read
 
     >>> useful_bytes_per_read(sequence_bytes=16_384, sequences_per_read=4)
     65536
@@ -96,12 +113,15 @@ def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -
     return sequence_bytes * sequences_per_read
 
 
+@formula(
+    unit="reads/s",
+    equation="tokens_per_s / (seq_len x sequences_per_read)",
+    source="definition; data in another order than on storage is read in runs of sequences",
+)
 def sequence_reads_per_s(
     *, tokens_per_s: float, seq_len: float, sequences_per_read: float = 1.0
 ) -> float:
     """Reads each second, where shuffling fetches every sequence, or run of sequences, apart.
-
-        tokens/s / (tokens in a sequence x sequences in a read)
 
     >>> sequence_reads_per_s(tokens_per_s=8.192e6, seq_len=8192)
     1000.0
@@ -111,12 +131,17 @@ def sequence_reads_per_s(
     return tokens_per_s / (seq_len * sequences_per_read)
 
 
+@formula(
+    unit="ratio",
+    equation="amplification x (useful_bytes_per_read + wasted_bytes_per_read)"
+    " / useful_bytes_per_read",
+    source="fitted to what this project measured: Arrow IPC files on ext4, drives virtual, rows of"
+    " 4 to 128 KiB",
+)
 def read_amplification(
     *, useful_bytes_per_read: float, wasted_bytes_per_read: float, amplification: float = 1.0
 ) -> float:
     """Bytes that storage delivers for each byte used, by how a file is read.
-
-        amplification x (useful + wasted bytes a read) / useful bytes a read
 
     amplification: in proportion to what is read, as of record batches with columns that
     training does not use.  wasted_bytes_per_read: the same however much a read fetches, as
@@ -129,10 +154,14 @@ def read_amplification(
     return amplification * (1 + wasted)
 
 
+@formula(
+    unit="bytes",
+    equation="read_ahead_bytes x read_aheads_per_read",
+    source="fitted to what this project measured with read-aheads of 32 KiB to 8 MiB; an upper"
+    " bound from 512 KiB on, where it was 1.0 to 1.8 of them",
+)
 def wasted_bytes_per_read(*, read_ahead_bytes: float, read_aheads_per_read: float) -> float:
     """Bytes that the kernel fetches around a read of a memory map, and that nobody uses.
-
-        bytes that it reads ahead x how often it does for a read
 
     >>> wasted_bytes_per_read(read_ahead_bytes=128 * 1024, read_aheads_per_read=2.5)
     327680.0
@@ -140,10 +169,9 @@ def wasted_bytes_per_read(*, read_ahead_bytes: float, read_aheads_per_read: floa
     return read_ahead_bytes * read_aheads_per_read
 
 
+@formula(unit="bytes", equation="host_memory_bytes x page_cache_frac")
 def page_cache_bytes(*, host_memory_bytes: float, page_cache_frac: float) -> float:
     """Memory of a node that holds pages of files.
-
-        memory of the node x fraction left to the page cache
 
     >>> page_cache_bytes(host_memory_bytes=2048 * 2**30, page_cache_frac=0.25) / 2**30  # GiB
     512.0
@@ -151,12 +179,17 @@ def page_cache_bytes(*, host_memory_bytes: float, page_cache_frac: float) -> flo
     return host_memory_bytes * page_cache_frac
 
 
+@formula(
+    unit="fraction",
+    equation="mean over epochs e of min(page_cache_bytes / dataset_bytes,"
+    " 1 - (1 - 1 / nodes)^(e - 1))",
+    source="upper bound: a random share of the dataset is held; a cache that drops what was"
+    " longest unused keeps less",
+)
 def cached_frac(
     *, dataset_bytes: float, page_cache_bytes: float, nodes: float, epochs: float
 ) -> float:
     """Share of all reads that the page cache of a node can answer at most, over all epochs.
-
-        mean over epochs e of min(page cache of a node / dataset, 1 - (1 - 1 / nodes)^(e - 1))
 
     Each epoch is shuffled across nodes, so a node reads another random share each time, and
     finds of it what it has read before and still holds; in the first epoch nothing. An
@@ -190,10 +223,13 @@ def _cached_epochs(held: float, nodes: float, last: int) -> float:
     return seen + (last - rising) * held
 
 
+@formula(
+    unit="drives",
+    equation="reads_per_s / drive_reads_per_s, rounded up",
+    source="definition; redundancy and reads larger than one request come on top",
+)
 def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
     """Drives that answer so many reads each second, whatever their size.
-
-        reads/s / reads/s of one drive, rounded up
 
     >>> drives_for_reads(reads_per_s=4121, drive_reads_per_s=150)
     28
@@ -201,86 +237,87 @@ def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
     return math.ceil(reads_per_s / drive_reads_per_s)
 
 
-READ_BYTES_PER_S = Formula(
-    function=read_bytes_per_s,
-    equation="tokens_per_s x stored_bytes_per_token x read_amplification",
-    unit="bytes/s",
-    source="definition; nothing is counted as cached in the nodes' memory",
-)
-UNCACHED_BYTES_PER_S = Formula(
-    function=uncached_bytes_per_s,
-    equation="read_bytes_per_s x (1 - cached_frac)",
-    unit="bytes/s",
-    source="definition; the first epoch, of which nothing is cached, needs the whole rate",
-)
-NODES = Formula(
-    function=nodes,
-    equation="accelerators / per_node, rounded up",
-    unit="nodes",
-    source="definition",
-)
-NODE_READ_BYTES_PER_S = Formula(
-    function=node_read_bytes_per_s,
-    equation="read_bytes_per_s x min(per_node, accelerators) / accelerators",
-    unit="bytes/s",
-    source="definition; every accelerator reads a share of its own",
-)
-ACCELERATOR_READ_BYTES_PER_S = Formula(
-    function=accelerator_read_bytes_per_s,
-    equation="read_bytes_per_s / accelerators",
-    unit="bytes/s",
-    source="definition; every accelerator reads a share of its own",
-)
-SEQUENCE_BYTES = Formula(
-    function=sequence_bytes,
-    equation="seq_len x stored_bytes_per_token",
-    unit="bytes",
-    source="definition",
-)
-USEFUL_BYTES_PER_READ = Formula(
-    function=useful_bytes_per_read,
-    equation="sequence_bytes x sequences_per_read",
-    unit="bytes",
-    source="definition",
-)
-SEQUENCE_READS_PER_S = Formula(
-    function=sequence_reads_per_s,
-    equation="tokens_per_s / (seq_len x sequences_per_read)",
+@formula(
     unit="reads/s",
-    source="definition; data in another order than on storage is read in runs of sequences",
+    equation="tokens_per_s / sample_tokens",
+    source="definition; each sample is read by itself",
 )
-READ_AMPLIFICATION = Formula(
-    function=read_amplification,
-    equation="amplification x (useful_bytes_per_read + wasted_bytes_per_read)"
-    " / useful_bytes_per_read",
-    unit="ratio",
-    source="fitted to what this project measured: Arrow IPC files on ext4, drives virtual, rows of"
-    " 4 to 128 KiB",
+def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
+    """Reads each second, where every sample is fetched apart, as an image with its caption.
+
+    >>> sample_reads_per_s(tokens_per_s=8.43e6, sample_tokens=1124)
+    7500.0
+    """
+    return tokens_per_s / sample_tokens
+
+
+@formula(
+    unit="reads/s",
+    equation="tokens_per_s / sample_tokens / batch_samples",
+    source="definition; a record batch is read whole",
 )
-WASTED_BYTES_PER_READ = Formula(
-    function=wasted_bytes_per_read,
-    equation="read_ahead_bytes x read_aheads_per_read",
+def batch_reads_per_s(*, tokens_per_s: float, sample_tokens: float, batch_samples: float) -> float:
+    """Reads each second, where a read fetches all samples of a record batch.
+
+    >>> batch_reads_per_s(tokens_per_s=8.43e6, sample_tokens=1124, batch_samples=100)
+    75.0
+    """
+    return tokens_per_s / sample_tokens / batch_samples
+
+
+@formula(
     unit="bytes",
-    source="fitted to what this project measured with read-aheads of 32 KiB to 8 MiB; an upper"
-    " bound from 512 KiB on, where it was 1.0 to 1.8 of them",
+    equation="sample_bytes + (images_per_sample + 2) x 768",
+    source="POSIX ustar: a header of 512 bytes, content filled up to blocks of 512; the JSON itself"
+    " is left out",
 )
-PAGE_CACHE_BYTES = Formula(
-    function=page_cache_bytes,
-    equation="host_memory_bytes x page_cache_frac",
-    unit="bytes",
-    source="definition",
+def tar_sample_bytes(*, sample_bytes: float, images_per_sample: float) -> float:
+    """Bytes that a sample takes in a tar, as WebDataset has it: images, text and JSON.
+
+    >>> tar_sample_bytes(sample_bytes=250_400, images_per_sample=1)
+    252704
+    """
+    members = images_per_sample + TAR_SAMPLE_MEMBERS
+    return sample_bytes + members * TAR_MEMBER_BYTES
+
+
+@formula(
+    unit="reads/s",
+    equation="tokens_per_s / sample_tokens x tar_sample_bytes / request_bytes",
+    source="definition; files are read from end to end",
 )
-CACHED_FRAC = Formula(
-    function=cached_frac,
-    equation="mean over epochs e of min(page_cache_bytes / dataset_bytes,"
-    " 1 - (1 - 1 / nodes)^(e - 1))",
-    unit="fraction",
-    source="upper bound: a random share of the dataset is held; a cache that drops what was"
-    " longest unused keeps less",
-)
-DRIVES_FOR_READS = Formula(
-    function=drives_for_reads,
-    equation="reads_per_s / drive_reads_per_s, rounded up",
-    unit="drives",
-    source="definition; redundancy and reads larger than one request come on top",
-)
+def tar_reads_per_s(
+    *, tokens_per_s: float, sample_tokens: float, tar_sample_bytes: float, request_bytes: float
+) -> float:
+    """Reads each second, where tars are read from end to end.
+
+    >>> tar_reads_per_s(
+    ...     tokens_per_s=8.43e6, sample_tokens=1124, tar_sample_bytes=256e3, request_bytes=64e6
+    ... )
+    30.0
+    """
+    return tokens_per_s / sample_tokens * tar_sample_bytes / request_bytes
+
+
+@formula(unit="reads/s", equation="sum of its inputs")
+def total_reads_per_s(**sources_reads_per_s: float) -> float:
+    """Reads each second of all sources.
+
+    >>> total_reads_per_s(web=1000.0, photos=500.0)
+    1500.0
+    """
+    return sum(sources_reads_per_s.values())
+
+
+@formula(unit="bytes", equation="tokens_per_s x stored_bytes_per_token / reads_per_s")
+def mean_useful_bytes_per_read(
+    *, tokens_per_s: float, stored_bytes_per_token: float, reads_per_s: float
+) -> float:
+    """Bytes that training uses of one read, where reads differ in size.
+
+    >>> mean_useful_bytes_per_read(
+    ...     tokens_per_s=8.43e6, stored_bytes_per_token=200.0, reads_per_s=7500.0
+    ... )
+    224800.0
+    """
+    return tokens_per_s * stored_bytes_per_token / reads_per_s

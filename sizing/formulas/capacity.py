@@ -7,7 +7,7 @@ raw       what the drives add up to: redundancy on top
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
 DOC_ID_BYTES = 8
@@ -19,10 +19,13 @@ LZ4_SOURCE = "measured for this project: 2.2 MB of C4; documentation makes 2.3 t
 LOG_BYTES_PER_ACCELERATOR_DAY = 1e6  # our choice
 
 
+@formula(
+    unit="bytes",
+    equation="measured_bytes x corpus_tokens / measured_tokens",
+    source="proportion; of a larger corpus filters and duplicates may leave another share",
+)
 def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens: float) -> float:
     """Bytes of one stage of the pipeline for the whole corpus.
-
-        bytes measured x tokens of the corpus / tokens measured
 
     >>> stage_bytes(measured_bytes=5e9, measured_tokens=1e9, corpus_tokens=1e12)
     5000000000000.0
@@ -30,10 +33,9 @@ def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens:
     return measured_bytes * (corpus_tokens / measured_tokens)
 
 
+@formula(unit="bytes", equation="corpus_tokens x text_bytes_per_token")
 def text_bytes(*, corpus_tokens: float, text_bytes_per_token: float) -> float:
     """UTF-8 bytes of a corpus of so many tokens.
-
-        tokens of the corpus x bytes of text a token
 
     >>> text_bytes(corpus_tokens=2e12, text_bytes_per_token=4.0)
     8000000000000.0
@@ -41,10 +43,9 @@ def text_bytes(*, corpus_tokens: float, text_bytes_per_token: float) -> float:
     return corpus_tokens * text_bytes_per_token
 
 
+@formula(unit="bytes", equation="corpus_tokens x stored_bytes_per_token")
 def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> float:
     """Bytes of a tokenized corpus of so many tokens.
-
-        tokens of the corpus x bytes stored a token
 
     >>> dataset_bytes(corpus_tokens=2e12, stored_bytes_per_token=2.0)
     4000000000000.0
@@ -52,12 +53,15 @@ def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> flo
     return corpus_tokens * stored_bytes_per_token
 
 
+@formula(
+    unit="bytes",
+    equation="corpus_tokens x text_bytes_per_token / kept_frac / compression_ratio",
+    source="definition; documents that are removed are taken to be as long as those kept",
+)
 def raw_input_bytes(
     *, corpus_tokens: float, text_bytes_per_token: float, kept_frac: float, compression_ratio: float
 ) -> float:
     """Bytes of the files that come in, compressed text.
-
-        tokens of the corpus x bytes of text a token / fraction kept / compression ratio
 
     Documents that will be removed are taken to be as long as those kept.
 
@@ -69,10 +73,13 @@ def raw_input_bytes(
     return corpus_tokens * text_bytes_per_token / kept_frac / compression_ratio
 
 
+@formula(
+    unit="bytes",
+    equation="dataset_bytes / kept_frac",
+    source="definition; samples that are removed are taken to be as large as those kept",
+)
 def raw_sample_bytes(*, dataset_bytes: float, kept_frac: float) -> float:
     """Bytes of the samples that come in, images that are stored as they came.
-
-        bytes of the dataset / fraction kept
 
     >>> raw_sample_bytes(dataset_bytes=240e12, kept_frac=0.5)
     480000000000000.0
@@ -80,6 +87,11 @@ def raw_sample_bytes(*, dataset_bytes: float, kept_frac: float) -> float:
     return dataset_bytes / kept_frac
 
 
+@formula(
+    unit="bytes",
+    equation="at most: corpus_tokens x text_bytes_per_token / kept_frac / lz4_ratio",
+    source="tokenmill's documents between filters and deduplication: Arrow, LZ4",
+)
 def filtered_bytes(
     *,
     corpus_tokens: float,
@@ -89,8 +101,6 @@ def filtered_bytes(
 ) -> float:
     """Bytes of the documents between filtering and deduplication, at most.
 
-        tokens of the corpus x bytes of text a token / fraction kept / LZ4's ratio
-
     As if no filter removed any: those that are removed as duplicates are stored here.
 
     >>> filtered_bytes(corpus_tokens=1e12, text_bytes_per_token=4.0, kept_frac=0.5)
@@ -99,10 +109,13 @@ def filtered_bytes(
     return corpus_tokens * text_bytes_per_token / kept_frac / lz4_ratio
 
 
+@formula(
+    unit="bytes",
+    equation="docs_in x (24 + 4 x num_perm + 8 x bands)",
+    source="tokenmill's key files: id, 128-bit digest, 32-bit signature, 64-bit band keys",
+)
 def key_bytes(*, docs_in: float, num_perm: float, bands: float) -> float:
     """Digests, signatures and band keys of all documents that come in, as tokenmill stores them.
-
-        documents in x (8 of its id + 16 of a digest + 4 x permutations + 8 x bands)
 
     >>> key_bytes(docs_in=1, num_perm=112, bands=14)
     584
@@ -111,12 +124,15 @@ def key_bytes(*, docs_in: float, num_perm: float, bands: float) -> float:
     return docs_in * (DOC_ID_BYTES + DIGEST_BYTES + signature + band_keys)
 
 
+@formula(
+    unit="bytes",
+    equation="docs_in x bands x (rows x hash_bytes + 4)",
+    source="datatrove's MinHash: a record of the signature and a 4-byte number in each band",
+)
 def datatrove_signature_bytes(
     *, docs_in: float, bands: float, rows: float, hash_bytes: float
 ) -> float:
     """Signatures of all documents that come in, as datatrove's MinHash stores them.
-
-        documents in x bands x (rows x bytes of a hash + 4)
 
     >>> datatrove_signature_bytes(docs_in=1, bands=14, rows=8, hash_bytes=8)
     952
@@ -124,10 +140,13 @@ def datatrove_signature_bytes(
     return docs_in * bands * (rows * hash_bytes + DATATROVE_ROW_BYTES)
 
 
+@formula(
+    unit="bytes",
+    equation="dataset_bytes x token_versions",
+    source="definition; versions are taken to be of one size",
+)
 def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
     """A dataset in as many tokenized versions as are kept.
-
-        bytes of one x versions
 
     >>> versions_bytes(dataset_bytes=4e12, token_versions=3)
     12000000000000.0
@@ -135,6 +154,7 @@ def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
     return dataset_bytes * token_versions
 
 
+@formula(unit="bytes", equation="accelerators x training_days x log_bytes_per_accelerator_day")
 def logs_bytes(
     *,
     accelerators: float,
@@ -143,18 +163,17 @@ def logs_bytes(
 ) -> float:
     """Logs and metrics of a training run.
 
-        accelerators x days x bytes each of them logs a day
-
     >>> logs_bytes(accelerators=1024, training_days=10) / 1e9  # GB
     10.24
     """
     return accelerators * training_days * log_bytes_per_accelerator_day
 
 
+@formula(
+    unit="bytes", equation="sum of its inputs", source="definition; all that is stored at once"
+)
 def logical_bytes(**parts_bytes: float) -> float:
     """All that is stored at once.
-
-        the sum of its parts
 
     >>> logical_bytes(dataset=2e12, checkpoints=3e12)
     5000000000000.0
@@ -162,12 +181,15 @@ def logical_bytes(**parts_bytes: float) -> float:
     return sum(parts_bytes.values())
 
 
+@formula(
+    unit="bytes",
+    equation="logical_bytes x (1 + growth_frac) ^ growth_years / fill_frac",
+    source="Bekman, Machine Learning Engineering, storage: plan to use 80 % of what is bought",
+)
 def usable_bytes(
     *, logical_bytes: float, fill_frac: float, growth_frac: float, growth_years: float
 ) -> float:
     """Size of the file system that holds so many bytes.
-
-        logical bytes x (1 + growth a year) ^ years / fraction that may be filled
 
     >>> usable_bytes(logical_bytes=100e12, fill_frac=0.8, growth_frac=0.0, growth_years=1)
     125000000000000.0
@@ -176,92 +198,15 @@ def usable_bytes(
     return grown / fill_frac
 
 
+@formula(
+    unit="bytes",
+    equation="usable_bytes x redundancy",
+    source="definition: (k + m) / k for erasure coding and parity, copies for replicas",
+)
 def raw_bytes(*, usable_bytes: float, redundancy: float) -> float:
     """Size of the drives behind a file system.
-
-        usable bytes x raw bytes for each usable byte
 
     >>> raw_bytes(usable_bytes=125e12, redundancy=1.25)
     156250000000000.0
     """
     return usable_bytes * redundancy
-
-
-STAGE_BYTES = Formula(
-    function=stage_bytes,
-    equation="measured_bytes x corpus_tokens / measured_tokens",
-    unit="bytes",
-    source="proportion; of a larger corpus filters and duplicates may leave another share",
-)
-TEXT_BYTES = Formula(
-    function=text_bytes,
-    equation="corpus_tokens x text_bytes_per_token",
-    unit="bytes",
-    source="definition",
-)
-DATASET_BYTES = Formula(
-    function=dataset_bytes,
-    equation="corpus_tokens x stored_bytes_per_token",
-    unit="bytes",
-    source="definition",
-)
-RAW_INPUT_BYTES = Formula(
-    function=raw_input_bytes,
-    equation="corpus_tokens x text_bytes_per_token / kept_frac / compression_ratio",
-    unit="bytes",
-    source="definition; documents that are removed are taken to be as long as those kept",
-)
-RAW_SAMPLE_BYTES = Formula(
-    function=raw_sample_bytes,
-    equation="dataset_bytes / kept_frac",
-    unit="bytes",
-    source="definition; samples that are removed are taken to be as large as those kept",
-)
-FILTERED_BYTES = Formula(
-    function=filtered_bytes,
-    equation="at most: corpus_tokens x text_bytes_per_token / kept_frac / lz4_ratio",
-    unit="bytes",
-    source="tokenmill's documents between filters and deduplication: Arrow, LZ4",
-)
-KEY_BYTES = Formula(
-    function=key_bytes,
-    equation="docs_in x (24 + 4 x num_perm + 8 x bands)",
-    unit="bytes",
-    source="tokenmill's key files: id, 128-bit digest, 32-bit signature, 64-bit band keys",
-)
-DATATROVE_SIGNATURE_BYTES = Formula(
-    function=datatrove_signature_bytes,
-    equation="docs_in x bands x (rows x hash_bytes + 4)",
-    unit="bytes",
-    source="datatrove's MinHash: a record of the signature and a 4-byte number in each band",
-)
-VERSIONS_BYTES = Formula(
-    function=versions_bytes,
-    equation="dataset_bytes x token_versions",
-    unit="bytes",
-    source="definition; versions are taken to be of one size",
-)
-LOGS_BYTES = Formula(
-    function=logs_bytes,
-    equation="accelerators x training_days x log_bytes_per_accelerator_day",
-    unit="bytes",
-    source="definition",
-)
-LOGICAL_BYTES = Formula(
-    function=logical_bytes,
-    equation="sum of its inputs",
-    unit="bytes",
-    source="definition; all that is stored at once",
-)
-USABLE_BYTES = Formula(
-    function=usable_bytes,
-    equation="logical_bytes x (1 + growth_frac) ^ growth_years / fill_frac",
-    unit="bytes",
-    source="Bekman, Machine Learning Engineering, storage: plan to use 80 % of what is bought",
-)
-RAW_BYTES = Formula(
-    function=raw_bytes,
-    equation="usable_bytes x redundancy",
-    unit="bytes",
-    source="definition: (k + m) / k for erasure coding and parity, copies for replicas",
-)

@@ -6,14 +6,17 @@ asynchronous    training waits until it is copied to host memory; storage takes 
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 
+@formula(
+    unit="bytes",
+    equation="params x bytes_per_param",
+    source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters",
+)
 def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:
     """One checkpoint: weights and optimizer state of all parameters, active or not.
-
-        parameters x bytes a parameter
 
     14 bytes are BF16 weights, FP32 master weights and Adam's two FP32 moments: 2 + 4 + 4 + 4.
 
@@ -23,10 +26,13 @@ def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:
     return params * bytes_per_param
 
 
+@formula(
+    unit="bytes",
+    equation="checkpoint_bytes / accelerators",
+    source="each rank writes what it holds: PyTorch distributed checkpoints, MLPerf Storage",
+)
 def rank_checkpoint_bytes(*, checkpoint_bytes: float, accelerators: float) -> float:
     """The file that one rank writes, where each accelerator's rank writes its own.
-
-        bytes of one checkpoint / accelerators
 
     >>> rank_checkpoint_bytes(checkpoint_bytes=5.6e12, accelerators=16_000) / 1e6  # MB
     350.0
@@ -34,12 +40,11 @@ def rank_checkpoint_bytes(*, checkpoint_bytes: float, accelerators: float) -> fl
     return checkpoint_bytes / accelerators
 
 
+@formula(unit="bytes", equation="checkpoint_bytes x min(per_node, accelerators) / accelerators")
 def node_checkpoint_bytes(
     *, checkpoint_bytes: float, accelerators: float, per_node: float
 ) -> float:
     """What one node writes of a checkpoint, or holds of it in host memory.
-
-        bytes of one checkpoint x accelerators in a node / accelerators of the job
 
     >>> node_checkpoint_bytes(checkpoint_bytes=5.6e12, accelerators=16_000, per_node=8) / 1e9  # GB
     2.8
@@ -47,10 +52,9 @@ def node_checkpoint_bytes(
     return checkpoint_bytes * min(per_node, accelerators) / accelerators
 
 
+@formula(unit="checkpoints", equation="training_days x 86,400 / keep_every_s, rounded down")
 def periodic_checkpoints(*, training_days: float, keep_every_s: float) -> float:
     """Checkpoints kept for ever because their turn had come.
-
-        training days x 86,400 / seconds from one to the next, rounded down
 
     >>> periodic_checkpoints(training_days=10.5, keep_every_s=86_400)
     10
@@ -58,6 +62,9 @@ def periodic_checkpoints(*, training_days: float, keep_every_s: float) -> float:
     return math.floor(training_days * SECONDS_PER_DAY / keep_every_s)
 
 
+@formula(
+    unit="bytes", equation="checkpoint_bytes x (keep_last + keep_forever + periodic_checkpoints)"
+)
 def kept_checkpoint_bytes(
     *,
     checkpoint_bytes: float,
@@ -67,8 +74,8 @@ def kept_checkpoint_bytes(
 ) -> float:
     """Checkpoints on storage at the end of training.
 
-        bytes of one x (the last ones kept to restart from + those never deleted + those kept
-        because their turn had come)
+    keep_last: to restart from.  keep_forever: never deleted.  periodic_checkpoints: kept because
+    their turn had come.
 
     >>> kept_checkpoint_bytes(checkpoint_bytes=5e12, keep_last=3, keep_forever=1)
     20000000000000.0
@@ -76,10 +83,9 @@ def kept_checkpoint_bytes(
     return checkpoint_bytes * (keep_last + keep_forever + periodic_checkpoints)
 
 
+@formula(unit="bytes/day", equation="checkpoint_bytes x 86,400 / interval_s")
 def bytes_per_day(*, checkpoint_bytes: float, interval_s: float) -> float:
     """What checkpoints write in a day, whatever becomes of them.
-
-        bytes of one x 86,400 / seconds between two
 
     >>> bytes_per_day(checkpoint_bytes=1e12, interval_s=3 * 3600) / 1e12  # TB
     8.0
@@ -87,10 +93,13 @@ def bytes_per_day(*, checkpoint_bytes: float, interval_s: float) -> float:
     return checkpoint_bytes * SECONDS_PER_DAY / interval_s
 
 
+@formula(
+    unit="bytes/s",
+    equation="checkpoint_bytes / (interval_s x stall_frac)",
+    source="definition; written synchronously, all ranks at once",
+)
 def write_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, stall_frac: float) -> float:
     """Rate at which storage must take a checkpoint that training waits for.
-
-        bytes of one / (seconds between two x fraction of the time training may wait)
 
     >>> write_bytes_per_s(checkpoint_bytes=1.8e12, interval_s=1800, stall_frac=0.05) / 1e9  # GB/s
     20.0
@@ -98,10 +107,13 @@ def write_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, stall_frac:
     return checkpoint_bytes / (interval_s * stall_frac)
 
 
+@formula(
+    unit="bytes/s",
+    equation="checkpoint_bytes / (interval_s x drain_frac)",
+    source="definition; written while training goes on, all ranks at once",
+)
 def drain_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, drain_frac: float) -> float:
     """Rate at which storage must take a checkpoint while training goes on.
-
-        bytes of one / (seconds between two x fraction of them that writing may take)
 
     At a fraction of 1 one is barely written when the next begins.
 
@@ -111,12 +123,15 @@ def drain_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, drain_frac:
     return checkpoint_bytes / (interval_s * drain_frac)
 
 
+@formula(
+    unit="bytes/s",
+    equation="write_bytes_per_s x min(per_node, accelerators) / accelerators",
+    source="definition; every rank writes its own part",
+)
 def node_write_bytes_per_s(
     *, write_bytes_per_s: float, accelerators: float, per_node: float
 ) -> float:
     """What one node writes each second while a checkpoint is written.
-
-        bytes/s of the job x accelerators in a node / accelerators of the job
 
     >>> node_write_bytes_per_s(write_bytes_per_s=20e9, accelerators=1000, per_node=8) / 1e6  # MB/s
     160.0
@@ -124,12 +139,11 @@ def node_write_bytes_per_s(
     return write_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
+@formula(unit="s", equation="checkpoint_bytes / (write_bytes_per_s x drain_frac)")
 def drain_interval_s(
     *, checkpoint_bytes: float, write_bytes_per_s: float, drain_frac: float
 ) -> float:
     """Shortest interval in whose fraction storage can take a checkpoint.
-
-        bytes of one / (bytes/s that storage takes x fraction that writing may take)
 
     >>> drain_interval_s(checkpoint_bytes=1.8e12, write_bytes_per_s=10e9, drain_frac=0.1)
     1800.0
@@ -137,10 +151,13 @@ def drain_interval_s(
     return checkpoint_bytes / (write_bytes_per_s * drain_frac)
 
 
+@formula(
+    unit="s",
+    equation="the longest of its inputs",
+    source="one checkpoint is written before the next begins",
+)
 def longest_interval_s(**intervals_s: float) -> float:
     """The interval that was stated; or the optimal one, or a longer one that storage can follow.
-
-        the longest of them
 
     >>> longest_interval_s(optimal_interval_s=600.0, drain_interval_s=1800.0)
     1800.0
@@ -148,10 +165,9 @@ def longest_interval_s(**intervals_s: float) -> float:
     return max(intervals_s.values())
 
 
+@formula(unit="s", equation="checkpoint_bytes / write_bytes_per_s")
 def write_s(*, checkpoint_bytes: float, write_bytes_per_s: float) -> float:
     """Seconds that storage takes for a checkpoint; training waits for them if synchronous.
-
-        bytes of one / bytes/s that storage takes
 
     >>> write_s(checkpoint_bytes=5.68e12, write_bytes_per_s=50e9)
     113.6
@@ -159,10 +175,9 @@ def write_s(*, checkpoint_bytes: float, write_bytes_per_s: float) -> float:
     return checkpoint_bytes / write_bytes_per_s
 
 
+@formula(unit="bytes/s", equation="checkpoint_bytes / write_s")
 def written_bytes_per_s(*, checkpoint_bytes: float, write_s: float) -> float:
     """Rate at which a checkpoint was written in so many seconds.
-
-        bytes of one / seconds
 
     >>> written_bytes_per_s(checkpoint_bytes=2e12, write_s=40) / 1e9  # GB/s
     50.0
@@ -170,98 +185,15 @@ def written_bytes_per_s(*, checkpoint_bytes: float, write_s: float) -> float:
     return checkpoint_bytes / write_s
 
 
+@formula(
+    unit="s",
+    equation="rank_checkpoint_bytes / host_copy_bytes_per_s",
+    source="definition; every accelerator has a link of its own to its host",
+)
 def host_copy_s(*, rank_checkpoint_bytes: float, host_copy_bytes_per_s: float) -> float:
     """Seconds that training waits for an asynchronous checkpoint: all ranks copy at once.
-
-        bytes of one rank / bytes/s from an accelerator to its host
 
     >>> host_copy_s(rank_checkpoint_bytes=5e9, host_copy_bytes_per_s=25e9)
     0.2
     """
     return rank_checkpoint_bytes / host_copy_bytes_per_s
-
-
-CHECKPOINT_BYTES = Formula(
-    function=checkpoint_bytes,
-    equation="params x bytes_per_param",
-    unit="bytes",
-    source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters",
-)
-RANK_CHECKPOINT_BYTES = Formula(
-    function=rank_checkpoint_bytes,
-    equation="checkpoint_bytes / accelerators",
-    unit="bytes",
-    source="each rank writes what it holds: PyTorch distributed checkpoints, MLPerf Storage",
-)
-NODE_CHECKPOINT_BYTES = Formula(
-    function=node_checkpoint_bytes,
-    equation="checkpoint_bytes x min(per_node, accelerators) / accelerators",
-    unit="bytes",
-    source="definition",
-)
-PERIODIC_CHECKPOINTS = Formula(
-    function=periodic_checkpoints,
-    equation="training_days x 86,400 / keep_every_s, rounded down",
-    unit="checkpoints",
-    source="definition",
-)
-KEPT_CHECKPOINT_BYTES = Formula(
-    function=kept_checkpoint_bytes,
-    equation="checkpoint_bytes x (keep_last + keep_forever + periodic_checkpoints)",
-    unit="bytes",
-    source="definition",
-)
-BYTES_PER_DAY = Formula(
-    function=bytes_per_day,
-    equation="checkpoint_bytes x 86,400 / interval_s",
-    unit="bytes/day",
-    source="definition",
-)
-WRITE_BYTES_PER_S = Formula(
-    function=write_bytes_per_s,
-    equation="checkpoint_bytes / (interval_s x stall_frac)",
-    unit="bytes/s",
-    source="definition; written synchronously, all ranks at once",
-)
-DRAIN_BYTES_PER_S = Formula(
-    function=drain_bytes_per_s,
-    equation="checkpoint_bytes / (interval_s x drain_frac)",
-    unit="bytes/s",
-    source="definition; written while training goes on, all ranks at once",
-)
-NODE_WRITE_BYTES_PER_S = Formula(
-    function=node_write_bytes_per_s,
-    equation="write_bytes_per_s x min(per_node, accelerators) / accelerators",
-    unit="bytes/s",
-    source="definition; every rank writes its own part",
-)
-DRAIN_INTERVAL_S = Formula(
-    function=drain_interval_s,
-    equation="checkpoint_bytes / (write_bytes_per_s x drain_frac)",
-    unit="s",
-    source="definition",
-)
-LONGEST_INTERVAL_S = Formula(
-    function=longest_interval_s,
-    equation="the longest of its inputs",
-    unit="s",
-    source="one checkpoint is written before the next begins",
-)
-WRITE_S = Formula(
-    function=write_s,
-    equation="checkpoint_bytes / write_bytes_per_s",
-    unit="s",
-    source="definition",
-)
-WRITTEN_BYTES_PER_S = Formula(
-    function=written_bytes_per_s,
-    equation="checkpoint_bytes / write_s",
-    unit="bytes/s",
-    source="definition",
-)
-HOST_COPY_S = Formula(
-    function=host_copy_s,
-    equation="rank_checkpoint_bytes / host_copy_bytes_per_s",
-    unit="s",
-    source="definition; every accelerator has a link of its own to its host",
-)

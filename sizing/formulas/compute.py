@@ -5,18 +5,24 @@ hardware FLOP a token   the same, and what is computed twice to save memory
 MFU, HFU                either, as a share of the dense peak
 """
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 FLOPS_PER_PARAM_AND_TOKEN = 6  # 2 a multiply-add; forward once, backward twice
 ATTENTION_FLOPS = 12  # two products of the sequence with itself, each 2 FLOP, forward and backward
 FORWARD_SHARE = 1 / 3  # of forward and backward together
 SECONDS_PER_HOUR = 3600
 
+_KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
+_PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
 
+
+@formula(
+    unit="FLOP",
+    equation="12 x layers x attention_width x seq_len",
+    source=f"{_PALM}; a causal mask that skips half of it is not counted",
+)
 def attention_flops_per_token(*, layers: float, attention_width: float, seq_len: float) -> float:
     """Training FLOP a token that grow with the sequence rather than with the parameters.
-
-        12 x layers x attention width x tokens in a sequence
 
     attention_width: heads x dimension of a head. Every token is counted as attending to the
     whole sequence, as published MFUs do; with a causal mask half of it is needed.
@@ -28,10 +34,13 @@ def attention_flops_per_token(*, layers: float, attention_width: float, seq_len:
     return ATTENTION_FLOPS * layers * attention_width * seq_len
 
 
+@formula(
+    unit="FLOP",
+    equation="6 x active_params + attention_flops_per_token",
+    source=f"{_KAPLAN}; attention: {_PALM}",
+)
 def train_flops_per_token(*, active_params: float, attention_flops_per_token: float = 0.0) -> float:
     """FLOP that the model itself needs to train on a token; what an MFU counts.
-
-        6 x active parameters + attention FLOP a token
 
     In a mixture of experts only the active parameters work. Recomputation is not counted.
 
@@ -41,10 +50,13 @@ def train_flops_per_token(*, active_params: float, attention_flops_per_token: fl
     return FLOPS_PER_PARAM_AND_TOKEN * active_params + attention_flops_per_token
 
 
+@formula(
+    unit="FLOP",
+    equation="train_flops_per_token x (1 + recompute_frac / 3)",
+    source="EleutherAI, Transformer Math 101: 8 FLOP a parameter with full recomputation",
+)
 def hardware_flops_per_token(*, train_flops_per_token: float, recompute_frac: float) -> float:
     """FLOP done for a token, activations that are computed a second time included.
-
-        train FLOP a token x (1 + recomputed fraction / 3)
 
     recompute_frac: of the forward pass that runs again during the backward one. The forward
     pass is a third of the whole, so full recomputation makes 8 FLOP a parameter of 6.
@@ -66,10 +78,13 @@ def hfu_of_mfu(*, mfu: float, recompute_frac: float) -> float:
     return mfu * (1 + recompute_frac * FORWARD_SHARE)
 
 
+@formula(
+    unit="fraction",
+    equation="hfu / (1 + recompute_frac / 3)",
+    source=f"{_PALM}: an HFU counts recomputation, an MFU does not",
+)
 def mfu_of_hfu(*, hfu: float, recompute_frac: float) -> float:
     """Model FLOPs utilization where the hardware's is known.
-
-        hfu / (1 + recomputed fraction / 3)
 
     >>> f"{mfu_of_hfu(hfu=0.6, recompute_frac=1.0):.2f}"
     '0.45'
@@ -77,6 +92,11 @@ def mfu_of_hfu(*, hfu: float, recompute_frac: float) -> float:
     return hfu / (1 + recompute_frac * FORWARD_SHARE)
 
 
+@formula(
+    unit="fraction",
+    equation="tokens_per_s x train_flops_per_token / (accelerators x dense_flops_per_s)",
+    source=_PALM,
+)
 def mfu_of_rate(
     *,
     tokens_per_s: float,
@@ -85,8 +105,6 @@ def mfu_of_rate(
     dense_flops_per_s: float,
 ) -> float:
     """MFU of a job whose token rate is known.
-
-        tokens/s x train FLOP a token / (accelerators x dense FLOP/s of one)
 
     >>> mfu = mfu_of_rate(
     ...     tokens_per_s=2.69e6,
@@ -100,12 +118,13 @@ def mfu_of_rate(
     return tokens_per_s * train_flops_per_token / (accelerators * dense_flops_per_s)
 
 
+@formula(
+    unit="FLOP/s", equation="trained_tokens x train_flops_per_token / (accelerator_hours x 3,600)"
+)
 def achieved_flops_per_s(
     *, trained_tokens: float, train_flops_per_token: float, accelerator_hours: float
 ) -> float:
     """Model FLOP/s of one accelerator over a whole run.
-
-        tokens trained on x train FLOP a token / (accelerator hours x 3,600)
 
     >>> achieved_flops_per_s(
     ...     trained_tokens=3.6e9, train_flops_per_token=1e12, accelerator_hours=10_000
@@ -115,6 +134,12 @@ def achieved_flops_per_s(
     return trained_tokens * train_flops_per_token / (accelerator_hours * SECONDS_PER_HOUR)
 
 
+@formula(
+    unit="fraction",
+    equation="trained_tokens x train_flops_per_token"
+    " / (accelerator_hours x 3,600 x dense_flops_per_s)",
+    source=_PALM,
+)
 def mfu_of_hours(
     *,
     trained_tokens: float,
@@ -123,8 +148,6 @@ def mfu_of_hours(
     dense_flops_per_s: float,
 ) -> float:
     """MFU of a run of which tokens and accelerator hours are known.
-
-        tokens trained on x train FLOP a token / (accelerator hours x 3,600 x dense FLOP/s of one)
 
     >>> mfu_of_hours(
     ...     trained_tokens=3.6e9,
@@ -142,66 +165,11 @@ def mfu_of_hours(
     return achieved / dense_flops_per_s
 
 
+@formula(unit="FLOP", equation="trained_tokens x train_flops_per_token", source=_KAPLAN)
 def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float:
     """FLOP of a whole training run.
-
-        tokens trained on x train FLOP a token
 
     >>> train_flops(trained_tokens=1.4e12, train_flops_per_token=6 * 70e9)
     5.88e+23
     """
     return trained_tokens * train_flops_per_token
-
-
-_KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
-_PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
-
-ATTENTION_FLOPS_PER_TOKEN = Formula(
-    function=attention_flops_per_token,
-    equation="12 x layers x attention_width x seq_len",
-    unit="FLOP",
-    source=f"{_PALM}; a causal mask that skips half of it is not counted",
-)
-TRAIN_FLOPS_PER_TOKEN = Formula(
-    function=train_flops_per_token,
-    equation="6 x active_params + attention_flops_per_token",
-    unit="FLOP",
-    source=f"{_KAPLAN}; attention: {_PALM}",
-)
-HARDWARE_FLOPS_PER_TOKEN = Formula(
-    function=hardware_flops_per_token,
-    equation="train_flops_per_token x (1 + recompute_frac / 3)",
-    unit="FLOP",
-    source="EleutherAI, Transformer Math 101: 8 FLOP a parameter with full recomputation",
-)
-MFU_OF_HFU = Formula(
-    function=mfu_of_hfu,
-    equation="hfu / (1 + recompute_frac / 3)",
-    unit="fraction",
-    source=f"{_PALM}: an HFU counts recomputation, an MFU does not",
-)
-MFU_OF_RATE = Formula(
-    function=mfu_of_rate,
-    equation="tokens_per_s x train_flops_per_token / (accelerators x dense_flops_per_s)",
-    unit="fraction",
-    source=_PALM,
-)
-ACHIEVED_FLOPS_PER_S = Formula(
-    function=achieved_flops_per_s,
-    equation="trained_tokens x train_flops_per_token / (accelerator_hours x 3,600)",
-    unit="FLOP/s",
-    source="definition",
-)
-MFU_OF_HOURS = Formula(
-    function=mfu_of_hours,
-    equation="trained_tokens x train_flops_per_token"
-    " / (accelerator_hours x 3,600 x dense_flops_per_s)",
-    unit="fraction",
-    source=_PALM,
-)
-TRAIN_FLOPS = Formula(
-    function=train_flops,
-    equation="trained_tokens x train_flops_per_token",
-    unit="FLOP",
-    source=_KAPLAN,
-)

@@ -5,12 +5,14 @@ rail-only     one Clos network for each rail, that is for the accelerators of th
               every scale-up domain; what changes rails goes through the scale-up network
 """
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 ENDS_OF_A_LINK = 2  # a transceiver each
 # a switch costs this many transceivers for each of its ports: fitted to the seven reductions that
 # are published with their switches and transceivers; 1.77 to 1.94 give all of them as printed
 PORT_IN_TRANSCEIVERS = 1.9
+
+_CLOS = "folded Clos network of equal switches, non-blocking"
 
 
 def clos_tiers(*, endpoints: float, radix: float) -> float:
@@ -27,10 +29,13 @@ def clos_tiers(*, endpoints: float, radix: float) -> float:
     return tiers
 
 
+@formula(
+    unit="switches",
+    equation="accelerators / (radix / 2) x (tiers - 1) + accelerators / radix",
+    source=_CLOS,
+)
 def clos_switches(*, accelerators: float, rails: float, radix: float) -> float:
     """Switches of a fabric, one Clos network a rail; one rail is the full fabric.
-
-        accelerators / (radix / 2) x (tiers - 1) + accelerators / radix
 
     A switch below the top has half of its ports down, one at the top has all; rails too small
     to fill a switch share it.
@@ -44,10 +49,13 @@ def clos_switches(*, accelerators: float, rails: float, radix: float) -> float:
     return accelerators / (radix / 2) * (tiers - 1) + accelerators / radix
 
 
+@formula(
+    unit="transceivers",
+    equation="2 x accelerators x tiers",
+    source=f"{_CLOS}; every link is optical",
+)
 def clos_transceivers(*, accelerators: float, rails: float, radix: float) -> float:
     """Transceivers of a fabric, those of the accelerators included.
-
-        2 x accelerators x tiers
 
     >>> clos_transceivers(accelerators=32_768, rails=1, radix=32)
     262144
@@ -56,6 +64,11 @@ def clos_transceivers(*, accelerators: float, rails: float, radix: float) -> flo
     return ENDS_OF_A_LINK * accelerators * tiers
 
 
+@formula(
+    unit="transceivers",
+    equation="switches x radix x port_in_transceivers + transceivers",
+    source="cost of a port fitted to published reductions, Wang et al. 2023, arXiv:2307.12169",
+)
 def fabric_cost(
     *,
     switches: float,
@@ -65,48 +78,17 @@ def fabric_cost(
 ) -> float:
     """What a fabric costs, in transceivers.
 
-        switches x radix x cost of a port + transceivers
-
     >>> fabric_cost(switches=10, transceivers=1000, radix=64, port_in_transceivers=2.0)
     2280.0
     """
     return switches * radix * port_in_transceivers + transceivers
 
 
+@formula(unit="fraction", equation="1 - cost / base_cost")
 def cost_reduction(*, cost: float, base_cost: float) -> float:
     """Share of a cost that is saved.
-
-        1 - cost / cost before
 
     >>> cost_reduction(cost=25.0, base_cost=100.0)
     0.75
     """
     return 1 - cost / base_cost
-
-
-_CLOS = "folded Clos network of equal switches, non-blocking"
-
-CLOS_SWITCHES = Formula(
-    function=clos_switches,
-    equation="accelerators / (radix / 2) x (tiers - 1) + accelerators / radix",
-    unit="switches",
-    source=_CLOS,
-)
-CLOS_TRANSCEIVERS = Formula(
-    function=clos_transceivers,
-    equation="2 x accelerators x tiers",
-    unit="transceivers",
-    source=f"{_CLOS}; every link is optical",
-)
-FABRIC_COST = Formula(
-    function=fabric_cost,
-    equation="switches x radix x port_in_transceivers + transceivers",
-    unit="transceivers",
-    source="cost of a port fitted to published reductions, Wang et al. 2023, arXiv:2307.12169",
-)
-COST_REDUCTION = Formula(
-    function=cost_reduction,
-    equation="1 - cost / base_cost",
-    unit="fraction",
-    source="definition",
-)

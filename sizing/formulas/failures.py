@@ -1,19 +1,29 @@
-"""How often a job fails, how often it should checkpoint, and what that costs of its time.
+"""How often a job fails and should checkpoint, what that costs of its time, and how it restarts.
 
 waste    the share of time that brings training no further: waiting for checkpoints, doing again
          what a failure undid, restarting
+restart  storage delivers the job's state, and its software
 """
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 from tokenmill.sizing.formulas.training import HOURS_PER_DAY, SECONDS_PER_HOUR
 
+_YOUNG = "Young 1974, A first order approximation to the optimum checkpoint interval"
+_DALY = (
+    "Daly 2006, A higher order estimate of the optimum checkpoint interval,"
+    " doi 10.1016/j.future.2004.11.016"
+)
 
+
+@formula(
+    unit="hours",
+    equation="mttf_hours / accelerators",
+    source="independent failures at a constant rate, each of which stops the job",
+)
 def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:
     """Mean time to failure of a job that any one of its accelerators can stop.
-
-        mean time to failure of one accelerator / accelerators
 
     >>> job_mttf_hours(mttf_hours=50_000, accelerators=100_000)
     0.5
@@ -21,10 +31,9 @@ def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:
     return mttf_hours / accelerators
 
 
+@formula(unit="hours", equation="observed_days x 24 / failures")
 def observed_mttf_hours(*, observed_days: float, failures: float) -> float:
     """Mean time between failures that were counted.
-
-        days x 24 / failures
 
     >>> observed_mttf_hours(observed_days=10, failures=80)
     3.0
@@ -32,10 +41,9 @@ def observed_mttf_hours(*, observed_days: float, failures: float) -> float:
     return observed_days * HOURS_PER_DAY / failures
 
 
+@formula(unit="hours", equation="observed_days x 24 x accelerators / failures")
 def accelerator_mttf_hours(*, observed_days: float, failures: float, accelerators: float) -> float:
     """Accelerator hours for each failure that was counted.
-
-        days x 24 x accelerators / failures
 
     >>> accelerator_mttf_hours(observed_days=10, failures=80, accelerators=1000)
     3000.0
@@ -43,10 +51,9 @@ def accelerator_mttf_hours(*, observed_days: float, failures: float, accelerator
     return observed_days * HOURS_PER_DAY * accelerators / failures
 
 
+@formula(unit="failures", equation="training_days x 24 / job_mttf_hours")
 def expected_failures(*, training_days: float, job_mttf_hours: float) -> float:
     """Failures in so many days of training, on average.
-
-        days x 24 / mean time to failure of the job
 
     >>> expected_failures(training_days=54, job_mttf_hours=3.0)
     432.0
@@ -54,10 +61,9 @@ def expected_failures(*, training_days: float, job_mttf_hours: float) -> float:
     return training_days * HOURS_PER_DAY / job_mttf_hours
 
 
+@formula(unit="s", equation="sqrt(2 x stall_s x job_mttf_hours x 3,600)", source=_YOUNG)
 def young_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
     """Interval between checkpoints that wastes least, to first order.
-
-        sqrt(2 x seconds a checkpoint stalls training x mean time to failure)
 
     >>> young_interval_s(stall_s=50.0, job_mttf_hours=1.0)
     600.0
@@ -65,10 +71,14 @@ def young_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
     return math.sqrt(2 * stall_s * job_mttf_hours * SECONDS_PER_HOUR)
 
 
+@formula(
+    unit="s",
+    equation="sqrt(2 d M) x (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d, of d = stall_s and"
+    " M = job_mttf_hours x 3,600; M where d is 2M or more",
+    source=_DALY,
+)
 def daly_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
     """Interval between checkpoints that wastes least, of a higher order.
-
-        sqrt(2 d M) x (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d    if d < 2M, else M
 
     with d the seconds that a checkpoint stalls training, M the mean time to failure in seconds.
 
@@ -84,6 +94,12 @@ def daly_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
     return math.sqrt(2 * stall_s * mttf_s) * (1 + math.sqrt(x) / 3 + x / 9) - stall_s
 
 
+@formula(
+    unit="fraction",
+    equation="stall_s / interval_s"
+    " + (interval_s / 2 + drain_s + restart_s) / (job_mttf_hours x 3,600)",
+    source=f"{_YOUNG}; restarts added",
+)
 def waste_frac(
     *,
     stall_s: float,
@@ -93,8 +109,6 @@ def waste_frac(
     drain_s: float = 0.0,
 ) -> float:
     """Share of time that brings training no further, to first order.
-
-        stall / interval + (interval / 2 + drain + restart) / mean time to failure
 
     drain_s: from the end of the stall until a checkpoint can be restarted from, that is, until
     storage has all of an asynchronous one.
@@ -108,10 +122,9 @@ def waste_frac(
     return stall_s / interval_s + lost_s / (job_mttf_hours * SECONDS_PER_HOUR)
 
 
+@formula(unit="s", equation="stall_s / speedup")
 def faster_stall_s(*, stall_s: float, speedup: float) -> float:
     """Seconds that a checkpoint stalls training where storage takes it faster.
-
-        stall / how many times as fast
 
     >>> faster_stall_s(stall_s=50.0, speedup=2.0)
     25.0
@@ -119,10 +132,9 @@ def faster_stall_s(*, stall_s: float, speedup: float) -> float:
     return stall_s / speedup
 
 
-def restart_frac(*, restart_s: float, job_mttf_hours: float, load_frac: float) -> float:
+@formula(unit="fraction", equation="restart_s x (1 - load_frac) / (job_mttf_hours x 3,600)")
+def restart_frac(*, restart_s: float, load_frac: float, job_mttf_hours: float) -> float:
     """Share of time that goes into restarts, loading left out: no storage makes it smaller.
-
-        restart x (1 - fraction of it that is loading) / mean time to failure
 
     >>> restart_frac(restart_s=360.0, job_mttf_hours=1.0, load_frac=0.25)
     0.075
@@ -130,10 +142,9 @@ def restart_frac(*, restart_s: float, job_mttf_hours: float, load_frac: float) -
     return restart_s * (1 - load_frac) / (job_mttf_hours * SECONDS_PER_HOUR)
 
 
+@formula(unit="days", equation="training_days / (1 - waste_frac)")
 def days_with_waste(*, training_days: float, waste_frac: float) -> float:
     """Days that training takes with its failures; infinite where all time is wasted.
-
-        days without failures / (1 - waste)
 
     >>> days_with_waste(training_days=54.0, waste_frac=0.1)
     60.0
@@ -141,68 +152,130 @@ def days_with_waste(*, training_days: float, waste_frac: float) -> float:
     return math.inf if waste_frac >= 1 else training_days / (1 - waste_frac)
 
 
-_YOUNG = "Young 1974, A first order approximation to the optimum checkpoint interval"
-_DALY = (
-    "Daly 2006, A higher order estimate of the optimum checkpoint interval,"
-    " doi 10.1016/j.future.2004.11.016"
+@formula(
+    unit="bytes",
+    equation="params x (weight_bytes_per_param x weight_readers"
+    " + bytes_per_param - weight_bytes_per_param)",
+    source="MegaScale, Jiang et al. 2024, arXiv:2402.15627: one reads what its data-parallel"
+    " group shares, and broadcasts it",
 )
+def restart_read_bytes(
+    *, params: float, bytes_per_param: float, weight_bytes_per_param: float, weight_readers: float
+) -> float:
+    """What a job reads from storage to start from a checkpoint.
 
-JOB_MTTF_HOURS = Formula(
-    function=job_mttf_hours,
-    equation="mttf_hours / accelerators",
-    unit="hours",
-    source="independent failures at a constant rate, each of which stops the job",
+    Each replica needs the weights, and reads them itself or is sent them by the one that did.
+    Optimizer state is held once, and so read once.
+
+    >>> def read(weight_readers):
+    ...     return restart_read_bytes(
+    ...         params=1e12, bytes_per_param=14, weight_bytes_per_param=2,
+    ...         weight_readers=weight_readers,
+    ...     ) / 1e12  # TB
+    >>> read(weight_readers=100), read(weight_readers=1)
+    (212.0, 14.0)
+    """
+    rest = bytes_per_param - weight_bytes_per_param
+    return params * (weight_bytes_per_param * weight_readers + rest)
+
+
+@formula(unit="s", equation="restart_read_bytes / read_bytes_per_s")
+def restart_read_s(*, restart_read_bytes: float, read_bytes_per_s: float) -> float:
+    """Seconds until all of it is read.
+
+    >>> restart_read_s(restart_read_bytes=5.6e12, read_bytes_per_s=500e9)
+    11.2
+    """
+    return restart_read_bytes / read_bytes_per_s
+
+
+@formula(
+    unit="bytes/s",
+    equation="restart_read_bytes / (restart_s x load_frac)",
+    source="definition; all ranks at once",
 )
-OBSERVED_MTTF_HOURS = Formula(
-    function=observed_mttf_hours,
-    equation="observed_days x 24 / failures",
-    unit="hours",
-    source="definition",
+def restart_read_bytes_per_s(
+    *, restart_read_bytes: float, restart_s: float, load_frac: float
+) -> float:
+    """Rate at which storage must give it so that a restart takes no longer than planned.
+
+    >>> restart_read_bytes_per_s(restart_read_bytes=5e12, restart_s=1000, load_frac=0.1) / 1e9
+    50.0
+    """
+    return restart_read_bytes / (restart_s * load_frac)
+
+
+@formula(
+    unit="bytes/s",
+    equation="params x (weight_bytes_per_param / replica_nodes"
+    " + (bytes_per_param - weight_bytes_per_param) / nodes) / (restart_s x load_frac)",
+    source="definition; of the nodes that read the weights, the others need less",
 )
-ACCELERATOR_MTTF_HOURS = Formula(
-    function=accelerator_mttf_hours,
-    equation="observed_days x 24 x accelerators / failures",
-    unit="hours",
-    source="definition",
-)
-EXPECTED_FAILURES = Formula(
-    function=expected_failures,
-    equation="training_days x 24 / job_mttf_hours",
-    unit="failures",
-    source="definition",
-)
-YOUNG_INTERVAL_S = Formula(
-    function=young_interval_s,
-    equation="sqrt(2 x stall_s x job_mttf_hours x 3,600)",
+def node_restart_bytes_per_s(
+    *,
+    params: float,
+    bytes_per_param: float,
+    weight_bytes_per_param: float,
+    replica_nodes: float,
+    nodes: float,
+    restart_s: float,
+    load_frac: float,
+) -> float:
+    """Rate at which a node that reads weights must be given its part.
+
+    The nodes of one replica share the reading of the weights, whether the other replicas read
+    them as well or are sent them; all nodes share the optimizer state.
+
+    >>> node_restart_bytes_per_s(
+    ...     params=1e12, bytes_per_param=14, weight_bytes_per_param=2, replica_nodes=10,
+    ...     nodes=100, restart_s=1000, load_frac=0.1,
+    ... ) / 1e9  # GB/s
+    3.2
+    """
+    rest = bytes_per_param - weight_bytes_per_param
+    of_node = params * (weight_bytes_per_param / replica_nodes + rest / nodes)
+    return of_node / (restart_s * load_frac)
+
+
+@formula(
     unit="s",
-    source=_YOUNG,
+    equation="mttf_hours x 3,600 x (1 - uptime_frac) / uptime_frac",
+    source="definition, were nothing else lost",
 )
-DALY_INTERVAL_S = Formula(
-    function=daly_interval_s,
-    equation="sqrt(2 d M) x (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d, of d = stall_s and"
-    " M = job_mttf_hours x 3,600; M where d is 2M or more",
+def observed_restart_s(*, mttf_hours: float, uptime_frac: float) -> float:
+    """Seconds that a job is down after each failure, from the share of time that it is up.
+
+    >>> round(observed_restart_s(mttf_hours=2.5, uptime_frac=0.9))
+    1000
+    """
+    return mttf_hours * SECONDS_PER_HOUR * (1 - uptime_frac) / uptime_frac
+
+
+@formula(
+    unit="files",
+    equation="processes x files_per_process",
+    source="upper bound: no process finds a file that another one of its node has opened",
+)
+def import_files(*, processes: float, files_per_process: float) -> float:
+    """Files that all processes open to import the same software.
+
+    >>> import_files(processes=1024, files_per_process=20_000)
+    20480000
+    """
+    return processes * files_per_process
+
+
+@formula(
     unit="s",
-    source=_DALY,
+    equation="import_files / metadata_ops_per_s",
+    source="definition; Bekman, Machine Learning Engineering, waited 20 s for one import on NFS",
 )
-WASTE_FRAC = Formula(
-    function=waste_frac,
-    equation="stall_s / interval_s"
-    " + (interval_s / 2 + drain_s + restart_s) / (job_mttf_hours x 3,600)",
-    unit="fraction",
-    source=f"{_YOUNG}; restarts added",
-)
-FASTER_STALL_S = Formula(
-    function=faster_stall_s, equation="stall_s / speedup", unit="s", source="definition"
-)
-RESTART_FRAC = Formula(
-    function=restart_frac,
-    equation="restart_s x (1 - load_frac) / (job_mttf_hours x 3,600)",
-    unit="fraction",
-    source="definition",
-)
-DAYS_WITH_WASTE = Formula(
-    function=days_with_waste,
-    equation="training_days / (1 - waste_frac)",
-    unit="days",
-    source="definition",
-)
+def import_s(*, import_files: float, metadata_ops_per_s: float) -> float:
+    """Seconds that a file system takes to open them, if no node has any in its cache.
+
+    Each file takes one metadata operation.
+
+    >>> import_s(import_files=20e6, metadata_ops_per_s=50_000)
+    400.0
+    """
+    return import_files / metadata_ops_per_s

@@ -10,7 +10,7 @@ JSONL.gz   the text itself, before any tokenizer
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 ARROW_DOC_BYTES = 50.0  # offsets 12, number 8, id and source 30: "part-00042.jsonl.gz#1234567"
 ARROW_SEQUENCE_BYTES = 16.0  # doc_id and doc_offset, 64 bits each
@@ -26,13 +26,18 @@ MDS_INDEX_ENTRY_BYTES = 304  # JSON about a shard in index.json
 MDS_SHARD_BYTES = float(1 << 26)  # MDSWriter's size_limit
 JSONL_RECORD_BYTES = 80.0  # keys, quotes, id and url of a record; our choice
 
+_MDS = "MosaicML streaming, MDSWriter: a count, offsets and JSON of 188 bytes; 304 in index.json"
 
+
+@formula(
+    unit="bytes",
+    equation="tokens x token_width_bytes + docs x doc_bytes",
+    source="tokenmill's dataset: lists of ids, document number, id, source; not compressed",
+)
 def arrow_bytes(
     *, tokens: float, docs: float, token_width_bytes: float, doc_bytes: float = ARROW_DOC_BYTES
 ) -> float:
     """Arrow IPC, a row a document, as tokenmill writes it.
-
-        tokens x bytes of a token id + documents x bytes beside them
 
     doc_bytes: offsets of three columns, a number, an id and a source as text.
 
@@ -42,6 +47,11 @@ def arrow_bytes(
     return tokens * token_width_bytes + docs * doc_bytes
 
 
+@formula(
+    unit="bytes",
+    equation="tokens x token_width_bytes + tokens / seq_len x sequence_bytes",
+    source="tokenmill's packed dataset: ids, document number, offset; not compressed",
+)
 def packed_arrow_bytes(
     *,
     tokens: float,
@@ -51,20 +61,21 @@ def packed_arrow_bytes(
 ) -> float:
     """Arrow IPC, a row a sequence of fixed length, as tokenmill writes it.
 
-        tokens x bytes of a token id + tokens / tokens in a sequence x bytes beside them
-
     >>> packed_arrow_bytes(tokens=8192e6, seq_len=8192, token_width_bytes=2)
     16400000000.0
     """
     return tokens * token_width_bytes + tokens / seq_len * sequence_bytes
 
 
+@formula(
+    unit="bytes",
+    equation="tokens x parquet_bytes_per_token",
+    source="Parquet's integers have 4 bytes or 8, whatever their range; compression decides",
+)
 def parquet_bytes(
     *, tokens: float, parquet_bytes_per_token: float = PARQUET_BYTES_PER_TOKEN
 ) -> float:
     """Parquet, compressed, a row a document.
-
-        tokens x bytes a token after compression
 
     >>> parquet_bytes(tokens=1e12)
     1900000000000.0
@@ -72,12 +83,15 @@ def parquet_bytes(
     return tokens * parquet_bytes_per_token
 
 
+@formula(
+    unit="bytes",
+    equation="tokens x token_width_bytes + docs x 20 + files x 42",
+    source="Megatron-LM, IndexedDataset: length 4, offset 8 and end 8 a document; head 34 + 8",
+)
 def megatron_bytes(
     *, tokens: float, docs: float, token_width_bytes: float, files: float = 1.0
 ) -> float:
     """Megatron-LM's .bin and .idx together.
-
-        tokens x bytes of a token id + documents x 20 + pairs of files x 42
 
     files: pairs of .bin and .idx.
 
@@ -89,6 +103,12 @@ def megatron_bytes(
     return tokens * token_width_bytes + index + heads
 
 
+@formula(
+    unit="files",
+    equation="sequences / floor((mds_shard_bytes - 196) / (seq_len x token_width_bytes + 4)),"
+    " rounded up",
+    source=_MDS,
+)
 def mds_shards(
     *,
     tokens: float,
@@ -97,8 +117,6 @@ def mds_shards(
     mds_shard_bytes: float = MDS_SHARD_BYTES,
 ) -> float:
     """Shards of MosaicML's streaming format, a sample a sequence; index.json is one file more.
-
-        sequences / floor((shard size - 196) / (bytes of a sequence + 4)), rounded up
 
     >>> mds_shards(tokens=1e9, seq_len=2048, token_width_bytes=2)
     30
@@ -109,6 +127,11 @@ def mds_shards(
     return math.ceil(sequences / max(room // sample, 1))
 
 
+@formula(
+    unit="bytes",
+    equation="sequences x (seq_len x token_width_bytes + 4) + shards x 500",
+    source=_MDS,
+)
 def mds_bytes(
     *,
     tokens: float,
@@ -117,8 +140,6 @@ def mds_bytes(
     mds_shard_bytes: float = MDS_SHARD_BYTES,
 ) -> float:
     """MosaicML's streaming format, not compressed, a sample a sequence of fixed length.
-
-        tokens x bytes of a token id + sequences x 4 + shards x 500
 
     The last sequence is padded. A sample of no fixed length takes 4 bytes more.
 
@@ -137,6 +158,7 @@ def mds_bytes(
     return samples + shards * (head + MDS_INDEX_ENTRY_BYTES)
 
 
+@formula(unit="bytes", equation="(text_bytes + docs x record_bytes) / compression_ratio")
 def jsonl_gz_bytes(
     *,
     text_bytes: float,
@@ -146,8 +168,6 @@ def jsonl_gz_bytes(
 ) -> float:
     """The text as compressed JSON lines.
 
-        (bytes of text + documents x bytes of a record beside it) / compression ratio
-
     gzip at level 6 makes 2.6 of C4, 3.7 to 4.1 of documentation.
 
     >>> jsonl_gz_bytes(text_bytes=2800e9, docs=1e9, compression_ratio=3.0)
@@ -156,10 +176,9 @@ def jsonl_gz_bytes(
     return (text_bytes + docs * record_bytes) / compression_ratio
 
 
+@formula(unit="documents", equation="sum of its inputs")
 def total_docs(**sources_docs: float) -> float:
     """Documents of several sources.
-
-        the sum over sources
 
     >>> total_docs(web=3e9, code=1e9)
     4000000000.0
@@ -167,10 +186,9 @@ def total_docs(**sources_docs: float) -> float:
     return sum(sources_docs.values())
 
 
+@formula(unit="files", equation="format_bytes / shard_bytes, rounded up")
 def files(*, format_bytes: float, shard_bytes: float) -> float:
     """Files of a stated size that so many bytes make.
-
-        bytes / bytes of a file, rounded up
 
     >>> files(format_bytes=1e12, shard_bytes=512e6)
     1954
@@ -178,77 +196,15 @@ def files(*, format_bytes: float, shard_bytes: float) -> float:
     return max(math.ceil(format_bytes / shard_bytes), 1)
 
 
+@formula(
+    unit="files",
+    equation="2 x (format_bytes / shard_bytes, rounded up)",
+    source="Megatron-LM: a .bin and its .idx",
+)
 def megatron_files(*, format_bytes: float, shard_bytes: float) -> float:
     """Files of Megatron-LM's format: each .bin has its .idx.
-
-        2 x (bytes / bytes of a file, rounded up)
 
     >>> megatron_files(format_bytes=1e12, shard_bytes=512e6)
     3908
     """
     return 2 * files(format_bytes=format_bytes, shard_bytes=shard_bytes)
-
-
-_MDS = "MosaicML streaming, MDSWriter: a count, offsets and JSON of 188 bytes; 304 in index.json"
-
-ARROW_BYTES = Formula(
-    function=arrow_bytes,
-    equation="tokens x token_width_bytes + docs x doc_bytes",
-    unit="bytes",
-    source="tokenmill's dataset: lists of ids, document number, id, source; not compressed",
-)
-PACKED_ARROW_BYTES = Formula(
-    function=packed_arrow_bytes,
-    equation="tokens x token_width_bytes + tokens / seq_len x sequence_bytes",
-    unit="bytes",
-    source="tokenmill's packed dataset: ids, document number, offset; not compressed",
-)
-PARQUET_BYTES = Formula(
-    function=parquet_bytes,
-    equation="tokens x parquet_bytes_per_token",
-    unit="bytes",
-    source="Parquet's integers have 4 bytes or 8, whatever their range; compression decides",
-)
-MEGATRON_BYTES = Formula(
-    function=megatron_bytes,
-    equation="tokens x token_width_bytes + docs x 20 + files x 42",
-    unit="bytes",
-    source="Megatron-LM, IndexedDataset: length 4, offset 8 and end 8 a document; head 34 + 8",
-)
-MDS_SHARDS = Formula(
-    function=mds_shards,
-    equation="sequences / floor((mds_shard_bytes - 196) / (seq_len x token_width_bytes + 4)),"
-    " rounded up",
-    unit="files",
-    source=_MDS,
-)
-MDS_BYTES = Formula(
-    function=mds_bytes,
-    equation="sequences x (seq_len x token_width_bytes + 4) + shards x 500",
-    unit="bytes",
-    source=_MDS,
-)
-JSONL_GZ_BYTES = Formula(
-    function=jsonl_gz_bytes,
-    equation="(text_bytes + docs x record_bytes) / compression_ratio",
-    unit="bytes",
-    source="definition",
-)
-TOTAL_DOCS = Formula(
-    function=total_docs,
-    equation="sum of its inputs",
-    unit="documents",
-    source="definition",
-)
-FILES = Formula(
-    function=files,
-    equation="format_bytes / shard_bytes, rounded up",
-    unit="files",
-    source="definition",
-)
-MEGATRON_FILES = Formula(
-    function=megatron_files,
-    equation="2 x (format_bytes / shard_bytes, rounded up)",
-    unit="files",
-    source="Megatron-LM: a .bin and its .idx",
-)

@@ -6,15 +6,19 @@ FLOP ratio  bytes of a sample over its FLOP, times FLOP/s: an upper bound, since
 measured    bytes of a batch over the time a real accelerator computes on it
 """
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
+
+_RATIO = (
+    "Ibrahim et al., PMBS 2021, doi 10.1109/PMBS54543.2021.00007; an upper bound: V100"
+    " measured for DLIO read 8 to 15 times less than their peak implies"
+)
 
 
+@formula(unit="tokens", equation="tokens_per_image x images_per_sample + text_tokens")
 def sample_tokens(
     *, tokens_per_image: float, images_per_sample: float, text_tokens: float
 ) -> float:
     """Tokens of one sample: images with their text.
-
-        tokens an image x images + tokens of text
 
     >>> sample_tokens(tokens_per_image=1024, images_per_sample=1, text_tokens=100)
     1124
@@ -22,10 +26,13 @@ def sample_tokens(
     return tokens_per_image * images_per_sample + text_tokens
 
 
+@formula(
+    unit="bytes",
+    equation="image_bytes x images_per_sample + text_bytes",
+    source="definition; images as stored, compressed",
+)
 def sample_bytes(*, image_bytes: float, images_per_sample: float, text_bytes: float) -> float:
     """Bytes of one sample as stored: images, compressed, with their text.
-
-        bytes an image x images + bytes of text
 
     >>> sample_bytes(image_bytes=250e3, images_per_sample=1, text_bytes=400)
     250400.0
@@ -33,10 +40,13 @@ def sample_bytes(*, image_bytes: float, images_per_sample: float, text_bytes: fl
     return image_bytes * images_per_sample + text_bytes
 
 
+@formula(
+    unit="bytes/token",
+    equation="sample_bytes / sample_tokens",
+    source="definition; images are stored, not their tokens",
+)
 def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> float:
     """Stored bytes a token of image-text samples.
-
-        bytes of a sample / tokens of a sample
 
     >>> f"{image_text_bytes_per_token(sample_bytes=250_400, sample_tokens=1124):.1f}"
     '222.8'
@@ -44,6 +54,11 @@ def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> 
     return sample_bytes / sample_tokens
 
 
+@formula(
+    unit="bytes/token",
+    equation="stored_bytes_per_token + image_bytes x images_per_sample / sample_tokens",
+    source="definition; images are read where they stand",
+)
 def referenced_bytes_per_token(
     *,
     stored_bytes_per_token: float,
@@ -53,8 +68,6 @@ def referenced_bytes_per_token(
 ) -> float:
     """Bytes that are read a token where a dataset says where its images stand, with these.
 
-        stored bytes a token + bytes an image x images / tokens of a sample
-
     >>> referenced_bytes_per_token(
     ...     stored_bytes_per_token=4, image_bytes=250e3, images_per_sample=1, sample_tokens=1000
     ... )
@@ -63,10 +76,9 @@ def referenced_bytes_per_token(
     return stored_bytes_per_token + image_bytes * images_per_sample / sample_tokens
 
 
+@formula(unit="images/s", equation="tokens_per_s x images_per_sample / sample_tokens")
 def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample: float) -> float:
     """Images that the whole job reads and decodes each second.
-
-        tokens/s x images in a sample / tokens of a sample
 
     >>> images_per_s(tokens_per_s=8.43e6, sample_tokens=1124, images_per_sample=1)
     7500.0
@@ -74,10 +86,9 @@ def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample
     return tokens_per_s * images_per_sample / sample_tokens
 
 
+@formula(unit="bytes/FLOP", equation="sample_bytes / sample_flops", source=_RATIO)
 def bytes_per_flop(*, sample_bytes: float, sample_flops: float) -> float:
     """Bytes read for each FLOP of training on a sample.
-
-        bytes of a sample / FLOP of a sample
 
     Both counted in one base, or bytes that are binary beside FLOP that are not are 7 % off.
 
@@ -88,12 +99,13 @@ def bytes_per_flop(*, sample_bytes: float, sample_flops: float) -> float:
     return sample_bytes / sample_flops
 
 
+@formula(
+    unit="bytes/s", equation="at most: sample_bytes / sample_flops x flops_per_s", source=_RATIO
+)
 def flop_ratio_bytes_per_s(
     *, sample_bytes: float, sample_flops: float, flops_per_s: float
 ) -> float:
     """Read rate at most, were all the FLOP/s spent on samples.
-
-        bytes of a sample / FLOP of a sample x FLOP/s
 
     flops_per_s: sustained and dense. At the peak the bound was 8 to 15 times what V100 needed.
 
@@ -106,10 +118,13 @@ def flop_ratio_bytes_per_s(
     return bytes_per_flop(sample_bytes=sample_bytes, sample_flops=sample_flops) * flops_per_s
 
 
+@formula(
+    unit="samples/s",
+    equation="dense_flops_per_s x mfu / sample_flops",
+    source="MFU as defined by PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B",
+)
 def compute_samples_per_s(*, dense_flops_per_s: float, mfu: float, sample_flops: float) -> float:
     """Samples that one accelerator trains on each second.
-
-        dense FLOP/s x MFU / FLOP of a sample
 
     >>> compute_samples_per_s(dense_flops_per_s=1e15, mfu=0.3, sample_flops=500e9)
     600.0
@@ -117,10 +132,9 @@ def compute_samples_per_s(*, dense_flops_per_s: float, mfu: float, sample_flops:
     return dense_flops_per_s * mfu / sample_flops
 
 
+@formula(unit="bytes/s", equation="samples_per_s x sample_bytes")
 def sample_read_bytes_per_s(*, samples_per_s: float, sample_bytes: float) -> float:
     """Bytes read for so many samples each second.
-
-        samples/s x bytes of a sample
 
     >>> sample_read_bytes_per_s(samples_per_s=600, sample_bytes=250e3) / 1e6  # MB/s
     150.0
@@ -128,12 +142,15 @@ def sample_read_bytes_per_s(*, samples_per_s: float, sample_bytes: float) -> flo
     return samples_per_s * sample_bytes
 
 
+@formula(
+    unit="bytes/s",
+    equation="batch_samples x record_bytes / computation_s",
+    source="MLPerf Storage and DLIO: an accelerator is emulated by waiting computation_s",
+)
 def measured_read_bytes_per_s(
     *, batch_samples: float, record_bytes: float, computation_s: float
 ) -> float:
     """What one accelerator reads, from the time it computes on a batch.
-
-        samples in a batch x bytes of a record / seconds of computation
 
     >>> rate = measured_read_bytes_per_s(
     ...     batch_samples=7, record_bytes=146_600_628, computation_s=0.323
@@ -142,70 +159,3 @@ def measured_read_bytes_per_s(
     '3177 MB/s'
     """
     return batch_samples * record_bytes / computation_s
-
-
-_RATIO = (
-    "Ibrahim et al., PMBS 2021, doi 10.1109/PMBS54543.2021.00007; an upper bound: V100"
-    " measured for DLIO read 8 to 15 times less than their peak implies"
-)
-
-SAMPLE_TOKENS = Formula(
-    function=sample_tokens,
-    equation="tokens_per_image x images_per_sample + text_tokens",
-    unit="tokens",
-    source="definition",
-)
-SAMPLE_BYTES = Formula(
-    function=sample_bytes,
-    equation="image_bytes x images_per_sample + text_bytes",
-    unit="bytes",
-    source="definition; images as stored, compressed",
-)
-IMAGE_TEXT_BYTES_PER_TOKEN = Formula(
-    function=image_text_bytes_per_token,
-    equation="sample_bytes / sample_tokens",
-    unit="bytes/token",
-    source="definition; images are stored, not their tokens",
-)
-REFERENCED_BYTES_PER_TOKEN = Formula(
-    function=referenced_bytes_per_token,
-    equation="stored_bytes_per_token + image_bytes x images_per_sample / sample_tokens",
-    unit="bytes/token",
-    source="definition; images are read where they stand",
-)
-IMAGES_PER_S = Formula(
-    function=images_per_s,
-    equation="tokens_per_s x images_per_sample / sample_tokens",
-    unit="images/s",
-    source="definition",
-)
-BYTES_PER_FLOP = Formula(
-    function=bytes_per_flop,
-    equation="sample_bytes / sample_flops",
-    unit="bytes/FLOP",
-    source=_RATIO,
-)
-FLOP_RATIO_BYTES_PER_S = Formula(
-    function=flop_ratio_bytes_per_s,
-    equation="at most: sample_bytes / sample_flops x flops_per_s",
-    unit="bytes/s",
-    source=_RATIO,
-)
-COMPUTE_SAMPLES_PER_S = Formula(
-    function=compute_samples_per_s,
-    equation="dense_flops_per_s x mfu / sample_flops",
-    unit="samples/s",
-    source="MFU as defined by PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B",
-)
-SAMPLE_READ_BYTES_PER_S = Formula(
-    function=sample_read_bytes_per_s,
-    equation="samples_per_s x sample_bytes",
-    unit="bytes/s",
-    source="definition",
-)
-MEASURED_READ_BYTES_PER_S = Formula(
-    function=measured_read_bytes_per_s,
-    equation="batch_samples x record_bytes / computation_s",
-    unit="bytes/s",
-    source="MLPerf Storage and DLIO: an accelerator is emulated by waiting computation_s",
-)

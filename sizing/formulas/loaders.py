@@ -5,20 +5,24 @@ storage -> workers (read, decode, shuffle) -> prefetched batches -> pinned memor
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 BUSY_FRAC = 0.7  # of its time that a worker may be busy, so that batches never come late
 PINNED_BATCHES = 2  # one is copied to the accelerator while the next one is filled
 WIDTH_IN_MEMORY = 8  # PyTorch's token ids are 64-bit integers
 
+_DECODED = "definition; a full decode, as Pillow does it, without resizing"
 
+
+@formula(
+    unit="samples/s",
+    equation="tokens_per_s / tokens_per_sample x min(per_node, accelerators) / accelerators",
+    source="definition; every accelerator reads a share of its own",
+)
 def node_samples_per_s(
     *, tokens_per_s: float, tokens_per_sample: float, accelerators: float, per_node: float
 ) -> float:
     """Samples, or sequences, that the workers of a node make ready each second.
-
-        tokens/s of the job / tokens in a sample
-        x accelerators in a node / accelerators of the job
 
     >>> node_samples_per_s(
     ...     tokens_per_s=8e6, tokens_per_sample=8000, accelerators=1000, per_node=8
@@ -28,10 +32,9 @@ def node_samples_per_s(
     return tokens_per_s / tokens_per_sample * min(per_node, accelerators) / accelerators
 
 
+@formula(unit="cores", equation="images_per_s / images_per_core_s", source=_DECODED)
 def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
     """Cores that do nothing but decode images.
-
-        images/s / images that one core decodes each second
 
     >>> decode_cores(images_per_s=7500, images_per_core_s=150)
     50.0
@@ -39,10 +42,9 @@ def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
     return images_per_s / images_per_core_s
 
 
+@formula(unit="s", equation="images_per_sample / images_per_core_s", source=_DECODED)
 def decode_cpu_s(*, images_per_sample: float, images_per_core_s: float) -> float:
     """CPU time to decode the images of a sample.
-
-        images of a sample / images that one core decodes each second
 
     >>> decode_cpu_s(images_per_sample=1, images_per_core_s=200)
     0.005
@@ -50,6 +52,12 @@ def decode_cpu_s(*, images_per_sample: float, images_per_core_s: float) -> float
     return images_per_sample / images_per_core_s
 
 
+@formula(
+    unit="workers",
+    equation="the larger of accelerators x workers_per_accelerator, and samples_per_s"
+    " x sample_cpu_s / busy_frac rounded up",
+    source="Bekman, Machine Learning Engineering: 2 to 3 workers an accelerator",
+)
 def workers(
     *,
     accelerators: float,
@@ -59,9 +67,6 @@ def workers(
     busy_frac: float = BUSY_FRAC,
 ) -> float:
     """Loader processes of a node, or of a job.
-
-        the larger of accelerators x workers of one
-        and samples/s x CPU seconds of a sample / share of time busy, rounded up
 
     accelerators, samples_per_s: of the node, or of the job.
 
@@ -76,10 +81,14 @@ def workers(
     return max(accelerators * workers_per_accelerator, busy)
 
 
+@formula(
+    unit="cores",
+    equation="workers + accelerators",
+    source="Bekman, Machine Learning Engineering: a core for each worker and each accelerator;"
+    " threads of the network and of checkpoints come on top",
+)
 def cores(*, workers: float, accelerators: float) -> float:
     """Cores for the workers, and for the process that drives each accelerator.
-
-        workers + accelerators
 
     >>> cores(workers=16, accelerators=8)
     24
@@ -87,12 +96,11 @@ def cores(*, workers: float, accelerators: float) -> float:
     return workers + accelerators
 
 
+@formula(unit="bytes", equation="batch_tokens / accelerators x decoded_bytes_per_token")
 def batch_bytes(
     *, batch_tokens: float, accelerators: float, decoded_bytes_per_token: float
 ) -> float:
     """One accelerator's share of a batch, as it lies in memory.
-
-        tokens of a batch / accelerators x bytes of a decoded token
 
     >>> batch_bytes(batch_tokens=4e6, accelerators=1000, decoded_bytes_per_token=8)
     32000.0
@@ -100,10 +108,13 @@ def batch_bytes(
     return batch_tokens / accelerators * decoded_bytes_per_token
 
 
+@formula(
+    unit="bytes",
+    equation="workers x prefetch x batch_bytes",
+    source="PyTorch DataLoader: each worker prefetches prefetch_factor batches",
+)
 def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> float:
     """Batches that workers have ready.
-
-        workers x batches that each of them prefetches x bytes of a batch
 
     >>> prefetched_bytes(workers=16, prefetch=2, batch_bytes=32_000)
     1024000
@@ -111,10 +122,13 @@ def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> 
     return workers * prefetch * batch_bytes
 
 
+@formula(
+    unit="bytes",
+    equation="accelerators x 2 x batch_bytes",
+    source="our choice: one batch is copied while the next is filled",
+)
 def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
     """Batches in memory that accelerators copy from.
-
-        accelerators x 2 x bytes of a batch
 
     >>> pinned_bytes(accelerators=8, batch_bytes=32_000)
     512000
@@ -122,10 +136,13 @@ def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
     return accelerators * PINNED_BATCHES * batch_bytes
 
 
+@formula(
+    unit="bytes",
+    equation="workers x buffer_sequences x sequence_bytes",
+    source="definition; every worker has a buffer of its own",
+)
 def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: float) -> float:
     """Sequences among which the workers shuffle.
-
-        workers x sequences in the buffer of each x bytes of a sequence as stored
 
     >>> buffered_bytes(workers=16, buffer_sequences=1024, sequence_bytes=32_768) / 2**20  # MiB
     512.0
@@ -133,77 +150,15 @@ def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: f
     return workers * buffer_sequences * sequence_bytes
 
 
+@formula(
+    unit="bytes",
+    equation="the sum of its inputs",
+    source="definition; the operating system and the training processes come on top",
+)
 def host_memory_bytes(**parts_bytes: float) -> float:
     """Memory of a node that all this takes together.
-
-        the sum of the parts
 
     >>> host_memory_bytes(prefetched=1.0, pinned=2.0, page_cache=3.0)
     6.0
     """
     return sum(parts_bytes.values())
-
-
-NODE_SAMPLES_PER_S = Formula(
-    function=node_samples_per_s,
-    equation="tokens_per_s / tokens_per_sample x min(per_node, accelerators) / accelerators",
-    unit="samples/s",
-    source="definition; every accelerator reads a share of its own",
-)
-_DECODED = "definition; a full decode, as Pillow does it, without resizing"
-DECODE_CORES = Formula(
-    function=decode_cores,
-    equation="images_per_s / images_per_core_s",
-    unit="cores",
-    source=_DECODED,
-)
-DECODE_CPU_S = Formula(
-    function=decode_cpu_s,
-    equation="images_per_sample / images_per_core_s",
-    unit="s",
-    source=_DECODED,
-)
-WORKERS = Formula(
-    function=workers,
-    equation="the larger of accelerators x workers_per_accelerator, and samples_per_s"
-    " x sample_cpu_s / busy_frac rounded up",
-    unit="workers",
-    source="Bekman, Machine Learning Engineering: 2 to 3 workers an accelerator",
-)
-CORES = Formula(
-    function=cores,
-    equation="workers + accelerators",
-    unit="cores",
-    source="Bekman, Machine Learning Engineering: a core for each worker and each accelerator;"
-    " threads of the network and of checkpoints come on top",
-)
-BATCH_BYTES = Formula(
-    function=batch_bytes,
-    equation="batch_tokens / accelerators x decoded_bytes_per_token",
-    unit="bytes",
-    source="definition",
-)
-PREFETCHED_BYTES = Formula(
-    function=prefetched_bytes,
-    equation="workers x prefetch x batch_bytes",
-    unit="bytes",
-    source="PyTorch DataLoader: each worker prefetches prefetch_factor batches",
-)
-PINNED_BYTES = Formula(
-    function=pinned_bytes,
-    equation="accelerators x 2 x batch_bytes",
-    unit="bytes",
-    source="our choice: one batch is copied while the next is filled",
-)
-BUFFERED_BYTES = Formula(
-    function=buffered_bytes,
-    equation="workers x buffer_sequences x sequence_bytes",
-    unit="bytes",
-    source="definition; every worker has a buffer of its own",
-)
-HOST_MEMORY_BYTES = Formula(
-    function=host_memory_bytes,
-    equation="the sum of its inputs",
-    unit="bytes",
-    source="definition; the operating system and the training processes come on top",
-)

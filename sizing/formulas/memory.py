@@ -2,7 +2,7 @@
 
 import math
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 
 TRAIN_BYTES_PER_PARAM = 18.0  # 2 + 4 weights, 4 gradients, 8 Adam's moments
 SERVE_BYTES_PER_PARAM = 2.0  # BF16 weights
@@ -12,13 +12,22 @@ WEIGHT_BYTES, GRADIENT_BYTES, STATE_BYTES = 2.0, 2.0, 12.0
 # what a stage of ZeRO is the first to divide among the replicas
 STATE_DIVIDED, GRADIENTS_DIVIDED, WEIGHTS_DIVIDED = 1, 2, 3
 
+_BEKMAN = (
+    "Bekman, Machine Learning Engineering: 18 bytes a parameter to train, 2 to serve, and a"
+    " quarter more"
+)
+_ZERO = "ZeRO, Rajbhandari et al. 2020, arXiv:1910.02054, section 5"
 
+
+@formula(
+    unit="accelerators",
+    equation="params x bytes_per_param x overhead / hbm_bytes, rounded up",
+    source=_BEKMAN,
+)
 def least_accelerators(
-    *, params: float, bytes_per_param: float, hbm_bytes: float, overhead: float = OVERHEAD
+    *, params: float, bytes_per_param: float, overhead: float = OVERHEAD, hbm_bytes: float
 ) -> float:
     """Fewest accelerators whose memory holds a model.
-
-        parameters x bytes a parameter x overhead / memory of one, rounded up
 
     >>> least_accelerators(params=80e9, bytes_per_param=18, hbm_bytes=80e9)
     23
@@ -26,6 +35,12 @@ def least_accelerators(
     return math.ceil(params * bytes_per_param * overhead / hbm_bytes)
 
 
+@formula(
+    unit="bytes/parameter",
+    equation="weight_bytes + gradient_bytes + state_bytes, of which are divided by ranks: none in"
+    " stage 0, state in 1, gradients too in 2, weights too in 3",
+    source=_ZERO,
+)
 def zero_bytes_per_param(
     *,
     stage: float,
@@ -36,9 +51,6 @@ def zero_bytes_per_param(
 ) -> float:
     """Bytes of a parameter on one of the accelerators that train replicas of a model.
 
-        weights + gradients + optimizer state, of which ZeRO divides among the ranks
-        nothing in stage 0, state in 1, gradients as well in 2, weights as well in 3
-
     >>> [zero_bytes_per_param(stage=s, ranks=64) for s in (0, 1, 2, 3)]
     [16.0, 4.1875, 2.21875, 0.25]
     """
@@ -48,10 +60,13 @@ def zero_bytes_per_param(
     return weights + gradients + state
 
 
+@formula(
+    unit="accelerators",
+    equation="accelerators / replicas",
+    source="definition; tensor, pipeline and expert parallelism together",
+)
 def replica_accelerators(*, accelerators: float, replicas: float) -> float:
     """Accelerators that divide one replica of the model among them.
-
-        accelerators / replicas
 
     >>> replica_accelerators(accelerators=1024, replicas=128)
     8.0
@@ -59,12 +74,11 @@ def replica_accelerators(*, accelerators: float, replicas: float) -> float:
     return accelerators / replicas
 
 
+@formula(unit="bytes", equation="params x bytes_per_param / model_parallel", source=_ZERO)
 def model_state_bytes(
     *, params: float, bytes_per_param: float, model_parallel: float = 1.0
 ) -> float:
     """Weights, gradients and optimizer state on one accelerator; activations come on top.
-
-        parameters x bytes a parameter / accelerators of a replica
 
     >>> model_state_bytes(params=7.5e9, bytes_per_param=16) / 1e9  # GB
     120.0
@@ -72,12 +86,15 @@ def model_state_bytes(
     return params * bytes_per_param / model_parallel
 
 
+@formula(
+    unit="bytes/token",
+    equation="2 x layers x kv_heads x head_dim x element_bytes",
+    source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
+)
 def kv_bytes_per_token(
     *, layers: float, kv_heads: float, head_dim: float, element_bytes: float
 ) -> float:
     """Keys and values that serving keeps of each token of a sequence.
-
-        2 x layers x heads of keys and values x width of a head x bytes of an element
 
     >>> kv_bytes_per_token(layers=32, kv_heads=8, head_dim=128, element_bytes=2) / 2**10  # KiB
     128.0
@@ -85,10 +102,9 @@ def kv_bytes_per_token(
     return 2 * layers * kv_heads * head_dim * element_bytes
 
 
+@formula(unit="bytes", equation="kv_bytes_per_token x seq_len")
 def kv_sequence_bytes(*, kv_bytes_per_token: float, seq_len: float) -> float:
     """Keys and values of one sequence.
-
-        bytes of a token x tokens of the sequence
 
     >>> kv_sequence_bytes(kv_bytes_per_token=131_072, seq_len=8192) / 2**30  # GiB
     1.0
@@ -96,6 +112,13 @@ def kv_sequence_bytes(*, kv_bytes_per_token: float, seq_len: float) -> float:
     return kv_bytes_per_token * seq_len
 
 
+@formula(
+    unit="sequences",
+    equation="(accelerators x hbm_bytes x usable_frac - weights_bytes) / kv_sequence_bytes,"
+    " rounded down",
+    source="definition; pages of keys and values leave hardly anything unused: vLLM,"
+    " arXiv:2309.06180",
+)
 def sequences_that_fit(
     *,
     accelerators: float,
@@ -106,9 +129,6 @@ def sequences_that_fit(
 ) -> float:
     """Sequences that a served model can answer at once, each of full length.
 
-        (accelerators x memory of one x share of it that may be used - weights)
-        / bytes of a sequence, rounded down
-
     >>> sequences_that_fit(
     ...     accelerators=1, hbm_bytes=80e9, usable_frac=0.9, weights_bytes=16e9,
     ...     kv_sequence_bytes=2e9,
@@ -117,56 +137,3 @@ def sequences_that_fit(
     """
     free = accelerators * hbm_bytes * usable_frac - weights_bytes
     return max(0, math.floor(free / kv_sequence_bytes))
-
-
-_BEKMAN = (
-    "Bekman, Machine Learning Engineering: 18 bytes a parameter to train, 2 to serve, and a"
-    " quarter more"
-)
-_ZERO = "ZeRO, Rajbhandari et al. 2020, arXiv:1910.02054, section 5"
-
-LEAST_ACCELERATORS = Formula(
-    function=least_accelerators,
-    equation="params x bytes_per_param x overhead / hbm_bytes, rounded up",
-    unit="accelerators",
-    source=_BEKMAN,
-)
-ZERO_BYTES_PER_PARAM = Formula(
-    function=zero_bytes_per_param,
-    equation="weight_bytes + gradient_bytes + state_bytes, of which are divided by ranks: none in"
-    " stage 0, state in 1, gradients too in 2, weights too in 3",
-    unit="bytes/parameter",
-    source=_ZERO,
-)
-REPLICA_ACCELERATORS = Formula(
-    function=replica_accelerators,
-    equation="accelerators / replicas",
-    unit="accelerators",
-    source="definition; tensor, pipeline and expert parallelism together",
-)
-MODEL_STATE_BYTES = Formula(
-    function=model_state_bytes,
-    equation="params x bytes_per_param / model_parallel",
-    unit="bytes",
-    source=_ZERO,
-)
-KV_BYTES_PER_TOKEN = Formula(
-    function=kv_bytes_per_token,
-    equation="2 x layers x kv_heads x head_dim x element_bytes",
-    unit="bytes/token",
-    source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
-)
-KV_SEQUENCE_BYTES = Formula(
-    function=kv_sequence_bytes,
-    equation="kv_bytes_per_token x seq_len",
-    unit="bytes",
-    source="definition",
-)
-SEQUENCES_THAT_FIT = Formula(
-    function=sequences_that_fit,
-    equation="(accelerators x hbm_bytes x usable_frac - weights_bytes) / kv_sequence_bytes,"
-    " rounded down",
-    unit="sequences",
-    source="definition; pages of keys and values leave hardly anything unused: vLLM,"
-    " arXiv:2309.06180",
-)

@@ -1,14 +1,15 @@
-"""Time on the wire: fetching a corpus, feeding a node, averaging gradients over replicas."""
+"""Time on the wire: fetching a corpus, feeding a node or its own drives, averaging gradients."""
 
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import formula
 from tokenmill.sizing.formulas.training import SECONDS_PER_HOUR
 from tokenmill.sizing.units import BITS_PER_BYTE
 
+_BEKMAN = "Bekman, Machine Learning Engineering: at most 80 % of what is advertised"
 
+
+@formula(unit="bits/s", equation="link_bits_per_s x efficiency", source=_BEKMAN)
 def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:
     """What can be had of a link as sold.
-
-        bits/s of the link x share of them that can be had
 
     >>> usable_bits_per_s(link_bits_per_s=800e9, efficiency=0.8) / 1e9  # Gb/s
     640.0
@@ -16,10 +17,9 @@ def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:
     return link_bits_per_s * efficiency
 
 
+@formula(unit="bits/s", equation="8 x bytes_per_s / efficiency", source=_BEKMAN)
 def sold_bits_per_s(*, bytes_per_s: float, efficiency: float) -> float:
     """Link to buy so that so many bytes/s can be had of it.
-
-        8 x bytes/s / share of a link that can be had
 
     >>> sold_bits_per_s(bytes_per_s=4e9, efficiency=0.8) / 1e9  # Gb/s
     40.0
@@ -27,10 +27,13 @@ def sold_bits_per_s(*, bytes_per_s: float, efficiency: float) -> float:
     return BITS_PER_BYTE * bytes_per_s / efficiency
 
 
+@formula(
+    unit="hours",
+    equation="8 x transfer_bytes / (link_bits_per_s x efficiency x 3,600)",
+    source=_BEKMAN,
+)
 def transfer_hours(*, transfer_bytes: float, link_bits_per_s: float, efficiency: float) -> float:
     """Hours until so much has come over a link.
-
-        8 x bytes / (bits/s of the link x share of them that can be had x 3,600)
 
     >>> transfer_hours(transfer_bytes=36e12, link_bits_per_s=100e9, efficiency=0.8)
     1.0
@@ -38,10 +41,13 @@ def transfer_hours(*, transfer_bytes: float, link_bits_per_s: float, efficiency:
     return BITS_PER_BYTE * transfer_bytes / (link_bits_per_s * efficiency * SECONDS_PER_HOUR)
 
 
+@formula(
+    unit="bytes/s",
+    equation="read_bytes_per_s + write_bytes_per_s",
+    source="definition; reading goes on while a checkpoint is written",
+)
 def node_bytes_per_s(*, read_bytes_per_s: float, write_bytes_per_s: float) -> float:
     """What a node exchanges with storage while it writes a checkpoint and goes on reading.
-
-        bytes/s read + bytes/s written
 
     >>> node_bytes_per_s(read_bytes_per_s=1e9, write_bytes_per_s=2e9) / 1e9  # GB/s
     3.0
@@ -49,10 +55,9 @@ def node_bytes_per_s(*, read_bytes_per_s: float, write_bytes_per_s: float) -> fl
     return read_bytes_per_s + write_bytes_per_s
 
 
+@formula(unit="fraction", equation="needed_bits_per_s / link_bits_per_s")
 def network_frac(*, needed_bits_per_s: float, link_bits_per_s: float) -> float:
     """Share of a network that something takes; above 1 it does not fit.
-
-        bits/s needed / bits/s of the link
 
     >>> network_frac(needed_bits_per_s=40e9, link_bits_per_s=400e9)
     0.1
@@ -60,10 +65,13 @@ def network_frac(*, needed_bits_per_s: float, link_bits_per_s: float) -> float:
     return needed_bits_per_s / link_bits_per_s
 
 
+@formula(
+    unit="accelerators",
+    equation="the larger of accelerators / replicas, and per_node",
+    source="gradients of replicas in one node are added up inside it: hierarchical all-reduce",
+)
 def gradient_sharers(*, accelerators: float, per_node: float, replicas: float) -> float:
     """Accelerators among which the gradients that leave a node are divided.
-
-        the larger of accelerators in a replica and accelerators in a node
 
     Replicas of one node add their gradients up inside it first.
 
@@ -75,12 +83,11 @@ def gradient_sharers(*, accelerators: float, per_node: float, replicas: float) -
     return max(accelerators / replicas, min(per_node, accelerators))
 
 
+@formula(unit="bytes", equation="params x gradient_bytes_per_param / gradient_sharers")
 def gradient_bytes(
     *, params: float, gradient_bytes_per_param: float, gradient_sharers: float
 ) -> float:
     """Gradients that one accelerator has to average with its peers in other nodes.
-
-        parameters x bytes of a gradient / accelerators that share them
 
     >>> gradient_bytes(params=8e9, gradient_bytes_per_param=2, gradient_sharers=8) / 1e9  # GB
     2.0
@@ -88,10 +95,9 @@ def gradient_bytes(
     return params * gradient_bytes_per_param / gradient_sharers
 
 
+@formula(unit="ranks", equation="accelerators / gradient_sharers")
 def allreduce_ranks(*, accelerators: float, gradient_sharers: float) -> float:
     """Accelerators that average the same gradients over the network, itself included.
-
-        accelerators / accelerators that share the gradients of all parameters
 
     >>> allreduce_ranks(accelerators=1024, gradient_sharers=8)
     128.0
@@ -99,12 +105,15 @@ def allreduce_ranks(*, accelerators: float, gradient_sharers: float) -> float:
     return accelerators / gradient_sharers
 
 
+@formula(
+    unit="s",
+    equation="2 x (ranks - 1) / ranks x 8 x gradient_bytes / (link_bits_per_s x efficiency)",
+    source="ring all-reduce: Patarasuk and Yuan 2009, doi 10.1016/j.jpdc.2008.09.002",
+)
 def allreduce_s(
     *, gradient_bytes: float, ranks: float, link_bits_per_s: float, efficiency: float
 ) -> float:
     """Seconds of a ring all-reduce.
-
-        2 x (ranks - 1) / ranks x 8 x bytes / (bits/s of a rank's link x share that can be had)
 
     Each rank sends its bytes round the ring twice, less its own part: once summed up, once
     handed out.
@@ -116,10 +125,9 @@ def allreduce_s(
     return BITS_PER_BYTE * sent_bytes / (link_bits_per_s * efficiency)
 
 
+@formula(unit="s", equation="batch_tokens / tokens_per_s")
 def step_s(*, batch_tokens: float, tokens_per_s: float) -> float:
     """Seconds of compute of one step.
-
-        tokens of a batch / tokens/s of the job
 
     >>> step_s(batch_tokens=4e6, tokens_per_s=8e6)
     0.5
@@ -127,10 +135,13 @@ def step_s(*, batch_tokens: float, tokens_per_s: float) -> float:
     return batch_tokens / tokens_per_s
 
 
+@formula(
+    unit="fraction",
+    equation="allreduce_s / step_s",
+    source="definition; most of it can be hidden behind the backward pass",
+)
 def allreduce_frac(*, allreduce_s: float, step_s: float) -> float:
     """All-reduce as a share of the compute it could be hidden behind.
-
-        seconds of all-reduce / seconds of compute a step
 
     >>> allreduce_frac(allreduce_s=0.1, step_s=0.5)
     0.2
@@ -138,71 +149,25 @@ def allreduce_frac(*, allreduce_s: float, step_s: float) -> float:
     return allreduce_s / step_s
 
 
-_BEKMAN = "Bekman, Machine Learning Engineering: at most 80 % of what is advertised"
+@formula(unit="bits/s", equation="scale_out_bits_per_s x per_node")
+def node_link_bits_per_s(*, scale_out_bits_per_s: float, per_node: float) -> float:
+    """Network of a node: the shares of its accelerators.
 
-USABLE_BITS_PER_S = Formula(
-    function=usable_bits_per_s,
-    equation="link_bits_per_s x efficiency",
-    unit="bits/s",
-    source=_BEKMAN,
-)
-SOLD_BITS_PER_S = Formula(
-    function=sold_bits_per_s,
-    equation="8 x bytes_per_s / efficiency",
-    unit="bits/s",
-    source=_BEKMAN,
-)
-TRANSFER_HOURS = Formula(
-    function=transfer_hours,
-    equation="8 x transfer_bytes / (link_bits_per_s x efficiency x 3,600)",
+    >>> node_link_bits_per_s(scale_out_bits_per_s=400e9, per_node=8)
+    3200000000000.0
+    """
+    return scale_out_bits_per_s * per_node
+
+
+@formula(
     unit="hours",
-    source=_BEKMAN,
+    equation="staged_bytes x nodes / (storage_bytes_per_s x 3,600)",
+    source="definition; every node copies the whole dataset",
 )
-NODE_BYTES_PER_S = Formula(
-    function=node_bytes_per_s,
-    equation="read_bytes_per_s + write_bytes_per_s",
-    unit="bytes/s",
-    source="definition; reading goes on while a checkpoint is written",
-)
-NETWORK_FRAC = Formula(
-    function=network_frac,
-    equation="needed_bits_per_s / link_bits_per_s",
-    unit="fraction",
-    source="definition",
-)
-GRADIENT_SHARERS = Formula(
-    function=gradient_sharers,
-    equation="the larger of accelerators / replicas, and per_node",
-    unit="accelerators",
-    source="gradients of replicas in one node are added up inside it: hierarchical all-reduce",
-)
-GRADIENT_BYTES = Formula(
-    function=gradient_bytes,
-    equation="params x gradient_bytes_per_param / gradient_sharers",
-    unit="bytes",
-    source="definition",
-)
-ALLREDUCE_RANKS = Formula(
-    function=allreduce_ranks,
-    equation="accelerators / gradient_sharers",
-    unit="ranks",
-    source="definition",
-)
-ALLREDUCE_S = Formula(
-    function=allreduce_s,
-    equation="2 x (ranks - 1) / ranks x 8 x gradient_bytes / (link_bits_per_s x efficiency)",
-    unit="s",
-    source="ring all-reduce: Patarasuk and Yuan 2009, doi 10.1016/j.jpdc.2008.09.002",
-)
-STEP_S = Formula(
-    function=step_s,
-    equation="batch_tokens / tokens_per_s",
-    unit="s",
-    source="definition",
-)
-ALLREDUCE_FRAC = Formula(
-    function=allreduce_frac,
-    equation="allreduce_s / step_s",
-    unit="fraction",
-    source="definition; most of it can be hidden behind the backward pass",
-)
+def shared_staging_hours(*, staged_bytes: float, nodes: float, storage_bytes_per_s: float) -> float:
+    """Hours until every node has copied its data, the storage they share being the limit.
+
+    >>> shared_staging_hours(staged_bytes=3.6e12, nodes=10, storage_bytes_per_s=10e9)
+    1.0
+    """
+    return staged_bytes * nodes / (storage_bytes_per_s * SECONDS_PER_HOUR)

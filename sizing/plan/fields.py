@@ -6,9 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
@@ -17,10 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from tokenmill.sizing.duration import parse_seconds
 from tokenmill.sizing.redundancy import redundancy_factor
+from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.tables.row import UnitOf
-from tokenmill.sizing.units import parse_bytes, parse_count
+from tokenmill.sizing.units import parse_bytes, parse_count, parse_seconds
 
 OUR_CHOICE = "our choice"
 _UNCERTAIN = {"value", "low", "high"}
@@ -62,14 +60,12 @@ Duration: TypeAlias = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]  
 Redundancy: TypeAlias = Annotated[str, AfterValidator(_redundancy)]
 
 
-class Section(BaseModel):
+class Section(Strict):
     """Unknown keys are refused, numbers are not guessed from other types, nothing changes.
 
     Any number may be written as {value: 0.4, low: 0.35, high: 0.45}, a 95 % interval, which
     every requirement that rests on it then has too.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     _ranges: dict[str, tuple[float, float]] = PrivateAttr(default_factory=dict)
 

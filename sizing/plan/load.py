@@ -9,15 +9,14 @@ from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError, explain
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.plan.strict import StrictLoader
-from tokenmill.sizing.tables.accelerators import find_accelerator
+from tokenmill.sizing.strict import StrictLoader
 from tokenmill.sizing.tables.row import OF_THE_PLAN, Row
-from tokenmill.sizing.tables.tiers import find_tier
+from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS
 
 # sections of a plan that add rows to a table, and where the table's own are found
 _TABLES: Mapping[str, Callable[[str], Row]] = {
-    "tiers": find_tier,
-    "accelerators": find_accelerator,
+    "tiers": TIERS.find,
+    "accelerators": ACCELERATORS.find,
 }
 
 

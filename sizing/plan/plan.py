@@ -9,23 +9,23 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, model_validator
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.plan.corpus import Corpus, Source
 from tokenmill.sizing.plan.fields import Assumed, Section
-from tokenmill.sizing.plan.sections import (
+from tokenmill.sizing.plan.settings import (
     Checkpoints,
     Cluster,
+    Corpus,
     Imports,
     Loaders,
     Model,
     Network,
     Prices,
+    Source,
     Storage,
     Training,
 )
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.spread import ends
-from tokenmill.sizing.tables.accelerators import AcceleratorRow, find_accelerator
-from tokenmill.sizing.tables.tiers import TierRow, find_tier
+from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS, AcceleratorRow, TierRow
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
 _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources may have in common
@@ -57,11 +57,11 @@ class Plan(Section):
         of_table = (self.cluster.dense_flops_per_s, self.cluster.per_node)
         if None in of_table:
             try:
-                find_accelerator(self.cluster.accelerator, self.accelerators)
+                ACCELERATORS.find(self.cluster.accelerator, self.accelerators)
             except PlanError as e:
                 raise PlanError(f"cluster.accelerator: {e}") from e
         for name in self.storage.candidates:
-            find_tier(name, self.tiers)
+            TIERS.find(name, self.tiers)
         return self
 
     @model_validator(mode="after")
@@ -118,7 +118,7 @@ class Plan(Section):
     def _per_node(self) -> int:
         if self.cluster.per_node is not None:
             return self.cluster.per_node
-        return find_accelerator(self.cluster.accelerator, self.accelerators).per_node
+        return ACCELERATORS.find(self.cluster.accelerator, self.accelerators).per_node
 
     def stated(self, key: str) -> bool:
         """Whether `key`, as "cluster.mfu", was given rather than left at its default."""

@@ -8,32 +8,10 @@ Where the rate is not known, the interval is stated or assumed, and the rate fol
 
 import math
 
-from tokenmill.sizing.formulas.checkpoint import (
-    BYTES_PER_DAY,
-    CHECKPOINT_BYTES,
-    DRAIN_BYTES_PER_S,
-    DRAIN_INTERVAL_S,
-    HOST_COPY_S,
-    KEPT_CHECKPOINT_BYTES,
-    LONGEST_INTERVAL_S,
-    NODE_CHECKPOINT_BYTES,
-    NODE_WRITE_BYTES_PER_S,
-    PERIODIC_CHECKPOINTS,
-    RANK_CHECKPOINT_BYTES,
-    WRITE_BYTES_PER_S,
-    WRITE_S,
-)
-from tokenmill.sizing.formulas.failures import (
-    DALY_INTERVAL_S,
-    DAYS_WITH_WASTE,
-    EXPECTED_FAILURES,
-    JOB_MTTF_HOURS,
-    WASTE_FRAC,
-    YOUNG_INTERVAL_S,
-)
+from tokenmill.sizing.formulas import checkpoint, failures
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.shipped import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Checkpoints"
@@ -49,30 +27,13 @@ MOST_TIME = 0.5  # from here on the waste is no small share, as its formula take
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
     one = sheet.add(
-        "one checkpoint",
-        CHECKPOINT_BYTES,
-        params="model.params",
-        bytes_per_param=bytes_per_param(sheet),
+        "one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=bytes_per_param(sheet)
     )
     rank = sheet.add(
-        "checkpoint of one rank",
-        RANK_CHECKPOINT_BYTES,
-        checkpoint_bytes=one,
-        accelerators="cluster.count",
+        "checkpoint of one rank", checkpoint.rank_checkpoint_bytes, checkpoint_bytes=one
     )
-    sheet.add(
-        "checkpoint of one node",
-        NODE_CHECKPOINT_BYTES,
-        checkpoint_bytes=one,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
-    )
-    sheet.add(
-        "mean time to failure",
-        JOB_MTTF_HOURS,
-        mttf_hours="cluster.mttf_hours",
-        accelerators="cluster.count",
-    )
+    sheet.add("checkpoint of one node", checkpoint.node_checkpoint_bytes, checkpoint_bytes=one)
+    sheet.add("mean time to failure", failures.job_mttf_hours, mttf_hours="cluster.mttf_hours")
     if sheet.plan.checkpoints.mode == "sync":
         _synchronous(sheet, one)
     else:
@@ -87,7 +48,7 @@ def bytes_per_param(sheet: Sheet) -> Given:
     stated = "checkpoints.bytes_per_param"
     if sheet.plan.value(stated) is not None:
         return stated
-    recipe = find_recipe(sheet.plan.checkpoints.recipe)
+    recipe = RECIPES.find(sheet.plan.checkpoints.recipe)
     if not recipe.on_disk:
         sheet.warnings.append(
             f"checkpoints.recipe {recipe.name!r} counts what memory holds, gradients too, which"
@@ -106,18 +67,22 @@ def bytes_per_param(sheet: Sheet) -> Given:
 def _synchronous(sheet: Sheet, one: Requirement) -> None:
     """Training waits until storage has it."""
     if _is_offered(sheet):
-        sheet.add("checkpoint stall", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=OFFERED)
+        sheet.add(
+            "checkpoint stall", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=OFFERED
+        )
         _optimal(sheet)
-    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **_interval(sheet))
+    interval = sheet.add("checkpoint interval", checkpoint.longest_interval_s, **_interval(sheet))
     rate = sheet.add(
         JOB_RATE,
-        WRITE_BYTES_PER_S,
+        checkpoint.write_bytes_per_s,
         checkpoint_bytes=one,
         interval_s=interval,
         stall_frac="checkpoints.stall_frac",
     )
     if not _is_offered(sheet):
-        sheet.add("checkpoint stall", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=rate)
+        sheet.add(
+            "checkpoint stall", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=rate
+        )
         _optimal(sheet)
 
 
@@ -125,7 +90,7 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
     """Training waits until each host has a copy; storage takes it while training goes on."""
     sheet.add(
         "checkpoint stall",
-        HOST_COPY_S,
+        checkpoint.host_copy_s,
         rank_checkpoint_bytes=rank,
         host_copy_bytes_per_s="checkpoints.host_copy_bytes_per_s",
     )
@@ -138,19 +103,30 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
             fraction = _all_of_it(sheet)
         chosen["drain_interval_s"] = sheet.add(
             "shortest interval that storage can follow",
-            DRAIN_INTERVAL_S,
+            checkpoint.drain_interval_s,
             checkpoint_bytes=one,
             write_bytes_per_s=OFFERED,
             drain_frac=fraction,
         )
-    interval = sheet.add("checkpoint interval", LONGEST_INTERVAL_S, **chosen)
+    interval = sheet.add("checkpoint interval", checkpoint.longest_interval_s, **chosen)
     for name, part in {JOB_RATE: fraction, f"{JOB_RATE}, bare minimum": whole}.items():
         sheet.add(
-            name, DRAIN_BYTES_PER_S, checkpoint_bytes=one, interval_s=interval, drain_frac=part
+            name,
+            checkpoint.drain_bytes_per_s,
+            checkpoint_bytes=one,
+            interval_s=interval,
+            drain_frac=part,
         )
     taken: Given = OFFERED if _is_offered(sheet) else sheet[JOB_RATE]
-    drain = sheet.add("checkpoint drain", WRITE_S, checkpoint_bytes=one, write_bytes_per_s=taken)
-    sheet.add(BEST, LONGEST_INTERVAL_S, optimal_interval_s=sheet[YOUNG], checkpoint_drain_s=drain)
+    drain = sheet.add(
+        "checkpoint drain", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=taken
+    )
+    sheet.add(
+        BEST,
+        checkpoint.longest_interval_s,
+        optimal_interval_s=sheet[YOUNG],
+        checkpoint_drain_s=drain,
+    )
 
 
 def _all_of_it(sheet: Sheet) -> Input:
@@ -185,8 +161,8 @@ def _optimal(sheet: Sheet) -> None:
         "stall_s": sheet["checkpoint stall"],
         "job_mttf_hours": sheet["mean time to failure"],
     }
-    sheet.add(YOUNG, YOUNG_INTERVAL_S, **failing)
-    sheet.add("optimal checkpoint interval, Daly", DALY_INTERVAL_S, **failing)
+    sheet.add(YOUNG, failures.young_interval_s, **failing)
+    sheet.add("optimal checkpoint interval, Daly", failures.daly_interval_s, **failing)
 
 
 def _written(sheet: Sheet, one: Requirement) -> None:
@@ -194,12 +170,15 @@ def _written(sheet: Sheet, one: Requirement) -> None:
     rate, interval = sheet[JOB_RATE], sheet["checkpoint interval"]
     sheet.add(
         "checkpoint write bandwidth, one node",
-        NODE_WRITE_BYTES_PER_S,
+        checkpoint.node_write_bytes_per_s,
         write_bytes_per_s=rate,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
     )
-    sheet.add("checkpoint bytes a day", BYTES_PER_DAY, checkpoint_bytes=one, interval_s=interval)
+    sheet.add(
+        "checkpoint bytes a day",
+        checkpoint.bytes_per_day,
+        checkpoint_bytes=one,
+        interval_s=interval,
+    )
     offered = sheet.plan.checkpoints.write_bytes_per_s
     if offered is not None and offered < rate.value * (1 - 1e-9):  # equal but for rounding
         sheet.warnings.append(
@@ -218,24 +197,14 @@ def _waste(sheet: Sheet) -> None:
     if "checkpoint drain" in sheet:
         losing["drain_s"] = sheet["checkpoint drain"]
     interval = sheet["checkpoint interval"]
-    sheet.add("waste without restarts", WASTE_FRAC, interval_s=interval, **losing)
+    sheet.add("waste without restarts", failures.waste_frac, interval_s=interval, **losing)
     losing["restart_s"] = "checkpoints.restart_s"
-    waste = sheet.add("waste", WASTE_FRAC, interval_s=interval, **losing)
+    waste = sheet.add("waste", failures.waste_frac, interval_s=interval, **losing)
     best = sheet[BEST] if BEST in sheet else sheet[YOUNG]
-    sheet.add("waste at the optimal interval", WASTE_FRAC, interval_s=best, **losing)
+    sheet.add("waste at the optimal interval", failures.waste_frac, interval_s=best, **losing)
     if waste.value < 1:
-        sheet.add(
-            WITH_FAILURES,
-            DAYS_WITH_WASTE,
-            training_days=sheet["training time"],
-            waste_frac=waste,
-        )
-    sheet.add(
-        "failures to expect",
-        EXPECTED_FAILURES,
-        training_days=sheet["training time"],
-        job_mttf_hours=sheet["mean time to failure"],
-    )
+        sheet.add(WITH_FAILURES, failures.days_with_waste, waste_frac=waste)
+    sheet.add("failures to expect", failures.expected_failures)
     if waste.value >= MOST_TIME:
         hours = format_quantity(sheet["mean time to failure"].value, "hours")
         sheet.warnings.append(
@@ -253,11 +222,11 @@ def _kept(sheet: Sheet, one: Requirement) -> None:
     if sheet.plan.checkpoints.keep_every_s is not None:
         given["periodic_checkpoints"] = sheet.add(
             "checkpoints kept in turn",
-            PERIODIC_CHECKPOINTS,
+            checkpoint.periodic_checkpoints,
             training_days=_days(sheet),
             keep_every_s="checkpoints.keep_every_s",
         )
-    sheet.add("stored: checkpoints", KEPT_CHECKPOINT_BYTES, **given)
+    sheet.add("stored: checkpoints", checkpoint.kept_checkpoint_bytes, **given)
 
 
 def _days(sheet: Sheet) -> Requirement:

@@ -4,41 +4,38 @@ corpus or sources ── corpus tokens ── trained on ── training time
                           └────────── stored bytes a token, as training mixes the sources
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas.mixture import CORPUS_TOKENS, READ_BYTES, WEIGHTS_SUM
-from tokenmill.sizing.formulas.training import (
-    EPOCHS,
-    MIXTURE_BYTES_PER_TOKEN,
-    MIXTURE_TOKENS,
-    SOURCE_TOKENS,
-    TOKENS_IN_DAYS,
-    TRAINED_TOKENS,
-    TRAINING_DAYS,
-)
+from tokenmill.sizing.formulas import image_text, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
-from tokenmill.sizing.sources import facts
 
 TITLE = "Corpus and training"
 AGREEING = 0.01  # tokens and days of a plan may differ by rounding
+# of a sample of images with text, by the names of formulas, and their units
+SAMPLE = {
+    "image_bytes": "bytes",
+    "images_per_sample": "images",
+    "tokens_per_image": "tokens",
+    "text_tokens": "tokens",
+    "text_bytes": "bytes",
+}
+WIDE_VOCAB = 65_500  # Megatron-LM's: ids of a vocabulary this large are stored in 4 bytes
 
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section, and the facts of the sources."""
     sheet.sources = facts(sheet)
-    sheet.add_parts(
-        "corpus tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in sheet.sources]
-    )
+    sizes = {source.name: source.tokens for source in sheet.sources}
+    sheet.add("corpus tokens", training.corpus_tokens, **sizes)
     if sheet.plan.sources:
         _mixture(sheet)
     else:
         _single(sheet)
-    days = sheet.add(
-        "training time",
-        TRAINING_DAYS,
-        trained_tokens=sheet["tokens trained on"],
-        tokens_per_s=sheet["training rate"],
-    )
+    days = sheet.add("training time", training.training_days)
     stated = sheet.plan.training.days
     if stated is not None and abs(days.value / stated - 1) > AGREEING:
         count = sheet.plan.cluster.count * days.value / stated
@@ -53,44 +50,31 @@ def _single(sheet: Sheet) -> None:
     source = sheet.sources[0]
     trained = _stated_tokens(sheet)
     if trained is None:
-        trained = sheet.add(
-            "tokens trained on",
-            TRAINED_TOKENS,
-            corpus_tokens=sheet["corpus tokens"],
-            epochs="training.epochs",
-        )
+        trained = sheet.add("tokens trained on", training.trained_tokens)
     else:
-        sheet.add("epochs", EPOCHS, trained_tokens=trained, corpus_tokens=sheet["corpus tokens"])
+        sheet.add("epochs", training.epochs, trained_tokens=trained)
     read = _read_bytes(sheet, source, trained)
-    sheet.add_parts(
-        "stored bytes a token",
-        MIXTURE_BYTES_PER_TOKEN,
-        [trained.as_input("trained_tokens"), read.as_input(f"read of {source.name}")],
-    )
+    reads = {f"read of {source.name}": read}
+    sheet.add("stored bytes a token", training.mixture_bytes_per_token, **reads)
 
 
 def _mixture(sheet: Sheet) -> None:
     """Of several: each source's share of the tokens, the epochs that makes, the bytes read."""
     parts = _by_epochs(sheet) if sheet.plan.sources[0].epochs is not None else _by_weight(sheet)
     if "tokens trained on" not in sheet:
-        sheet.add_parts(
-            "tokens trained on",
-            MIXTURE_TOKENS,
-            [part.as_input(name) for name, part in parts.items()],
-        )
-    reads = [
-        _read_bytes(sheet, source, parts[source.name]).as_input(f"read of {source.name}")
+        sheet.add("tokens trained on", training.mixture_tokens, **parts)
+    reads = {
+        f"read of {source.name}": _read_bytes(sheet, source, parts[source.name])
         for source in sheet.sources
-    ]
-    trained = sheet["tokens trained on"].as_input("trained_tokens")
-    sheet.add_parts("stored bytes a token", MIXTURE_BYTES_PER_TOKEN, [trained, *reads])
+    }
+    sheet.add("stored bytes a token", training.mixture_bytes_per_token, **reads)
 
 
 def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
     return {
         source.name: sheet.add(
             source.label("tokens trained on"),
-            TRAINED_TOKENS,
+            training.trained_tokens,
             corpus_tokens=source.tokens,
             epochs=f"{source.key}.epochs",
         )
@@ -101,28 +85,24 @@ def _by_epochs(sheet: Sheet) -> dict[str, Requirement]:
 def _by_weight(sheet: Sheet) -> dict[str, Requirement]:
     trained = _stated_tokens(sheet)
     if trained is None:
-        trained = sheet.add(
-            "tokens trained on",
-            TRAINED_TOKENS,
-            corpus_tokens=sheet["corpus tokens"],
-            epochs="training.epochs",
-        )
+        trained = sheet.add("tokens trained on", training.trained_tokens)
     weights = {source.name: _weight(sheet, source) for source in sheet.sources}
-    whole = sheet.add_parts(
-        "weights of all sources",
-        WEIGHTS_SUM,
-        [sheet.input(name, weight) for name, weight in weights.items()],
-    )
+    whole = sheet.add("weights of all sources", training.weights_sum, **weights)
     parts = {}
     for source in sheet.sources:
         part = sheet.add(
             source.label("tokens trained on"),
-            SOURCE_TOKENS,
+            training.source_tokens,
             trained_tokens=trained,
             weight=weights[source.name],
             weights_sum=whole,
         )
-        sheet.add(source.label("epochs"), EPOCHS, trained_tokens=part, corpus_tokens=source.tokens)
+        sheet.add(
+            source.label("epochs"),
+            training.epochs,
+            trained_tokens=part,
+            corpus_tokens=source.tokens,
+        )
         parts[source.name] = part
     return parts
 
@@ -135,24 +115,211 @@ def _weight(sheet: Sheet, source: SourceFacts) -> Input:
 
 def _stated_tokens(sheet: Sheet) -> Requirement | None:
     """The row of the tokens that the plan states, or that so many days train on."""
-    training = sheet.plan.training
-    if training.tokens is not None:
-        given = [sheet.input("stated", "training.tokens")]
-        return sheet.add_parts("tokens trained on", MIXTURE_TOKENS, given)
-    if training.days is None:
+    stated = sheet.plan.training
+    if stated.tokens is not None:
+        return sheet.add("tokens trained on", training.mixture_tokens, stated="training.tokens")
+    if stated.days is None:
         return None
-    return sheet.add(
-        "tokens trained on",
-        TOKENS_IN_DAYS,
-        days="training.days",
-        tokens_per_s=sheet["training rate"],
-    )
+    return sheet.add("tokens trained on", training.tokens_in_days)
 
 
 def _read_bytes(sheet: Sheet, source: SourceFacts, trained: Given) -> Requirement:
     return sheet.add(
         source.label("read in training"),
-        READ_BYTES,
+        training.read_bytes,
         trained_tokens=trained,
         stored_bytes_per_token=source.read_bytes_per_token,
+    )
+
+
+def facts(sheet: Sheet) -> tuple[SourceFacts, ...]:
+    """Of the corpus, or of each of the sources; adds the rows that they are computed in.
+
+    Raises:
+        PlanError: of a source neither tokens nor a measurement are known.
+    """
+    if sheet.plan.sources:
+        return tuple(
+            _facts(
+                sheet, f"sources.{s.name}", s.name, _named(sheet.measurements.get(s.name), s.name)
+            )
+            for s in sheet.plan.sources
+        )
+    found = sheet.measurements.get("corpus")
+    return (_facts(sheet, "corpus", "corpus" if found is None else found.name, found),)
+
+
+def _named(found: CorpusMeasurement | None, source: str) -> CorpusMeasurement | None:
+    """Two sources may have been measured in runs of one name, and differ all the same."""
+    return None if found is None else found.model_copy(update={"name": f"{found.name} ({source})"})
+
+
+def _facts(sheet: Sheet, key: str, name: str, measurement: CorpusMeasurement | None) -> SourceFacts:
+    tokens = _tokens(sheet, key, measurement)
+    amount = sheet.input("tokens", tokens).value
+    scaled = measurement is None or amount != measurement.tokens.value
+    source = SourceFacts(
+        name=name,
+        key=key,
+        measurement=measurement,
+        scaled=scaled,
+        tokens=tokens,
+        token_width_bytes=_width(sheet, key, measurement),
+        sample=_sample(sheet, key, measurement),
+    )
+    source.text_bytes_per_token = _text_bytes_per_token(sheet, source)
+    source.stored_bytes_per_token = _stored_bytes_per_token(sheet, source)
+    source.read_bytes_per_token = _read_bytes_per_token(sheet, source)
+    source.docs = _docs(sheet, source)
+    return source
+
+
+def _sample(
+    sheet: Sheet, key: str, measurement: CorpusMeasurement | None
+) -> Mapping[str, Given] | None:
+    """What a sample of images with text is: measured, or as the plan says; None of text."""
+    setting = f"{key}.image_text"
+    if measurement is None:
+        stated = sheet.plan.value(setting)
+        return None if stated is None else {name: f"{setting}.{name}" for name in SAMPLE}
+    if measurement.images is None:
+        return None
+    if sheet.stated(setting):
+        sheet.warnings.append(f"{setting} is not used, as {key} was measured")
+    found = {name: measurement.image_input(name, unit) for name, unit in SAMPLE.items()}
+    return {name: given for name, given in found.items() if given is not None}
+
+
+def _tokens(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Given:
+    """Stated, else measured, else enough for the model."""
+    if sheet.plan.value(f"{key}.tokens") is not None:
+        return f"{key}.tokens"
+    if measurement is not None:
+        return measurement.input("tokens", "tokens", "tokens")
+    if key != "corpus":
+        raise PlanError(f"{key}: neither tokens nor a path is given; one says how large it is")
+    return _trained_once(sheet)
+
+
+def _trained_once(sheet: Sheet) -> Given:
+    """A corpus of which nothing is known: what training takes, each token seen once."""
+    if sheet.plan.training.tokens is not None:
+        given = sheet.plan.input("training.tokens", name="tokens")
+        return replace(
+            given, source=f"{given.source}, each seen once as corpus.tokens says nothing"
+        )
+    if sheet.plan.training.days is not None:
+        return sheet.add("tokens in so many days", training.tokens_in_days)
+    return sheet.add("compute-optimal tokens", training.compute_optimal_tokens)
+
+
+def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Input:
+    name = "token_width_bytes"
+    if measurement is not None:
+        for setting in (name, "text_bytes_per_token", "vocab_size"):
+            if sheet.stated(f"{key}.{setting}"):
+                sheet.warnings.append(f"{key}.{setting} is not used, as {key} was measured")
+        return Input(
+            name=name,
+            value=measurement.token_width_bytes,
+            unit="bytes/token",
+            measured=measurement.measured,
+            source=measurement.source,
+        )
+    for setting in (f"{key}.{name}", f"corpus.{name}"):
+        if sheet.plan.value(setting) is not None:
+            return sheet.plan.input(setting)
+    of = key if sheet.stated(f"{key}.vocab_size") else "corpus"
+    width = 2 if sheet.plan.value(f"{of}.vocab_size") < WIDE_VOCAB else 4
+    return sheet.plan.input(f"corpus.{name}", value=width)
+
+
+def _text_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    if source.measurement is not None:
+        name = "text_bytes_per_token"
+        return source.measurement.input(name, name, "bytes/token")
+    if source.sample is None:
+        return f"{source.key}.text_bytes_per_token"
+    return sheet.add(
+        source.label("text bytes a token"),
+        image_text.image_text_bytes_per_token,
+        sample_bytes=source.sample["text_bytes"],
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
+    )
+
+
+def _stored_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    sample = _sample_bytes(sheet, source)
+    if source.measurement is not None:
+        name = "stored_bytes_per_token"
+        return source.measurement.input(name, name, "bytes/token")
+    if source.sample is None or sample is None:
+        return source.token_width_bytes
+    return sheet.add(
+        source.label("image and text bytes a token"),
+        image_text.image_text_bytes_per_token,
+        sample_bytes=sample,
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
+    )
+
+
+def _read_bytes_per_token(sheet: Sheet, source: SourceFacts) -> Given:
+    """As stored; where the dataset only says where images stand, with these."""
+    images = None if source.measurement is None else source.measurement.images
+    if images is None or images.in_dataset or source.sample is None:
+        return source.stored_bytes_per_token
+    if "image_bytes" not in source.sample:
+        return source.stored_bytes_per_token
+    return sheet.add(
+        source.label("dataset and image bytes a token"),
+        image_text.referenced_bytes_per_token,
+        stored_bytes_per_token=source.stored_bytes_per_token,
+        image_bytes=source.sample["image_bytes"],
+        images_per_sample=source.sample["images_per_sample"],
+        sample_tokens=_sample_tokens(sheet, source, source.sample),
+    )
+
+
+def _sample_bytes(sheet: Sheet, source: SourceFacts) -> Requirement | None:
+    """Bytes of a sample, after its tokens; None of text, or where no image's bytes are known."""
+    if source.sample is None:
+        return None
+    _sample_tokens(sheet, source, source.sample)
+    names = ("image_bytes", "images_per_sample", "text_bytes")
+    if not set(names) <= source.sample.keys():
+        return None
+    given = {name: source.sample[name] for name in names}
+    return sheet.add(source.label("bytes a sample"), image_text.sample_bytes, **given)
+
+
+def _sample_tokens(sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given]) -> Requirement:
+    name = source.label("tokens a sample")
+    if name in sheet:
+        return sheet[name]
+    names = ("tokens_per_image", "images_per_sample", "text_tokens")
+    return sheet.add(name, image_text.sample_tokens, **{n: sample[n] for n in names})
+
+
+def _docs(sheet: Sheet, source: SourceFacts) -> Given:
+    """Documents that reach the tokenizer: counted, or as many as the tokens make."""
+    measured = source.measurement
+    if measured is None and source.sample is not None:
+        per_doc: Given = _sample_tokens(sheet, source, source.sample)  # a sample is a document
+    elif measured is None or measured.docs is None:
+        per_doc = f"{source.key}.tokens_per_doc"
+    elif not source.scaled:
+        return measured.input("docs", "docs", "documents")
+    else:
+        per_doc = Input(
+            name="tokens_per_doc",
+            value=measured.tokens.value / measured.docs.value,
+            unit="tokens/document",
+            measured=measured.measured,
+            source=measured.source,
+        )
+    return sheet.add(
+        source.label("documents"),
+        training.docs,
+        corpus_tokens=source.tokens,
+        tokens_per_doc=per_doc,
     )

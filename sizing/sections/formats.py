@@ -3,26 +3,7 @@
 from typing import NamedTuple
 
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES, TEXT_BYTES
-from tokenmill.sizing.formulas.formats import (
-    ARROW_BYTES,
-    ARROW_DOC_BYTES,
-    ARROW_SEQUENCE_BYTES,
-    FILES,
-    JSONL_GZ_BYTES,
-    JSONL_RECORD_BYTES,
-    MDS_BYTES,
-    MDS_SHARD_BYTES,
-    MDS_SHARDS,
-    MEGATRON_BYTES,
-    MEGATRON_FILES,
-    PACKED_ARROW_BYTES,
-    PARQUET_BYTES,
-    PARQUET_BYTES_PER_TOKEN,
-    PARQUET_SOURCE,
-    TOTAL_DOCS,
-)
-from tokenmill.sizing.formulas.mixture import CORPUS_TOKENS
+from tokenmill.sizing.formulas import capacity, formats, training
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -54,11 +35,17 @@ def add(sheet: Sheet) -> None:
     _megatron_and_mds(sheet, text)
     per_token = sheet.assume(
         "parquet_bytes_per_token",
-        PARQUET_BYTES_PER_TOKEN,
+        formats.PARQUET_BYTES_PER_TOKEN,
         unit="bytes/token",
-        source=PARQUET_SOURCE,
+        source=formats.PARQUET_SOURCE,
     )
-    _add(sheet, "Parquet", PARQUET_BYTES, tokens=text.tokens, parquet_bytes_per_token=per_token)
+    _add(
+        sheet,
+        "Parquet",
+        formats.parquet_bytes,
+        tokens=text.tokens,
+        parquet_bytes_per_token=per_token,
+    )
     _jsonl_gz(sheet, text)
 
 
@@ -66,7 +53,7 @@ def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
     sizes = [
         sheet.add(
             source.label("text, not compressed"),
-            TEXT_BYTES,
+            capacity.text_bytes,
             corpus_tokens=source.tokens,
             text_bytes_per_token=source.text_bytes_per_token,
         )
@@ -78,20 +65,18 @@ def _together(sheet: Sheet, texts: list[SourceFacts]) -> _Text:
     _sum(sheet, "text, not compressed", texts, sizes)
     return _Text(
         sources=texts,
-        tokens=sheet.add_parts(
-            "text tokens", CORPUS_TOKENS, [sheet.input(s.name, s.tokens) for s in texts]
+        tokens=sheet.add(
+            "text tokens", training.corpus_tokens, **{s.name: s.tokens for s in texts}
         ),
-        docs=sheet.add_parts(
-            "text documents", TOTAL_DOCS, [sheet.input(s.name, s.docs) for s in texts]
-        ),
+        docs=sheet.add("text documents", formats.total_docs, **{s.name: s.docs for s in texts}),
         sizes=sizes,
         width=width,
     )
 
 
 def _sum(sheet: Sheet, name: str, texts: list[SourceFacts], rows: list[Requirement]) -> Requirement:
-    parts = [row.as_input(text.name) for text, row in zip(texts, rows, strict=True)]
-    return sheet.add_parts(name, LOGICAL_BYTES, parts)
+    parts = {text.name: row for text, row in zip(texts, rows, strict=True)}
+    return sheet.add(name, capacity.logical_bytes, **parts)
 
 
 def _arrow(sheet: Sheet, text: _Text) -> None:
@@ -104,21 +89,20 @@ def _arrow(sheet: Sheet, text: _Text) -> None:
         _add(
             sheet,
             f"Arrow, {width.value:g}-byte ids",
-            ARROW_BYTES,
+            formats.arrow_bytes,
             tokens=text.tokens,
             docs=text.docs,
             token_width_bytes=width,
-            doc_bytes=sheet.assume("doc_bytes", ARROW_DOC_BYTES, unit="bytes", source=ours),
+            doc_bytes=sheet.assume("doc_bytes", formats.ARROW_DOC_BYTES, unit="bytes", source=ours),
         )
     _add(
         sheet,
         "Arrow, packed",
-        PACKED_ARROW_BYTES,
+        formats.packed_arrow_bytes,
         tokens=text.tokens,
-        seq_len="model.seq_len",
         token_width_bytes=text.width,
         sequence_bytes=sheet.assume(
-            "sequence_bytes", ARROW_SEQUENCE_BYTES, unit="bytes", source=ours
+            "sequence_bytes", formats.ARROW_SEQUENCE_BYTES, unit="bytes", source=ours
         ),
     )
 
@@ -126,28 +110,23 @@ def _arrow(sheet: Sheet, text: _Text) -> None:
 def _megatron_and_mds(sheet: Sheet, text: _Text) -> None:
     megatron = sheet.add(
         "as Megatron .bin and .idx",
-        MEGATRON_BYTES,
+        formats.megatron_bytes,
         tokens=text.tokens,
         docs=text.docs,
         token_width_bytes=text.width,
     )
-    sheet.add(
-        "files as Megatron .bin and .idx",
-        MEGATRON_FILES,
-        format_bytes=megatron,
-        shard_bytes="storage.shard_bytes",
-    )
+    sheet.add("files as Megatron .bin and .idx", formats.megatron_files, format_bytes=megatron)
     limit = "size_limit of MosaicML's MDSWriter, its default"
     samples: dict[str, Given] = {
         "tokens": text.tokens,
         "seq_len": "model.seq_len",
         "token_width_bytes": text.width,
         "mds_shard_bytes": sheet.assume(
-            "mds_shard_bytes", MDS_SHARD_BYTES, unit="bytes", source=limit
+            "mds_shard_bytes", formats.MDS_SHARD_BYTES, unit="bytes", source=limit
         ),
     }
-    sheet.add("as MDS", MDS_BYTES, **samples)
-    sheet.add("files as MDS", MDS_SHARDS, **samples)
+    sheet.add("as MDS", formats.mds_bytes, **samples)
+    sheet.add("files as MDS", formats.mds_shards, **samples)
 
 
 def _jsonl_gz(sheet: Sheet, text: _Text) -> None:
@@ -157,12 +136,12 @@ def _jsonl_gz(sheet: Sheet, text: _Text) -> None:
     rows = [
         sheet.add(
             source.label(name) if several else name,
-            JSONL_GZ_BYTES,
+            formats.jsonl_gz_bytes,
             text_bytes=size,
             docs=source.docs,
             compression_ratio=f"{source.key}.compression_ratio",
             record_bytes=sheet.assume(
-                "record_bytes", JSONL_RECORD_BYTES, unit="bytes", source=beside
+                "record_bytes", formats.JSONL_RECORD_BYTES, unit="bytes", source=beside
             ),
         )
         for source, size in zip(text.sources, text.sizes, strict=True)
@@ -170,12 +149,10 @@ def _jsonl_gz(sheet: Sheet, text: _Text) -> None:
     _files(sheet, "JSONL.gz", _sum(sheet, name, text.sources, rows) if several else rows[0])
 
 
-def _add(sheet: Sheet, format_name: str, formula: Formula, /, **given: Given) -> None:
+def _add(sheet: Sheet, format_name: str, formula: Formula[...], /, **given: Given) -> None:
     """The bytes of a format, and its files of the size that the plan wants."""
     _files(sheet, format_name, sheet.add(f"as {format_name}", formula, **given))
 
 
 def _files(sheet: Sheet, format_name: str, n_bytes: Requirement) -> None:
-    sheet.add(
-        f"files as {format_name}", FILES, format_bytes=n_bytes, shard_bytes="storage.shard_bytes"
-    )
+    sheet.add(f"files as {format_name}", formats.files, format_bytes=n_bytes)

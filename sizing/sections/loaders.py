@@ -1,22 +1,8 @@
 """Loader workers of a node, the cores they need, and the memory of its host."""
 
-from tokenmill.sizing.formulas.bandwidth import PAGE_CACHE_BYTES
-from tokenmill.sizing.formulas.loaders import (
-    BATCH_BYTES,
-    BUFFERED_BYTES,
-    BUSY_FRAC,
-    CORES,
-    DECODE_CPU_S,
-    HOST_MEMORY_BYTES,
-    NODE_SAMPLES_PER_S,
-    PINNED_BYTES,
-    PREFETCHED_BYTES,
-    WIDTH_IN_MEMORY,
-    WORKERS,
-)
+from tokenmill.sizing.formulas import bandwidth, loaders
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.images import decoded_per_core
-from tokenmill.sizing.sections.layout import node_accelerators
+from tokenmill.sizing.sections.reads import decoded_per_core
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_memory
 
@@ -28,7 +14,7 @@ def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
     workers = _workers(sheet)
     cores = sheet.add(
-        "cores, one node", CORES, workers=workers, accelerators=node_accelerators(sheet)
+        "cores, one node", loaders.cores, workers=workers, accelerators=sheet.node_accelerators()
     )
     memory = _memory(sheet, workers)
     if cores.value > sheet.plan.cluster.host_cores:
@@ -45,24 +31,24 @@ def add(sheet: Sheet) -> None:
 
 def _workers(sheet: Sheet) -> Requirement:
     given: dict[str, Given] = {
-        "accelerators": node_accelerators(sheet),
+        "accelerators": sheet.node_accelerators(),
         "workers_per_accelerator": "loaders.workers_per_accelerator",
     }
     cpu_s = _sample_cpu_s(sheet)
     if cpu_s is not None:
         given["samples_per_s"] = sheet.add(
             "samples, one node",
-            NODE_SAMPLES_PER_S,
-            tokens_per_s=sheet["training rate"],
+            loaders.node_samples_per_s,
             tokens_per_sample=sheet["tokens a sample"] if _images(sheet) else "model.seq_len",
-            accelerators="cluster.count",
-            per_node=sheet.accelerator("per_node"),
         )
         given["sample_cpu_s"] = cpu_s
         given["busy_frac"] = sheet.assume(
-            "busy_frac", BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
+            "busy_frac",
+            loaders.BUSY_FRAC,
+            unit="fraction",
+            source="our choice: batches never come late",
         )
-    return sheet.add("loader workers, one node", WORKERS, **given)
+    return sheet.add("loader workers, one node", loaders.workers, **given)
 
 
 def _sample_cpu_s(sheet: Sheet) -> Given | None:
@@ -75,7 +61,7 @@ def _sample_cpu_s(sheet: Sheet) -> Given | None:
         return None
     return sheet.add(
         "CPU time to decode a sample",
-        DECODE_CPU_S,
+        loaders.decode_cpu_s,
         images_per_sample=source.sample["images_per_sample"],
         images_per_core_s=decoded,
     )
@@ -89,49 +75,41 @@ def _images(sheet: Sheet) -> bool:
 def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
     batch = sheet.add(
         "batch of one accelerator, decoded",
-        BATCH_BYTES,
-        batch_tokens="training.batch_tokens",
-        accelerators="cluster.count",
+        loaders.batch_bytes,
         decoded_bytes_per_token=_decoded(sheet),
     )
     parts = {
         "prefetched": sheet.add(
             "prefetched batches, one node",
-            PREFETCHED_BYTES,
+            loaders.prefetched_bytes,
             workers=workers,
             prefetch="loaders.prefetch",
             batch_bytes=batch,
         ),
         "pinned": sheet.add(
             "pinned batches, one node",
-            PINNED_BYTES,
-            accelerators=node_accelerators(sheet),
+            loaders.pinned_bytes,
+            accelerators=sheet.node_accelerators(),
             batch_bytes=batch,
         ),
         "buffered": sheet.add(
             "shuffle buffers, one node",
-            BUFFERED_BYTES,
+            loaders.buffered_bytes,
             workers=workers,
             buffer_sequences="loaders.buffer_sequences",
-            sequence_bytes=sheet["sequence bytes"],
         ),
         "page_cache": _page_cache(sheet),
     }
     if sheet.plan.checkpoints.mode == "async":
         parts["checkpoint"] = sheet["checkpoint of one node"]
-    return sheet.add("host memory, one node", HOST_MEMORY_BYTES, **parts)
+    return sheet.add("host memory, one node", loaders.host_memory_bytes, **parts)
 
 
 def _page_cache(sheet: Sheet) -> Requirement:
     name = "page cache of a node"
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        PAGE_CACHE_BYTES,
-        host_memory_bytes="cluster.host_memory",
-        page_cache_frac="storage.page_cache_frac",
-    )
+    return sheet.add(name, bandwidth.page_cache_bytes)
 
 
 def _decoded(sheet: Sheet) -> Input:
@@ -140,4 +118,4 @@ def _decoded(sheet: Sheet) -> Input:
     if any(source.sample is not None for source in sheet.sources):
         source = "at most: a patch of 14 x 14 pixels in float32, as of CLIP ViT-L/14 (unverified)"
         return sheet.assume(name, PATCH_BYTES, unit=unit, source=source)
-    return sheet.assume(name, WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")
+    return sheet.assume(name, loaders.WIDTH_IN_MEMORY, unit=unit, source="64-bit ids, as PyTorch's")

@@ -1,20 +1,7 @@
 """How many accelerators hold the model, to train and to serve it, and what each then holds."""
 
-from tokenmill.sizing.formulas.checkpoint import CHECKPOINT_BYTES
-from tokenmill.sizing.formulas.memory import (
-    KV_BYTES_PER_TOKEN,
-    KV_SEQUENCE_BYTES,
-    LEAST_ACCELERATORS,
-    MODEL_STATE_BYTES,
-    OVERHEAD,
-    REPLICA_ACCELERATORS,
-    SEQUENCES_THAT_FIT,
-    SERVE_BYTES_PER_PARAM,
-    TRAIN_BYTES_PER_PARAM,
-    ZERO_BYTES_PER_PARAM,
-)
+from tokenmill.sizing.formulas import checkpoint, memory
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Accelerator memory"
@@ -28,8 +15,8 @@ def add(sheet: Sheet) -> None:
     hbm = sheet.accelerator_if_known("hbm_bytes")
     if hbm is None:
         return
-    train = _least(sheet, hbm, "accelerators to train, at least", TRAIN_BYTES_PER_PARAM)
-    serve = _least(sheet, hbm, "accelerators to serve, at least", SERVE_BYTES_PER_PARAM)
+    train = _least(sheet, hbm, "accelerators to train, at least", memory.TRAIN_BYTES_PER_PARAM)
+    serve = _least(sheet, hbm, "accelerators to serve, at least", memory.SERVE_BYTES_PER_PARAM)
     _zero(sheet)
     _warn(sheet, train)
     if sheet.plan.model.layers is not None:
@@ -40,35 +27,28 @@ def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement
     rule = "Bekman, Machine Learning Engineering"
     return sheet.add(
         name,
-        LEAST_ACCELERATORS,
-        params="model.params",
+        memory.least_accelerators,
         bytes_per_param=sheet.assume(
             "bytes_per_param", per_param, unit="bytes/parameter", source=rule
         ),
-        overhead=sheet.assume("overhead", OVERHEAD, unit="ratio", source=rule),
+        overhead=sheet.assume("overhead", memory.OVERHEAD, unit="ratio", source=rule),
         hbm_bytes=hbm,
     )
 
 
 def _zero(sheet: Sheet) -> None:
     """What an accelerator holds in each stage of ZeRO."""
-    divided = sheet.add(
-        "accelerators of a replica",
-        REPLICA_ACCELERATORS,
-        accelerators="cluster.count",
-        replicas=replicas(sheet),
-    )
+    divided = sheet.add("accelerators of a replica", memory.replica_accelerators)
     for stage in ZERO_STAGES:
         per_param = sheet.add(
             f"bytes of a parameter, ZeRO {stage}",
-            ZERO_BYTES_PER_PARAM,
+            memory.zero_bytes_per_param,
             stage=sheet.assume("stage", stage, unit="ratio", source=f"ZeRO {stage}"),
-            ranks=replicas(sheet),
+            ranks=sheet.replicas(),
         )
         sheet.add(
             f"model states of one accelerator, ZeRO {stage}",
-            MODEL_STATE_BYTES,
-            params="model.params",
+            memory.model_state_bytes,
             bytes_per_param=per_param,
             model_parallel=divided,
         )
@@ -99,28 +79,23 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
         return
     of_token = sheet.add(
         "KV cache of a token",
-        KV_BYTES_PER_TOKEN,
-        layers="model.layers",
+        memory.kv_bytes_per_token,
         **heads,
         element_bytes=sheet.assume("element_bytes", KV_BYTES, unit="bytes", source="BF16"),
     )
     of_sequence = sheet.add(
-        "KV cache of a sequence",
-        KV_SEQUENCE_BYTES,
-        kv_bytes_per_token=of_token,
-        seq_len="model.seq_len",
+        "KV cache of a sequence", memory.kv_sequence_bytes, kv_bytes_per_token=of_token
     )
     weights = sheet.add(
         "weights to serve",
-        CHECKPOINT_BYTES,
-        params="model.params",
+        checkpoint.checkpoint_bytes,
         bytes_per_param=sheet.assume(
-            "bytes_per_param", SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
+            "bytes_per_param", memory.SERVE_BYTES_PER_PARAM, unit="bytes/parameter", source="BF16"
         ),
     )
     sheet.add(
         "sequences served at once",
-        SEQUENCES_THAT_FIT,
+        memory.sequences_that_fit,
         accelerators=serve,
         hbm_bytes=hbm,
         usable_frac=sheet.assume(

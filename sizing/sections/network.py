@@ -1,20 +1,7 @@
 """What networks carry: a node's reads and checkpoints, the corpus on its way in, gradients."""
 
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
-from tokenmill.sizing.formulas.network import (
-    ALLREDUCE_FRAC,
-    ALLREDUCE_RANKS,
-    ALLREDUCE_S,
-    GRADIENT_BYTES,
-    GRADIENT_SHARERS,
-    NETWORK_FRAC,
-    NODE_BYTES_PER_S,
-    SOLD_BITS_PER_S,
-    STEP_S,
-    TRANSFER_HOURS,
-)
+from tokenmill.sizing.formulas import capacity, network
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
 from tokenmill.sizing.units import format_count
 
@@ -35,21 +22,16 @@ def add(sheet: Sheet) -> None:
 def _storage(sheet: Sheet) -> None:
     both = sheet.add(
         "reads and checkpoints, one node",
-        NODE_BYTES_PER_S,
+        network.node_bytes_per_s,
         read_bytes_per_s=sheet["read bandwidth, one node"],
         write_bytes_per_s=sheet["checkpoint write bandwidth, one node"],
     )
-    needed = sheet.add(
-        "network to storage, one node",
-        SOLD_BITS_PER_S,
-        bytes_per_s=both,
-        efficiency="network.efficiency",
-    )
+    needed = sheet.add("network to storage, one node", network.sold_bits_per_s, bytes_per_s=both)
     if "network of a node" not in sheet:
         return
     share = sheet.add(
         "network to storage, share of a node's",
-        NETWORK_FRAC,
+        network.network_frac,
         needed_bits_per_s=needed,
         link_bits_per_s=sheet["network of a node"],
     )
@@ -69,14 +51,13 @@ def _ingest(sheet: Sheet) -> None:
         rows = [row for row in sheet if row.name.startswith(INPUTS)]
         if not rows:
             return
-        parts = [row.as_input(row.name.removeprefix("stored: ")) for row in rows]
-        fetched = sheet.add_parts("bytes to ingest", LOGICAL_BYTES, parts)
+        parts = {row.name.removeprefix("stored: "): row for row in rows}
+        fetched = sheet.add("bytes to ingest", capacity.logical_bytes, **parts)
     sheet.add(
         "ingest time",
-        TRANSFER_HOURS,
+        network.transfer_hours,
         transfer_bytes=fetched,
         link_bits_per_s="network.ingest_bits_per_s",
-        efficiency="network.efficiency",
     )
 
 
@@ -84,16 +65,11 @@ def _gradients(sheet: Sheet, link: Input) -> None:
     """What averaging gradients takes of a step; nothing where there is but one replica or node."""
     per_node = sheet.accelerator("per_node")
     sharers = sheet.add(
-        "accelerators that share the gradients",
-        GRADIENT_SHARERS,
-        accelerators="cluster.count",
-        per_node=per_node,
-        replicas=replicas(sheet),
+        "accelerators that share the gradients", network.gradient_sharers, per_node=per_node
     )
     shared = sheet.add(
         "gradients of one accelerator",
-        GRADIENT_BYTES,
-        params="model.params",
+        network.gradient_bytes,
         gradient_bytes_per_param=sheet.assume(
             "gradient_bytes_per_param",
             BF16_BYTES,
@@ -102,28 +78,20 @@ def _gradients(sheet: Sheet, link: Input) -> None:
         ),
         gradient_sharers=sharers,
     )
-    ranks = sheet.add(
-        "ranks of the all-reduce",
-        ALLREDUCE_RANKS,
-        accelerators="cluster.count",
-        gradient_sharers=sharers,
-    )
+    ranks = sheet.add("ranks of the all-reduce", network.allreduce_ranks, gradient_sharers=sharers)
     reduce = sheet.add(
         "gradient all-reduce",
-        ALLREDUCE_S,
+        network.allreduce_s,
         gradient_bytes=shared,
         ranks=ranks,
         link_bits_per_s=link,
-        efficiency="network.efficiency",
     )
-    step = sheet.add(
-        "compute of one step",
-        STEP_S,
-        batch_tokens="training.batch_tokens",
-        tokens_per_s=sheet["training rate"],
-    )
+    step = sheet.add("compute of one step", network.step_s)
     share = sheet.add(
-        "gradient all-reduce, share of compute", ALLREDUCE_FRAC, allreduce_s=reduce, step_s=step
+        "gradient all-reduce, share of compute",
+        network.allreduce_frac,
+        allreduce_s=reduce,
+        step_s=step,
     )
     if share.value > 1:
         sheet.warnings.append(

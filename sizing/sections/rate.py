@@ -1,13 +1,7 @@
 """How fast the cluster trains the model."""
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formulas.compute import (
-    ATTENTION_FLOPS_PER_TOKEN,
-    MFU_OF_HFU,
-    TRAIN_FLOPS_PER_TOKEN,
-    hfu_of_mfu,
-)
-from tokenmill.sizing.formulas.training import TOKENS_PER_ACCELERATOR_S, TOKENS_PER_S
+from tokenmill.sizing.formulas import compute, training
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.sheet import Given, Sheet
 
@@ -22,25 +16,19 @@ def add(sheet: Sheet) -> None:
     if model.layers is not None and model.hidden is not None:
         flops["attention_flops_per_token"] = sheet.add(
             "attention FLOP a token",
-            ATTENTION_FLOPS_PER_TOKEN,
-            layers="model.layers",
+            compute.attention_flops_per_token,
             attention_width="model.hidden",
-            seq_len="model.seq_len",
         )
-    per_token = sheet.add("train FLOP a token", TRAIN_FLOPS_PER_TOKEN, **flops)
+    per_token = sheet.add("train FLOP a token", compute.train_flops_per_token, **flops)
     rate = sheet.add(
         "training rate",
-        TOKENS_PER_S,
-        accelerators="cluster.count",
+        training.tokens_per_s,
         dense_flops_per_s=peak(sheet),
         mfu=_mfu(sheet),
         train_flops_per_token=per_token,
     )
     sheet.add(
-        "training rate, one accelerator",
-        TOKENS_PER_ACCELERATOR_S,
-        tokens_per_s=rate,
-        accelerators="cluster.count",
+        "training rate, one accelerator", training.tokens_per_accelerator_s, tokens_per_s=rate
     )
 
 
@@ -55,7 +43,7 @@ def _mfu(sheet: Sheet) -> Given:
     mfu: Given = "cluster.mfu"
     if sheet.plan.cluster.hfu is not None:
         mfu = sheet.add(
-            "MFU", MFU_OF_HFU, hfu="cluster.hfu", recompute_frac="training.recompute_frac"
+            "MFU", compute.mfu_of_hfu, hfu="cluster.hfu", recompute_frac="training.recompute_frac"
         )
     _check(sheet, sheet.input("mfu", mfu).value)
     return mfu
@@ -68,7 +56,7 @@ def _check(sheet: Sheet, mfu: float) -> None:
         PlanError: more than its whole peak would be needed.
     """
     again = sheet.plan.training.recompute_frac
-    hfu = hfu_of_mfu(mfu=mfu, recompute_frac=again)
+    hfu = compute.hfu_of_mfu(mfu=mfu, recompute_frac=again)
     told = f"MFU {mfu:.3g}" + (f", with recomputation HFU {hfu:.3g}," if again else "")
     if hfu > 1:
         raise PlanError(

@@ -1,38 +1,14 @@
-"""What training reads from storage: bytes and requests each second, and what is read again."""
+"""What training reads from storage: bytes and requests each second, images, what is read again."""
 
-from tokenmill.sizing.formulas.bandwidth import (
-    ACCELERATOR_READ_BYTES_PER_S,
-    CACHED_FRAC,
-    DRIVES_FOR_READS,
-    HDD_READS_PER_S,
-    NODE_READ_BYTES_PER_S,
-    NODES,
-    NVME_READS_PER_S,
-    PAGE_CACHE_BYTES,
-    READ_AMPLIFICATION,
-    READ_BYTES_PER_S,
-    SEQUENCE_BYTES,
-    SEQUENCE_READS_PER_S,
-    UNCACHED_BYTES_PER_S,
-    USEFUL_BYTES_PER_READ,
-    WASTED_BYTES_PER_READ,
-)
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
-from tokenmill.sizing.formulas.image_text import FLOP_RATIO_BYTES_PER_S
-from tokenmill.sizing.formulas.network import TRANSFER_HOURS
-from tokenmill.sizing.formulas.read_requests import (
-    MEAN_USEFUL_BYTES_PER_READ,
-    SAMPLE_READS_PER_S,
-    TOTAL_READS_PER_S,
-)
-from tokenmill.sizing.formulas.staging import NODE_LINK_BITS_PER_S, SHARED_STAGING_HOURS
-from tokenmill.sizing.formulas.training import EPOCHS, SOURCE_TOKENS_PER_S
-from tokenmill.sizing.requirement import Requirement
-from tokenmill.sizing.sections import images
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tokenmill.sizing.formulas import bandwidth, capacity, image_text, loaders, network, training
+from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.sections.rate import peak
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
-from tokenmill.sizing.tables.access import AccessRow, find_access
+from tokenmill.sizing.tables.shipped import ACCESS, AccessRow
 
 TITLE = "Reads"
 REQUESTS = "read requests, whole job"
@@ -41,26 +17,19 @@ USED = "bytes used of a read"
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    sequence = sheet.add(
-        "sequence bytes",
-        SEQUENCE_BYTES,
-        seq_len="model.seq_len",
-        stored_bytes_per_token=sheet["stored bytes a token"],
-    )
+    sequence = sheet.add("sequence bytes", bandwidth.sequence_bytes)
     reads = _requests(sheet)
     job = sheet.add(
         "read bandwidth, whole job",
-        READ_BYTES_PER_S,
-        tokens_per_s=sheet["training rate"],
-        stored_bytes_per_token=sheet["stored bytes a token"],
+        bandwidth.read_bytes_per_s,
         read_amplification=_amplification(sheet, sequence),
     )
-    sheet.add("nodes", NODES, accelerators="cluster.count", per_node=sheet.accelerator("per_node"))
+    sheet.add("nodes", bandwidth.nodes)
     _shares(sheet, job)
     _drives(sheet, reads)
     for source in sheet.sources:
         if source.sample is not None:
-            images.add(sheet, source, source.sample, rate_of(sheet, source))
+            _add_images(sheet, source, source.sample, rate_of(sheet, source))
     dataset = _whole_dataset(sheet)
     _cache(sheet, job, dataset)
     _staging(sheet, dataset)
@@ -71,7 +40,7 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
     stated = "training.read_amplification"
     if sheet.plan.value(stated) is not None:
         return stated
-    pattern = find_access(sheet.plan.training.access)
+    pattern = ACCESS.find(sheet.plan.training.access)
     chosen = f"{sheet.plan.source('training.access')}; {{}}"
     if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
         source = chosen.format(pattern.source_of("amplification"))
@@ -83,15 +52,10 @@ def _amplification(sheet: Sheet, sequence: Requirement) -> Given:
             key=stated,
         )
     if USED not in sheet:
-        sheet.add(
-            USED,
-            USEFUL_BYTES_PER_READ,
-            sequence_bytes=sequence,
-            sequences_per_read="training.sequences_per_read",
-        )
+        sheet.add(USED, bandwidth.useful_bytes_per_read, sequence_bytes=sequence)
     return sheet.add(
         "read amplification",
-        READ_AMPLIFICATION,
+        bandwidth.read_amplification,
         useful_bytes_per_read=sheet[USED],
         wasted_bytes_per_read=_wasted(sheet, pattern, chosen),
     )
@@ -108,7 +72,7 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
         )
     return sheet.add(
         "bytes wasted of a read",
-        WASTED_BYTES_PER_READ,
+        bandwidth.wasted_bytes_per_read,
         read_ahead_bytes="training.read_ahead",
         read_aheads_per_read=sheet.assume(
             "read_aheads_per_read",
@@ -120,22 +84,15 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
 
 
 def _shares(sheet: Sheet, job: Requirement) -> None:
-    sheet.add(
-        "read bandwidth, one node",
-        NODE_READ_BYTES_PER_S,
-        read_bytes_per_s=job,
-        accelerators="cluster.count",
-        per_node=sheet.accelerator("per_node"),
-    )
+    sheet.add("read bandwidth, one node", bandwidth.node_read_bytes_per_s, read_bytes_per_s=job)
     sheet.add(
         "read bandwidth, one accelerator",
-        ACCELERATOR_READ_BYTES_PER_S,
+        bandwidth.accelerator_read_bytes_per_s,
         read_bytes_per_s=job,
-        accelerators="cluster.count",
     )
     sheet.add(
         "FLOP-ratio demand of one accelerator, upper bound",
-        FLOP_RATIO_BYTES_PER_S,
+        image_text.flop_ratio_bytes_per_s,
         sample_bytes=sheet["stored bytes a token"],
         sample_flops=sheet["train FLOP a token"],
         flops_per_s=peak(sheet),
@@ -151,15 +108,8 @@ def _requests(sheet: Sheet) -> Requirement:
         reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
     else:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
-        parts = [row.as_input(name) for name, row in rows.items()]
-        reads = sheet.add_parts(REQUESTS, TOTAL_READS_PER_S, parts)
-    sheet.add(
-        USED,
-        MEAN_USEFUL_BYTES_PER_READ,
-        tokens_per_s=sheet["training rate"],
-        stored_bytes_per_token=sheet["stored bytes a token"],
-        reads_per_s=reads,
-    )
+        reads = sheet.add(REQUESTS, bandwidth.total_reads_per_s, **rows)
+    sheet.add(USED, bandwidth.mean_useful_bytes_per_read, reads_per_s=reads)
     return reads
 
 
@@ -168,15 +118,14 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
     if source.sample is None:
         return _sequence_reads(sheet, name, rate)
     sample = sheet[source.label("tokens a sample")]
-    return sheet.add(name, SAMPLE_READS_PER_S, tokens_per_s=rate, sample_tokens=sample)
+    return sheet.add(name, bandwidth.sample_reads_per_s, tokens_per_s=rate, sample_tokens=sample)
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
     return sheet.add(
         name,
-        SEQUENCE_READS_PER_S,
+        bandwidth.sequence_reads_per_s,
         tokens_per_s=rate,
-        seq_len="model.seq_len",
         sequences_per_read="training.sequences_per_read",
     )
 
@@ -189,19 +138,18 @@ def rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
     if name in sheet:
         return sheet[name]
     return sheet.add(
-        name,
-        SOURCE_TOKENS_PER_S,
-        tokens_per_s=sheet["training rate"],
-        source_tokens=sheet[source.label("tokens trained on")],
-        trained_tokens=sheet["tokens trained on"],
+        name, training.source_tokens_per_s, source_tokens=sheet[source.label("tokens trained on")]
     )
 
 
 def _drives(sheet: Sheet, reads: Requirement) -> None:
-    for drive, per_s in (("hard drives", HDD_READS_PER_S), ("NVMe drives", NVME_READS_PER_S)):
+    for drive, per_s in (
+        ("hard drives", bandwidth.HDD_READS_PER_S),
+        ("NVMe drives", bandwidth.NVME_READS_PER_S),
+    ):
         sheet.add(
             f"{drive} for the requests",
-            DRIVES_FOR_READS,
+            bandwidth.drives_for_reads,
             reads_per_s=reads,
             drive_reads_per_s=sheet.assume(
                 "drive_reads_per_s",
@@ -217,9 +165,7 @@ def _whole_dataset(sheet: Sheet) -> Requirement:
     rows = {source.name: one_dataset(sheet, source) for source in sheet.sources}
     if len(rows) == 1:
         return next(iter(rows.values()))
-    return sheet.add_parts(
-        "datasets, one version", LOGICAL_BYTES, [row.as_input(n) for n, row in rows.items()]
-    )
+    return sheet.add("datasets, one version", capacity.logical_bytes, **rows)
 
 
 def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
@@ -228,24 +174,18 @@ def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
     if trained.value <= corpus.value:
         return
     if "epochs" not in sheet:
-        sheet.add("epochs", EPOCHS, trained_tokens=trained, corpus_tokens=corpus)
-    page_cache = sheet.add(
-        "page cache of a node",
-        PAGE_CACHE_BYTES,
-        host_memory_bytes="cluster.host_memory",
-        page_cache_frac="storage.page_cache_frac",
-    )
+        sheet.add("epochs", training.epochs, trained_tokens=trained, corpus_tokens=corpus)
+    page_cache = sheet.add("page cache of a node", bandwidth.page_cache_bytes)
     cached = sheet.add(
         "reads answered from page cache, at most",
-        CACHED_FRAC,
+        bandwidth.cached_frac,
         dataset_bytes=dataset,
         page_cache_bytes=page_cache,
-        nodes=sheet["nodes"],
         epochs=sheet["epochs"],
     )
     sheet.add(
         "read bandwidth, mean of all epochs",
-        UNCACHED_BYTES_PER_S,
+        bandwidth.uncached_bytes_per_s,
         read_bytes_per_s=job,
         cached_frac=cached,
     )
@@ -256,23 +196,93 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
     share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
         link = sheet.add(
-            "network of a node",
-            NODE_LINK_BITS_PER_S,
-            scale_out_bits_per_s=share,
-            per_node=sheet.accelerator("per_node"),
+            "network of a node", network.node_link_bits_per_s, scale_out_bits_per_s=share
         )
         sheet.add(
             "staging to local drives, by a node's network",
-            TRANSFER_HOURS,
+            network.transfer_hours,
             transfer_bytes=dataset,
             link_bits_per_s=link,
-            efficiency="network.efficiency",
         )
     if sheet.plan.storage.read_bytes_per_s is not None:
         sheet.add(
             "staging to local drives, by the storage",
-            SHARED_STAGING_HOURS,
+            network.shared_staging_hours,
             staged_bytes=dataset,
-            nodes=sheet["nodes"],
             storage_bytes_per_s="storage.read_bytes_per_s",
         )
+
+
+def _add_images(
+    sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], rate: Requirement
+) -> None:
+    """Add the rows of a source of images with text.
+
+    sample: the source's own.  rate: its tokens each second.
+    """
+    tokens = sheet[source.label("tokens a sample")]
+    images = sheet.add(
+        source.label("images, whole job"),
+        image_text.images_per_s,
+        tokens_per_s=rate,
+        sample_tokens=tokens,
+        images_per_sample=sample["images_per_sample"],
+    )
+    if "image_bytes" in sample:
+        sheet.add(
+            source.label("read bandwidth of images alone, whole job"),
+            image_text.sample_read_bytes_per_s,
+            samples_per_s=images,
+            sample_bytes=sample["image_bytes"],
+        )
+    decoded = decoded_per_core(source)
+    if decoded is not None:
+        sheet.add(
+            source.label("cores to decode images, whole job"),
+            loaders.decode_cores,
+            images_per_s=images,
+            images_per_core_s=decoded,
+        )
+    _reads(sheet, source, sample, {"tokens_per_s": rate, "sample_tokens": tokens})
+
+
+def decoded_per_core(source: SourceFacts) -> Input | None:
+    """Images that a core decodes each second; None where nobody measured it."""
+    found = source.measurement
+    given = None if found is None else found.image_input("images_per_core_s", "images/s")
+    if found is None or found.images is None or given is None:
+        return None
+    return replace(given, source=f"{given.source}; decoded by {found.images.decoded_on}")
+
+
+def _reads(
+    sheet: Sheet, source: SourceFacts, sample: Mapping[str, Given], given: Mapping[str, Given]
+) -> None:
+    """Reads each second of samples that lie alone, in record batches, or in tars."""
+    sheet.add(source.label("reads, each sample alone"), bandwidth.sample_reads_per_s, **given)
+    batch = _in_batch(source)
+    if batch is not None:
+        name = source.label("reads, Arrow by record batch")
+        sheet.add(name, bandwidth.batch_reads_per_s, **given, batch_samples=batch)
+    size = source.label("bytes a sample")
+    if size in sheet:
+        in_tar = sheet.add(
+            source.label("bytes a sample, in a tar"),
+            bandwidth.tar_sample_bytes,
+            sample_bytes=sheet[size],
+            images_per_sample=sample["images_per_sample"],
+        )
+        sheet.add(
+            source.label("reads, tars from end to end"),
+            bandwidth.tar_reads_per_s,
+            **given,
+            tar_sample_bytes=in_tar,
+        )
+
+
+def _in_batch(source: SourceFacts) -> Input | None:
+    """Samples of a record batch; None where it was not measured, or does not hold the images."""
+    found = source.measurement
+    if found is None or found.images is None or not found.images.in_dataset:
+        return None
+    return found.image_input("batch_samples", "samples", key="samples_per_batch")

@@ -1,18 +1,10 @@
 """What reading from an object store takes in requests, and what it charges for them."""
 
-from tokenmill.sizing.formulas.bandwidth import USEFUL_BYTES_PER_READ
-from tokenmill.sizing.formulas.object_store import (
-    EGRESS_USD,
-    PREFIXES,
-    READ_REQUESTS_PER_S,
-    REQUEST_HOURS,
-    REQUESTS,
-    REQUESTS_USD,
-)
+from tokenmill.sizing.formulas import bandwidth, object_store
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.stages import one_dataset
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.tiers import find_tier
+from tokenmill.sizing.tables.shipped import TIERS
 
 TITLE = "Object store"
 STORE = "S3"
@@ -26,14 +18,12 @@ def add(sheet: Sheet) -> None:
         "requests, one epoch, one for each read": _read_bytes(sheet),
     }
     for name, size in ways.items():
-        made = sheet.add(name, REQUESTS, read_bytes=dataset, request_bytes=size)
-        sheet.add(
-            f"cost of {name}", REQUESTS_USD, requests=made, usd_per_1000="prices.get_per_1000"
-        )
+        made = sheet.add(name, object_store.requests, read_bytes=dataset, request_bytes=size)
+        sheet.add(f"cost of {name}", object_store.requests_usd, requests=made)
     _rates(sheet)
     sheet.add(
         "cost of egress, dataset once",
-        EGRESS_USD,
+        object_store.egress_usd,
         egress_bytes=dataset,
         usd_per_gb="prices.egress_per_gb",
     )
@@ -50,23 +40,17 @@ def _read_bytes(sheet: Sheet) -> Requirement:
     name = "bytes used of a read"
     if name in sheet:
         return sheet[name]
-    return sheet.add(
-        name,
-        USEFUL_BYTES_PER_READ,
-        sequence_bytes=sheet["sequence bytes"],
-        sequences_per_read="training.sequences_per_read",
-    )
+    return sheet.add(name, bandwidth.useful_bytes_per_read)
 
 
 def _rates(sheet: Sheet) -> None:
     """Requests each second, and the partitions of a store that answer so many."""
     rate = sheet.add(
         "request rate, whole job",
-        READ_REQUESTS_PER_S,
+        object_store.read_requests_per_s,
         read_bytes_per_s=sheet["read bandwidth, whole job"],
-        request_bytes="storage.request_bytes",
     )
-    store = find_tier(STORE)
+    store = TIERS.find(STORE)
     if store.prefix_get_per_s is None:
         return
     limit = sheet.assume(
@@ -77,10 +61,10 @@ def _rates(sheet: Sheet) -> None:
     )
     each = sheet["read requests, whole job"]
     for name, per_s in {"partitions": rate, "partitions, one request for each read": each}.items():
-        sheet.add(name, PREFIXES, requests_per_s=per_s, prefix_requests_per_s=limit)
+        sheet.add(name, object_store.prefixes, requests_per_s=per_s, prefix_requests_per_s=limit)
     sheet.add(
         "time of an epoch's requests, one for each read, at one partition",
-        REQUEST_HOURS,
+        object_store.request_hours,
         requests=sheet["requests, one epoch, one for each read"],
         requests_per_s=limit,
     )

@@ -1,17 +1,9 @@
 """What storage must deliver when the job starts again after a failure."""
 
-from tokenmill.sizing.formulas.restart import (
-    IMPORT_FILES,
-    IMPORT_S,
-    NODE_RESTART_BYTES_PER_S,
-    RESTART_READ_BYTES,
-    RESTART_READ_BYTES_PER_S,
-    RESTART_READ_S,
-)
+from tokenmill.sizing.formulas import failures
 from tokenmill.sizing.requirement import Input, Requirement
-from tokenmill.sizing.sections.layout import replicas
 from tokenmill.sizing.sheet import Given, Sheet
-from tokenmill.sizing.tables.recipes import find_recipe
+from tokenmill.sizing.tables.shipped import RECIPES
 from tokenmill.sizing.units import format_quantity
 
 TITLE = "Restart"
@@ -25,7 +17,7 @@ def add(sheet: Sheet) -> None:
     once = sheet.assume(
         "weight_readers", 1, unit="replicas", source="one reads for all, and broadcasts"
     )
-    ways: dict[str, Given] = {"with broadcast": once, "without broadcast": replicas(sheet)}
+    ways: dict[str, Given] = {"with broadcast": once, "without broadcast": sheet.replicas()}
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
     _rate(sheet, "restart read bandwidth", read)
@@ -40,8 +32,7 @@ def _read(sheet: Sheet, name: str, readers: Given) -> Requirement:
     per_param = next(i for i in sheet["one checkpoint"].inputs if i.name == "bytes_per_param")
     return sheet.add(
         name,
-        RESTART_READ_BYTES,
-        params="model.params",
+        failures.restart_read_bytes,
         bytes_per_param=per_param,
         weight_bytes_per_param=_weight_bytes(sheet, per_param),
         weight_readers=readers,
@@ -54,7 +45,7 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
     if sheet.plan.value("checkpoints.bytes_per_param") is not None:
         weights, source = min(BF16_BYTES, per_param.value), "BF16 weights, our choice"
     else:
-        recipe = find_recipe(sheet.plan.checkpoints.recipe)
+        recipe = RECIPES.find(sheet.plan.checkpoints.recipe)
         part = "weights" if "weights" in recipe.parts else "master weights"
         weights, source = recipe.parts[part], f"{part} of the recipe; {recipe.source_of('parts')}"
     return sheet.assume(name, weights, unit="bytes/parameter", source=source)
@@ -63,34 +54,24 @@ def _weight_bytes(sheet: Sheet, per_param: Input) -> Input:
 def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
     """The rate that loads it in time; none where no part of a restart may be loading."""
     if sheet.plan.checkpoints.restart_load_frac > 0:
-        sheet.add(
-            name,
-            RESTART_READ_BYTES_PER_S,
-            restart_read_bytes=read,
-            restart_s="checkpoints.restart_s",
-            load_frac="checkpoints.restart_load_frac",
-        )
+        sheet.add(name, failures.restart_read_bytes_per_s, restart_read_bytes=read)
 
 
 def _node_rate(sheet: Sheet, read: Requirement) -> None:
     """What one of the nodes that read the weights must be given, which is more than its share."""
     if not sheet.plan.checkpoints.restart_load_frac > 0:
         return
-    copies = sheet.input("replicas", replicas(sheet)).value
+    copies = sheet.input("replicas", sheet.replicas()).value
     of_replica = min(max(1.0, sheet["nodes"].value / copies), sheet["nodes"].value)
     own = {i.name: i for i in read.inputs}
     sheet.add(
         NODE_READ,
-        NODE_RESTART_BYTES_PER_S,
-        params="model.params",
+        failures.node_restart_bytes_per_s,
         bytes_per_param=own["bytes_per_param"],
         weight_bytes_per_param=own["weight_bytes_per_param"],
         replica_nodes=sheet.assume(
             "replica_nodes", of_replica, unit="nodes", source="nodes / replicas, at least one"
         ),
-        nodes=sheet["nodes"],
-        restart_s="checkpoints.restart_s",
-        load_frac="checkpoints.restart_load_frac",
     )
 
 
@@ -99,7 +80,10 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     if sheet.plan.value(offered) is None:
         return
     taken = sheet.add(
-        "restart read time", RESTART_READ_S, restart_read_bytes=read, read_bytes_per_s=offered
+        "restart read time",
+        failures.restart_read_s,
+        restart_read_bytes=read,
+        read_bytes_per_s=offered,
     )
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
@@ -112,13 +96,13 @@ def _time(sheet: Sheet, read: Requirement) -> None:
 def _imports(sheet: Sheet) -> None:
     files = sheet.add(
         "files opened at start",
-        IMPORT_FILES,
+        failures.import_files,
         processes="cluster.count",
         files_per_process="imports.files_per_process",
     )
     taken = sheet.add(
         "import time",
-        IMPORT_S,
+        failures.import_s,
         import_files=files,
         metadata_ops_per_s="imports.metadata_ops_per_s",
     )

@@ -6,21 +6,7 @@ Stages that a run deletes at its end need room all the same, unless the plan say
 import re
 
 from tokenmill.sizing.corpus import DATASET, INPUTS, CorpusMeasurement
-from tokenmill.sizing.formulas.capacity import (
-    DATASET_BYTES,
-    FILTERED_BYTES,
-    KEY_BYTES,
-    LOG_BYTES_PER_ACCELERATOR_DAY,
-    LOGICAL_BYTES,
-    LOGS_BYTES,
-    LZ4_SOURCE,
-    LZ4_TEXT_RATIO,
-    RAW_INPUT_BYTES,
-    RAW_SAMPLE_BYTES,
-    STAGE_BYTES,
-    VERSIONS_BYTES,
-)
-from tokenmill.sizing.formulas.mixture import DOCS_IN
+from tokenmill.sizing.formulas import capacity, training
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet, SourceFacts
 
@@ -45,7 +31,7 @@ def add(sheet: Sheet) -> None:
         if sheet.plan.storage.token_versions > 1:
             sheet.add(
                 source.label(f"{STORED}{DATASET}"),
-                VERSIONS_BYTES,
+                capacity.versions_bytes,
                 dataset_bytes=one,
                 token_versions="storage.token_versions",
             )
@@ -66,7 +52,7 @@ def _one_dataset(sheet: Sheet, source: SourceFacts) -> Requirement:
     # of another corpus than the measured one only a ratio with an error is known
     return sheet.add(
         source.label(name),
-        DATASET_BYTES,
+        capacity.dataset_bytes,
         corpus_tokens=source.tokens,
         stored_bytes_per_token=source.stored_bytes_per_token,
     )
@@ -90,7 +76,7 @@ def _stage(
 ) -> Requirement:
     return sheet.add(
         source.label(name),
-        STAGE_BYTES,
+        capacity.stage_bytes,
         measured_bytes=measured.input("measured_bytes", "stored_bytes", "bytes", stage=stage),
         measured_tokens=measured.input("measured_tokens", "tokens", "tokens"),
         corpus_tokens=source.tokens,
@@ -110,18 +96,20 @@ def _assumed_stages(sheet: Sheet, source: SourceFacts, one: Requirement) -> None
     if sheet.plan.value(f"{source.key}.raw_bytes") is not None:
         _stated_inputs(sheet, source)
     elif has_images:
-        sheet.add(name, RAW_SAMPLE_BYTES, dataset_bytes=one, kept_frac=kept)
+        sheet.add(name, capacity.raw_sample_bytes, dataset_bytes=one, kept_frac=kept)
     else:
         ratio = f"{source.key}.compression_ratio"
-        sheet.add(name, RAW_INPUT_BYTES, **text, compression_ratio=ratio)
+        sheet.add(name, capacity.raw_input_bytes, **text, compression_ratio=ratio)
     if _has_scratch(sheet):
-        lz4 = sheet.assume("lz4_ratio", LZ4_TEXT_RATIO, unit="ratio", source=LZ4_SOURCE)
-        sheet.add(source.label(f"{STORED}text"), FILTERED_BYTES, **text, lz4_ratio=lz4)
+        lz4 = sheet.assume(
+            "lz4_ratio", capacity.LZ4_TEXT_RATIO, unit="ratio", source=capacity.LZ4_SOURCE
+        )
+        sheet.add(source.label(f"{STORED}text"), capacity.filtered_bytes, **text, lz4_ratio=lz4)
         _keys(sheet, source, kept)
         if not has_images:
             sheet.add(
                 source.label(f"{STORED}token shards"),
-                DATASET_BYTES,
+                capacity.dataset_bytes,
                 corpus_tokens=source.tokens,
                 stored_bytes_per_token=source.token_width_bytes,
             )
@@ -138,11 +126,11 @@ def _kept(sheet: Sheet, source: SourceFacts, has_images: bool) -> Given:
 
 def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
     docs = sheet.add(
-        source.label("documents that come in"), DOCS_IN, docs=source.docs, kept_frac=kept
+        source.label("documents that come in"), training.docs_in, docs=source.docs, kept_frac=kept
     )
     sheet.add(
         source.label(f"{STORED}digests, signatures and band keys"),
-        KEY_BYTES,
+        capacity.key_bytes,
         docs_in=docs,
         num_perm=sheet.assume("num_perm", _NUM_PERM, unit="permutations", source=_NEAR),
         bands=sheet.assume("bands", _BANDS, unit="bands", source=_NEAR),
@@ -150,8 +138,8 @@ def _keys(sheet: Sheet, source: SourceFacts, kept: Given) -> None:
 
 
 def _stated_inputs(sheet: Sheet, source: SourceFacts) -> None:
-    given = sheet.input("raw_bytes", f"{source.key}.raw_bytes")
-    sheet.add_parts(source.label(f"{STORED}{INPUTS}"), LOGICAL_BYTES, [given])
+    name, key = source.label(f"{STORED}{INPUTS}"), f"{source.key}.raw_bytes"
+    sheet.add(name, capacity.logical_bytes, raw_bytes=key)
 
 
 def _has_scratch(sheet: Sheet) -> bool:
@@ -162,16 +150,14 @@ def _has_scratch(sheet: Sheet) -> bool:
 def _logs(sheet: Sheet) -> None:
     name = f"{STORED}logs"
     if sheet.plan.storage.logs is not None:
-        sheet.add_parts(name, LOGICAL_BYTES, [sheet.input("logs", "storage.logs")])
+        sheet.add(name, capacity.logical_bytes, logs="storage.logs")
         return
     sheet.add(
         name,
-        LOGS_BYTES,
-        accelerators="cluster.count",
-        training_days=sheet["training time"],
+        capacity.logs_bytes,
         log_bytes_per_accelerator_day=sheet.assume(
             "log_bytes_per_accelerator_day",
-            LOG_BYTES_PER_ACCELERATOR_DAY,
+            capacity.LOG_BYTES_PER_ACCELERATOR_DAY,
             unit="bytes/day",
             source="our choice (unverified)",
         ),

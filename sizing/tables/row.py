@@ -14,21 +14,22 @@ Users give rows of the same columns in a plan, with sources in full if they like
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.nearest import nearest
-from tokenmill.sizing.percent import parse_fraction
+from tokenmill.sizing.errors import PlanError, nearest
+from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.units import (
     UnitError,
     parse_bits_per_s,
     parse_bytes,
     parse_bytes_per_s,
     parse_flops_per_s,
+    parse_fraction,
 )
 
 DATA = Path(__file__).parent.parent / "data"
@@ -88,16 +89,12 @@ Capacity: TypeAlias = Annotated[
 ]
 
 
-class Row(BaseModel):
+class Row(Strict):
     """name, aliases: what a plan calls it; case and punctuation do not matter.
 
     source: where its cells were read.  sources: of single cells that were read elsewhere.
     unverified: cells that were not found in their source.  note: contradictions, conditions.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
-    )
 
     name: Annotated[str, Field(min_length=1)]
     aliases: Annotated[tuple[str, ...], Field(strict=False)] = ()
@@ -141,35 +138,44 @@ class Row(BaseModel):
 R = TypeVar("R", bound=Row)
 
 
-def read_rows(name: str, row: type[R]) -> tuple[R, ...]:
-    """Every row of a table of sizing/data, in the order of the file."""
-    data = yaml.load((DATA / name).read_text(encoding="utf-8"), Loader=LOADER)
-    where = data["sources"]
-    return tuple(
-        row.model_validate(
-            {
-                **cells,
-                "source": where[cells["source"]],
-                "sources": {c: where[s] for c, s in cells.get("sources", {}).items()},
-            }
+class Table(Generic[R]):
+    """A file of sizing/data, read when it is first needed."""
+
+    def __init__(self, file: str, row: type[R], *, what: str, way_out: str = "") -> None:
+        """what: a row is, as messages say it.  way_out: what else a user may do without a row."""
+        self._file, self._row, self._what, self._way_out = DATA / file, row, what, way_out
+
+    @cached_property
+    def rows(self) -> tuple[R, ...]:
+        """Every row, in the order of the file."""
+        data = yaml.load(self._file.read_text(encoding="utf-8"), Loader=LOADER)
+        where = data["sources"]
+        return tuple(
+            self._row.model_validate(
+                {
+                    **cells,
+                    "source": where[cells["source"]],
+                    "sources": {c: where[s] for c, s in cells.get("sources", {}).items()},
+                }
+            )
+            for cells in data["rows"]
         )
-        for cells in data["rows"]
-    )
 
+    def find(self, name: str, own: Iterable[R] = ()) -> R:
+        """The first row of this name or alias, a user's own before the table's.
 
-def find_row(name: str, rows: Iterable[R], *, what: str, way_out: str = "") -> R:
-    """The first row of this name or alias; case, spaces and punctuation do not matter.
+        Case, spaces and punctuation do not matter.
 
-    Raises:
-        PlanError: there is none; the nearest names are offered.
-    """
-    known: dict[str, R] = {}
-    for row in rows:
-        for called in (row.name, *row.aliases):
-            known.setdefault(_key(called), row)
-    if _key(name) in known:
-        return known[_key(name)]
-    raise PlanError(f"unknown {what} {name!r}; {_nearest(name, known)}{way_out}")
+        Raises:
+            PlanError: there is none; the nearest names are offered.
+        """
+        known: dict[str, R] = {}
+        for row in (*own, *self.rows):
+            for called in (row.name, *row.aliases):
+                known.setdefault(_key(called), row)
+        if _key(name) in known:
+            return known[_key(name)]
+        raise PlanError(f"unknown {self._what} {name!r}; {_nearest(name, known)}{self._way_out}")
 
 
 def _nearest(name: str, known: Mapping[str, Row]) -> str:

@@ -24,10 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.bench.corpus import packages, shared, texts_of
-from tokenmill.dedup.containment import SHORT_THRESHOLD, THRESHOLD, Containments, contained
-from tokenmill.dedup.containment_index import ContainmentIndex
-from tokenmill.dedup.gram_words import count_words
-from tokenmill.dedup.seeds import LONG_GRAMS
+from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, Containments, contained
+from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex
+from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.index import ItemTexts, prepare_texts
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
 from tokenmill.pipelines.contamination.items.spec import parse_benchmark

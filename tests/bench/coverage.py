@@ -9,12 +9,11 @@ each kind of estimate; those we use come first, others to compare with after.
 
 import argparse
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.bench.coverage_joint import bracket_rows, chain_rows, grouped_rows
+from tests.bench.coverage_joint import bracket_rows, chain_rows
 from tests.bench.intervals import DRAWN, METHODS, Method
 from tests.bench.simulated import (
     LARGEST,
@@ -27,8 +26,8 @@ from tests.bench.simulated import (
     typical_length,
 )
 from tokenmill.pipelines.measure.drawn import Drawn
-from tokenmill.pipelines.measure.growth import Growth
 from tokenmill.pipelines.measure.unique import HashSample, Probes
+from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
 
 F64 = npt.NDArray[np.float64]
@@ -106,19 +105,18 @@ def linearised(
 
 
 def local_rows(reps: int, counts: tuple[int, ...]) -> Iterator[Row]:
-    """Some files of each source, drawn alike or by bytes; widths are shares of the truth."""
-    for count, pps in product(counts, (False, True)):
+    """Some files of each source, drawn alike; widths are shares of the truth."""
+    for count in counts:
         rng = np.random.default_rng(count)
         files = Files(rng)
         made: dict[str, list[tuple[float, float]]] = {}
         for seed in range(reps):
-            for name, drawn in files.sampled(rng, count, seed, pps=pps).items():
+            for name, drawn in files.sampled(rng, count, seed).items():
                 made.setdefault(name, []).append(drawn.limits())
         for name, intervals in made.items():
             fact = files.facts[name]
             hit, half = covered(fact, intervals)
-            where = f"2 x {count} files" + (" by bytes" if pps else "")
-            yield f"local, {name}", f"{fact:.3g}", where, hit, half / fact
+            yield f"local, {name}", f"{fact:.3g}", f"2 x {count} files", hit, half / fact
 
 
 class Files:
@@ -154,15 +152,9 @@ class Files:
             "kept tokens": whole["kept tokens"] / whole["tokens"],
         }
 
-    def sampled(
-        self, rng: np.random.Generator, count: int, seed: int, *, pps: bool
-    ) -> dict[str, Drawn]:
+    def sampled(self, rng: np.random.Generator, count: int, seed: int) -> dict[str, Drawn]:
         size = self.sums["bytes"]
-        picks = []
-        for first in (0, 300):
-            chance = size[first : first + 300] / size[first : first + 300].sum()
-            picks.append(first + rng.choice(300, count, replace=pps, p=chance if pps else None))
-        at = np.concatenate(picks)
+        at = np.concatenate([first + rng.choice(300, count, replace=False) for first in (0, 300)])
         sample = LocalSample(
             strata=self.strata[at],
             strata_bytes=np.bincount(self.strata, size),
@@ -170,7 +162,6 @@ class Files:
             read_bytes=size[at],
             docs=self.docs[at],
             sums={name: sums[at] for name, sums in self.sums.items()},
-            pps=pps,
             seed=seed,
             n_draws=DRAWN,
         )
@@ -214,7 +205,6 @@ def main() -> None:
         hash_rows(reps, TRUTHS),
         local_rows(reps, (5, 20, 60)),
         growth_rows(reps // 5),
-        grouped_rows(reps, TRUTHS),
         bracket_rows(reps, TRUTHS),
         chain_rows(reps, TRUTHS),
     ):

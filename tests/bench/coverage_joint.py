@@ -1,4 +1,4 @@
-"""Coverage of what is put together: probes of row groups, near duplicates, tokens in the end."""
+"""Coverage of what is put together: near duplicates, tokens in the end."""
 
 from collections.abc import Iterator
 
@@ -11,29 +11,10 @@ from tokenmill.pipelines.measure.joint import Step, predict
 from tokenmill.pipelines.measure.unique import Probes, bracket
 from tokenmill.pipelines.measure.weights import LocalSample
 
-GROUPS, GROUP_DOCS = 2_000, 40
 OPEN = 300  # documents of a cluster that is not followed to its end
 ALIKE = 0.5  # of its cluster, what a document is like itself
 FILES = 300
 READ = 0.2  # of the files, those that are tokenized
-
-
-def grouped_rows(reps: int, truths: tuple[float, ...]) -> Iterator[Row]:
-    """Probes drawn with all of their row group, of which some have many duplicates, others few."""
-    for truth in truths:
-        rng = np.random.default_rng([int(truth * 100), 2])
-        docs = np.maximum(rng.lognormal(np.log(GROUP_DOCS), 0.5, GROUPS), 1).astype(np.int64)
-        group = np.repeat(np.arange(GROUPS), docs)
-        alone = rng.random(len(group)) < rng.beta(1, 1, GROUPS)[group] * truth
-        copies = np.where(alone, 1, probe_copies(rng, truth, (1, len(group)))[0]).astype(np.int64)
-        fact = float((1 / copies).mean())
-        for n in (10, 50, 200):
-            made = []
-            for seed in range(reps):
-                at = np.isin(group, rng.choice(GROUPS, n, replace=False))
-                probes = Probes(copies=copies[at], clusters=group[at], seed=seed, n_draws=DRAWN)
-                made.append(probes.unique_frac().limits())
-            yield "ours, row groups", f"{fact:.3f}", f"{n} groups", *covered(fact, made)
 
 
 def bracket_rows(reps: int, truths: tuple[float, ...]) -> Iterator[Row]:

@@ -23,18 +23,21 @@ import numpy as np
 import pyarrow as pa
 
 from tests.strategies import document_batch
-from tokenmill.dedup.ccnet import CONTROLS, PUNCTUATION
+from tokenmill.dedup.text.ccnet import CONTROLS, PUNCTUATION
 from tokenmill.pipelines.core.schema import doc_ids
-from tokenmill.pipelines.corpus.counted.count import count_units, spill_units, write_repeated
+from tokenmill.pipelines.corpus.counted.count import (
+    count_units,
+    spill_units,
+    write_repeated,
+    write_units,
+)
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.table import write_units
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.units import REPEATED
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 BATCH_DOCS = 256
 RULES = {

@@ -22,16 +22,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.digest import first_occurrence
-from tokenmill.dedup.lsh import band_keys
+from tokenmill.dedup.same.digest import first_occurrence
+from tokenmill.dedup.same.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.corpus.units import UNITS
 from tokenmill.pipelines.prepare.job import PrepareJob

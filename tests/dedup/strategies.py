@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tests.strategies import documents, words
-from tokenmill.dedup.unicode import flags_of, interpreter_flags, lower_of
+from tokenmill.dedup.text.unicode import flags_of, interpreter_flags, lower_of
 
 
 def known_alike(char):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.e2e.fatal import arm, named
-from tokenmill.dedup import cluster
+from tokenmill.dedup.same import cluster
 from tokenmill.pipelines.contamination import decontaminate
 from tokenmill.pipelines.corpus import shuffle
 from tokenmill.pipelines.prepare.prepare import prepare

@@ -17,7 +17,7 @@ import yaml
 from datasets import load_from_disk
 from tokenizers.pre_tokenizers import ByteLevel
 
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.core.pieces import PIECE
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe

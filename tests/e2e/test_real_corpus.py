@@ -9,7 +9,7 @@ import yaml
 from datasets import load_from_disk
 
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 END = "<|endoftext|>"
 

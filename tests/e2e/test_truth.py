@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from tests.pipelines.conftest import train
-from tokenmill.dedup.cluster import clusters, merge_edges
+from tokenmill.dedup.same.cluster import clusters
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 
 def truth(path):
@@ -32,7 +32,7 @@ def found(out):
     shards = sorted((out / "10-filtered").glob("*.arrow"))
     ids = np.array([i for s in shards for b in open_arrow(s)[0] for i in b["id"].to_pylist()])
     bands = sorted((out / "12-edges").glob("*.arrow"))
-    edges = merge_edges(
+    edges = np.concatenate(
         [np.column_stack([b["left"], b["right"]]) for p in bands for b in open_arrow(p)[0]]
     )
     label = clusters(len(ids), edges)

@@ -50,7 +50,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
     for name in (
         "tokenmill/pipelines/prepare/recipes/demo.yaml",
         "tokenmill/pipelines/prepare/report/schema.json",
-        "tokenmill/dedup/unicode_tables.npz",
+        "tokenmill/dedup/text/unicode_tables.npz",
         "tokenmill/sizing/data/accelerators.yaml",
         "tokenmill/pipelines/contamination/schema.json",
     ):

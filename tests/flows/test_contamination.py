@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.flows.arguments import parser
 from tokenmill.flows.cli import main
 from tokenmill.flows.commands.contamination import (

@@ -3,8 +3,7 @@
 import pytest
 
 from tokenmill.flows.commands.size import WIDTH, side_by_side, tiers_side_by_side
-from tokenmill.sizing.compared_tiers import tier_figures
-from tokenmill.sizing.comparison import compare, figures, parse_variation
+from tokenmill.sizing.comparison import compare, figures, parse_variation, tier_figures
 
 
 def cases(*texts):

@@ -11,12 +11,10 @@ import pytest
 
 from tests.sizing.corpora import estimate, report
 from tokenmill.flows.cli import main
-from tokenmill.sizing.inputs import size
-from tokenmill.sizing.report import sheet_json
-from tokenmill.sizing.report_html import sheet_html
-from tokenmill.sizing.report_markdown import sheet_markdown
-from tokenmill.sizing.report_sections import shown
-from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.report.data import sheet_json
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.report.outline import sheet_markdown, shown
+from tokenmill.sizing.requirements import headline, size
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = "llama-8b-1024-h100"

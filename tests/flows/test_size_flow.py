@@ -8,8 +8,8 @@ import pytest
 from tests.sizing.corpora import report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.inputs import size
-from tokenmill.sizing.report_markdown import sheet_markdown
+from tokenmill.sizing.report.outline import sheet_markdown
+from tokenmill.sizing.requirements import size
 
 EXAMPLE = "image-text-8b-1024-h100"
 

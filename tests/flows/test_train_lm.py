@@ -8,7 +8,7 @@ import yaml
 from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.train.lm.test_train import documents, jsonl
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.filters.models.model_file import load_model
+from tokenmill.pipelines.filters.models.model import load_model
 from tokenmill.pipelines.prepare.inspect import removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe

@@ -9,7 +9,7 @@ from tests.pipelines.conftest import train
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
 
 STEPS = ["normalize", "exact", "near"]
 

@@ -7,23 +7,21 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.lsh import band_keys
+from tokenmill.dedup.same.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.corpus.equal import DATE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide, passes
 from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, Rows
+from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file
 
 
 def job_of(out, steps, budget="4GiB", workers=1):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from tests.reference.overlap import gram_words
-from tokenmill.dedup.unicode import ALPHA, flags_of
+from tokenmill.dedup.text.unicode import ALPHA, flags_of
 
 
 def contained(

@@ -47,16 +47,14 @@ def bisected(function):
     return low
 
 
-def total_and_variance(strata, strata_bytes, cluster_bytes, sums, pps=False):
+def total_and_variance(strata, strata_bytes, cluster_bytes, sums):
     """Separate ratio estimate of a total, of clusters read whole; its error by leaving each out."""
     total, variance = 0, 0
     for h, all_bytes in enumerate(strata_bytes):
         at = [i for i, s in enumerate(strata) if s == h]
-        chance = [cluster_bytes[i] if pps else 1 for i in at]
-        y = [Fraction(sums[i]) / c for i, c in zip(at, chance, strict=True)]
-        x = [Fraction(cluster_bytes[i]) / c for i, c in zip(at, chance, strict=True)]
+        y, x = ([Fraction(of[i]) for i in at] for of in (sums, cluster_bytes))
         ratio = sum(y) / sum(x)
-        unread = 1 if pps else 1 - Fraction(sum(cluster_bytes[i] for i in at), all_bytes)
+        unread = 1 - Fraction(sum(cluster_bytes[i] for i in at), all_bytes)
         n = len(at)
         without = [(sum(y) - a) / (sum(x) - b) for a, b in zip(y, x, strict=True)]
         square = sum((other - ratio) ** 2 for other in without) * Fraction(n - 1, n)

@@ -5,9 +5,9 @@ from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 
-from tokenmill.dedup.fold import FOLDINGS, HYPHENS
-from tokenmill.dedup.fold_tables import invisible, lookalikes, signs, tables
-from tokenmill.dedup.unicode import ALPHA, WORD, flags_of
+from tokenmill.dedup.text.fold import FOLDINGS, HYPHENS
+from tokenmill.dedup.text.fold_tables import invisible, lookalikes, signs, tables
+from tokenmill.dedup.text.unicode import ALPHA, WORD, flags_of
 
 NUMERIC = re.compile("&#(?:[0-9]+|[xX][0-9a-fA-F]+);?")
 

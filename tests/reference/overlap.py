@@ -5,7 +5,7 @@ from itertools import repeat
 from string import punctuation
 from typing import NamedTuple
 
-from tokenmill.dedup.unicode import ALPHA, PUNCT, SPACE, flags_of, lower_of
+from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, flags_of, lower_of
 
 MIN_WORDS = 8
 

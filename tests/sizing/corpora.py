@@ -1,7 +1,6 @@
 """Corpora that the tests of sizing share."""
 
-from tokenmill.sizing.corpus import CorpusMeasurement
-from tokenmill.sizing.corpus_images import CorpusImages
+from tokenmill.sizing.corpus import CorpusImages, CorpusMeasurement
 
 
 def measured(**changes):

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tokenmill.sizing.inputs import EXAMPLES, example_names, size
+from tokenmill.sizing.requirements import EXAMPLES, example_names, size
 from tokenmill.sizing.units import format_quantity
 
 TEXT, LARGE, IMAGES = "llama-8b-1024-h100", "llama-405b-16384-h100", "image-text-8b-1024-h100"

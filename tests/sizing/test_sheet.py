@@ -3,10 +3,11 @@
 import pytest
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.formula import Formula
+from tokenmill.sizing.formula import Formula, formula
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.requirements import requirement_sheet
+from tokenmill.sizing.sheet import USUAL, Sheet
 
 
 def product(*, left: float, right: float) -> float:
@@ -19,6 +20,7 @@ def added(**parts: float) -> float:
 
 PRODUCT = Formula(function=product, equation="left x right", unit="bytes", source="definition")
 SUM = Formula(function=added, equation="sum of the parts", unit="bytes", source="definition")
+NONE = {"days", "layers"}  # settings without a default
 PLAN = "model: {params: 7B}\ncluster: {count: {value: 100, low: 80, high: 120}}"
 
 
@@ -45,12 +47,31 @@ def test_arguments_are_keys_rows_or_inputs_and_bear_the_formulas_names():
     assert second.interval == pytest.approx((21e9 * 80, 21e9 * 120))
 
 
+def test_an_argument_that_a_row_leaves_out_is_what_it_usually_is():
+    shared = formula(unit="bytes/s", equation="rate x each / all")(
+        lambda *, rate, per_node, accelerators, spare=0.0: rate * per_node / accelerators + spare
+    )
+    row = begun().add("shared", shared, rate=given(50.0))
+    assert [(i.name, i.value) for i in row.inputs] == [
+        ("rate", 50.0),
+        ("per_node", 8.0),
+        ("accelerators", 100.0),
+    ]
+    own = begun().add("shared", shared, rate=given(50.0), accelerators=given(10.0))
+    assert own.value == 40
+
+
+def test_what_an_argument_usually_is_is_a_setting_or_a_row():
+    sheet = requirement_sheet(parse_plan("training: {epochs: 2}", where="p"), {})
+    assert [of for of in USUAL.values() if "." not in of and of not in sheet] == []
+    assert all(sheet.plan.input(of) for name, of in USUAL.items() if "." in of and name not in NONE)
+
+
 def test_rows_are_found_by_name_and_stand_in_their_sections():
     sheet = begun()
     first = sheet.add("first", PRODUCT, left=given(), right=given())
     sheet.begin("Second")
-    parts = [given(1.0, "a"), given(2.0, "b")]
-    second = sheet.add_parts("second", SUM, parts)
+    second = sheet.add("second", SUM, a=given(1.0), b=given(2.0))
     assert sheet["first"] is first
     assert second.value == 3
     assert "third" not in sheet

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tokenmill.sizing.units import (
     BINARY,
+    SECONDS,
     SI,
     UnitError,
     format_bytes,
@@ -21,6 +22,8 @@ from tokenmill.sizing.units import (
     parse_bytes_per_s,
     parse_count,
     parse_flops_per_s,
+    parse_fraction,
+    parse_seconds,
 )
 
 sizes = st.integers(0, 10**21)
@@ -234,3 +237,58 @@ def test_what_is_not_a_flop_rate_is_refused(text):
 )
 def test_quantities_print_as_their_unit_is_read(value, unit, shown):
     assert format_quantity(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("600", 600),
+        ("90 s", 90),
+        ("10 min", 600),
+        ("10 minutes", 600),
+        ("30min", 1800),
+        ("1h", 3600),
+        ("1 hour", 3600),
+        ("2 days", 172_800),
+        ("1.5 d", 129_600),
+        ("5 ms", 0.005),
+        (" 1_000 s ", 1000),
+    ],
+)
+def test_durations(text, seconds):
+    assert parse_seconds(text) == seconds
+
+
+@given(st.decimals(0, 10**6, places=3), st.sampled_from(sorted(SECONDS)))
+def test_a_duration_is_its_figure_times_its_unit(figure, unit):
+    assert parse_seconds(f"{figure} {unit}") == pytest.approx(float(figure) * SECONDS[unit])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("-1h", "is negative"),
+        ("1 M", "is not"),
+        ("1:30", "is not"),
+        ("", "is not"),
+        ("h", "is not"),
+    ],
+)
+def test_what_is_no_duration(text, what):
+    with pytest.raises(UnitError, match=f"{what}.*; accepted: 10 min, 1h, 90 s, 2 days"):
+        parse_seconds(text)
+
+
+@given(st.decimals(0, 1000, places=3), st.sampled_from(["%", " %"]))
+def test_percent_and_plain_are_the_same_fraction(figure, sign):
+    assert parse_fraction(f"{figure}{sign}") == float(figure) / 100
+    assert parse_fraction(str(figure)) == float(figure)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("-4%", "is negative"), ("4 %%", "is not"), ("", "is not"), ("1/3", "is not")],
+)
+def test_what_is_no_fraction(text, what):
+    with pytest.raises(UnitError, match=f"{what}.*; accepted: 40%, 0.4"):
+        parse_fraction(text)

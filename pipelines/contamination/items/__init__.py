@@ -1,7 +1,6 @@
 """Benchmarks as tables of items: what must not be found in a corpus.
 
-    NAME=PATH:FIELDS ─ spec ─► Benchmark ─ rows (formats, hub) ─► rows ─ items ─► texts of items
-         known.yaml ─ known ─┘
+    NAME=PATH:FIELDS, known.yaml ─ spec ─► Benchmark ─ rows, formats ─► rows ─ items ─► texts
 
 Open `items` first: it puts the other modules together.
 

@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from tokenmill.pipelines.contamination.items.formats import Row
-from tokenmill.pipelines.contamination.items.known import Known, find
 from tokenmill.pipelines.contamination.items.rows import read_rows
-from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.contamination.items.spec import Benchmark, Known, find
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.storage.inputs import is_outage
 

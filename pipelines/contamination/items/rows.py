@@ -3,19 +3,99 @@
     file, pattern, folder of files, saved `datasets` folder, hf://… --> rows, one a question
 
 A file's name says its format; each may be compressed: .gz, .bz2, .zst.
+
+The files of benchmarks, and benchmarks that lie in the corpus itself.
+
+Benchmarks on the hub, read with `datasets` into its cache, from where they are read offline.
+
+    hf://openai/gsm8k/main/test                        owner, name, config, split
+    hf://allenai/ai2_arc/ARC-Challenge,ARC-Easy/test   several configs, one after the other
+    hf://baber/piqa/validation                         the only config
+
+No code of a dataset is run: sets that need it are refused. Configs are named, not found: the
+cache does not know whether it has them all.
 """
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
 
 from tokenmill.pipelines.contamination.items.formats import READERS, Row, one_a_question
-from tokenmill.pipelines.contamination.items.hub import hub_rows, is_hub, parse_hub
+from tokenmill.pipelines.contamination.items.spec import Benchmark
+from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.core.shard import InputFile
-from tokenmill.pipelines.storage.inputs import expand, open_input, resolve
+from tokenmill.pipelines.storage.inputs import expand, is_outage, open_input, resolve
+
+SCHEME = "hf://"
+FORM = f"{SCHEME}OWNER/NAME/CONFIG/SPLIT"
+_OFFLINE = (
+    "load it once where the hub can be reached, with the same HF_HOME,"
+    " or download a file of it and name that"
+)
+
+
+class HubSet(NamedTuple):
+    """One split of a dataset; a config or split of None is the only one that it has."""
+
+    repo: str
+    configs: tuple[str | None, ...]
+    split: str | None
+
+
+def is_hub(path: str) -> bool:
+    return path.startswith(SCHEME)
+
+
+def parse_hub(path: str) -> HubSet:
+    """Read a path of the forms above.
+
+    Raises:
+        ValueError: it is of none of them.
+    """
+    owner, *parts = path.removeprefix(SCHEME).split("/")
+    if not owner or not 1 <= len(parts) <= 3 or not all(parts):
+        raise ValueError(f"is no set on the hub; write {FORM}")
+    configs = tuple(parts[1].split(",")) if len(parts) == 3 else (None,)
+    return HubSet(f"{owner}/{parts[0]}", configs, parts[-1] if len(parts) > 1 else None)
+
+
+def hub_rows(wanted: HubSet) -> list[Row]:
+    """The rows of a set on the hub, or of a folder of data files if `repo` is one.
+
+    Raises:
+        ValueError: it is not to be had; names the way out.
+        OSError: the disk of the cache failed.
+    """
+    import datasets  # takes 0.6 s, and only those who name a set on the hub need it
+
+    try:
+        return [row for c in wanted.configs for row in _rows(wanted.repo, c, wanted.split)]
+    except datasets.exceptions.DatasetNotFoundError as e:
+        raise ValueError(f"{e}; check the id, or log in with `hf auth login`") from e
+    except ConnectionError as e:
+        raise ValueError(f"{e}; {_OFFLINE}") from e
+    except (OSError, RuntimeError, datasets.exceptions.DatasetsError) as e:
+        if is_outage(e):
+            raise
+        raise ValueError(f"{e}; download a file of it and name that") from e
+
+
+def _rows(repo: str, config: str | None, split: str | None) -> list[Row]:
+    import datasets
+
+    found = datasets.load_dataset(repo, config, split=split)
+    if isinstance(found, dict):
+        if len(found) != 1:
+            raise ValueError(f"has splits {', '.join(found)}; write {FORM}")
+        (found,) = found.values()
+    rows: list[Row] = found.with_format("arrow")[:].to_pylist()  # images stay undecoded bytes
+    return rows
+
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 STATE = "state.json"  # what `Dataset.save_to_disk` leaves beside its shards
@@ -47,7 +127,8 @@ def read_rows(path: str) -> list[Row]:
 
 def data_files(files: Iterable[InputFile]) -> list[InputFile]:
     """Those of the files of a benchmark whose names say that they hold rows."""
-    return [f for f in files if _is_readable(f.path)]
+    readable = (f for f in files if _form(f.path) in READERS)
+    return [f for f in readable if PurePosixPath(f.path).name not in ABOUT]
 
 
 def _read_files(files: list[InputFile]) -> list[Row]:
@@ -67,10 +148,6 @@ def _read_files(files: list[InputFile]) -> list[Row]:
         except (ValueError, TypeError) as e:
             raise ValueError(f"{file.name}: {e}") from e
     return rows
-
-
-def _is_readable(path: str) -> bool:
-    return _form(path) in READERS and PurePosixPath(path).name not in ABOUT
 
 
 def _form(path: str) -> str:
@@ -108,3 +185,49 @@ def _bytes(path: str) -> bytes:
     with open_input(path) as file:
         data: bytes = file.read()
         return data
+
+
+def files_of(benchmark: Benchmark) -> list[InputFile]:
+    """The files of a benchmark; none of a set on the hub, whose items an index keeps the digest of.
+
+    Raises:
+        ConfigError: nothing is there, it may not be read, or the store does not answer.
+    """
+    if is_hub(benchmark.path):
+        return []
+    try:
+        return expand(benchmark.path)
+    except (InputError, OSError) as e:
+        raise ConfigError(f"benchmark {benchmark.name!r}: {e}") from None
+
+
+def check_outside(benchmarks: Iterable[Benchmark], corpus_paths: Iterable[str]) -> None:
+    """Refuse a benchmark that has files in the corpus.
+
+    corpus_paths: files, folders and patterns, as `pipelines.storage.inputs.expand` takes them.
+
+    Raises:
+        ConfigError: one has; or a benchmark or a path of the corpus does not exist, or its store
+            does not answer.
+    """
+    corpus = {_real(f.path): f.path for path in corpus_paths for f in _files(path)}
+    by_benchmark = [(b, [corpus.get(_real(f.path)) for f in files_of(b)]) for b in benchmarks]
+    for benchmark, paths in by_benchmark:
+        if inside := [path for path in paths if path is not None]:
+            more = f" and {len(inside) - 1} more" if len(inside) > 1 else ""
+            raise ConfigError(
+                f"benchmark {benchmark.name!r}: {inside[0]}{more} is also read as corpus, which"
+                " would find every item; move it out of the corpus, or narrow the corpus to a"
+                " pattern such as FOLDER/*.parquet"
+            )
+
+
+def _files(path: str) -> list[InputFile]:
+    try:
+        return expand(path)
+    except (InputError, OSError) as e:
+        raise ConfigError(str(e)) from None
+
+
+def _real(path: str) -> str:
+    return path if "://" in path else os.path.realpath(path)

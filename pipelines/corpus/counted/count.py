@@ -1,33 +1,33 @@
 """The corpus-wide work of counting: units that stand too often in a bucket, exactly, in parts.
 
+    sidecars of all shards ── the units work ── whose they are: a file, for every other work
     units ── keys, a group a work ── counts, a range a work ── found, a group of shards a work
 
-With its name beside each key, who counts a range knows whom a copy repeats, and no later work looks
-it up among all sidecars.
+A unit row, of 64 bits, is the place of a unit among those of all shards. A bucket is a range of
+them that is counted by itself; so the whole corpus is one, unless a step says otherwise. Units are
+gathered in groups of about GROUP_ROWS, of whole shards within a bucket: what is done shard by shard
+is done a group a work. All follows from the documents alone.
 
-Nothing of the units is held but a part of a range of keys, so that memory is bounded whatever
-their number, and so are those of a work.
+With its name beside each key, who counts a range knows whom a copy repeats, and no later work looks
+it up among all sidecars. Nothing of the units is held but a part of a range of keys, so that memory
+is bounded whatever their number, and so are those of a work.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.pipelines.corpus.counted.table import (
-    UNIT_TABLE,
-    CountedStep,
-    Span,
-    Units,
-    counted_step,
-    read_units,
-    rows_of,
-    write_units,
-)
+from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.same.digest import first_occurrence
+from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.corpus.keys import KEY
-from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.rows import GROUP_ROWS, MOST_BITS, Corpus, groups_of
 from tokenmill.pipelines.corpus.shuffle import (
     Part,
     Range,
@@ -37,7 +37,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     parts,
     row_schema,
 )
-from tokenmill.pipelines.corpus.step import Chain, Pass, Told, group_works
+from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
     FOUND_BYTES,
     REPEATED,
@@ -45,24 +45,231 @@ from tokenmill.pipelines.corpus.units import (
     UNITS,
     Leaving,
     Runs,
-    is_among,
+    UnitStep,
     joined,
+    units_left,
     write_found,
 )
-from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Rows, values
+from tokenmill.pipelines.storage.files import (
+    Rows,
+    arrow_file,
+    corpus_rows,
+    open_arrow,
+    open_sidecar,
+    values,
+)
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+UNIT_TABLE = Folder("8-unit-table", "shards.arrow")
+TABLE = pa.schema([pa.field("key", pa.string()), pa.field("units", pa.int64())])
+FIRST_UNIT = 0  # the number of the first unit; tests begin elsewhere
+RANGE_UNITS = 1 << 20  # of keys, about; fewer than of documents: more of them leave
+BUCKETS = b"tokenmill.buckets"
+
+
+class Span(NamedTuple):
+    """Unit rows of one bucket, from `start` to before `stop`."""
+
+    bucket: int
+    start: int
+    stop: int
+
+    @property
+    def n(self) -> int:
+        return self.stop - self.start
+
+
+class Units(NamedTuple):
+    """The units of a pass.
+
+    keys: (n_shards,) of the shards.  starts: (n_shards + 1,) unit row where each begins.
+    buckets: (n_buckets + 1,) unit row where each begins.
+    """
+
+    keys: tuple[str, ...]
+    starts: I64
+    buckets: I64
+
+    @property
+    def n_buckets(self) -> int:
+        return len(self.buckets) - 1
+
+    @property
+    def n_ranges(self) -> int:
+        """Of all buckets."""
+        return sum(self.ranges(number) for number in range(self.n_buckets))
+
+    def bucket(self, number: int) -> Span:
+        start, stop = self.buckets[number : number + 2].tolist()
+        return Span(number, start, stop)
+
+    def ranges(self, number: int) -> int:
+        """Into how many ranges the keys of a bucket are parted."""
+        return 1 << self.range_bits(number)
+
+    def range_bits(self, number: int) -> int:
+        """The bits of a key that tell its range, in a bucket."""
+        more = max(self.bucket(number).n - 1, 0) // RANGE_UNITS
+        return min(more.bit_length(), MOST_BITS)
+
+    def groups(self) -> list[Span]:
+        """Spans of whole shards, but where buckets cut them."""
+        shards = groups_of(self.starts - self.starts[0], GROUP_ROWS)
+        cuts = np.unique(np.concatenate((self.buckets, self.starts[shards]))).tolist()
+        of = np.searchsorted(self.buckets, cuts, side="right") - 1
+        return [Span(b, *span) for b, span in zip(of.tolist(), pairwise(cuts), strict=False)]
+
+    def groups_in(self, bucket: int) -> list[int]:
+        return [g for g, span in enumerate(self.groups()) if span.bucket == bucket]
+
+    def _shard_cuts(self) -> Iterator[tuple[int, int]]:
+        return pairwise(groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist())
+
+    def shard_groups(self) -> list[range]:
+        """Shards in groups of about GROUP_ROWS units."""
+        return [range(*cut) for cut in self._shard_cuts()]
+
+    def shards_of(self, span: Span) -> range:
+        """The shards that have units of a span."""
+        first = int(np.searchsorted(self.starts, span.start, side="right")) - 1
+        return range(first, int(np.searchsorted(self.starts, span.stop, side="left")))
+
+    def spans_of(self, start: int, stop: int) -> list[Span]:
+        """What each bucket has of the unit rows from `start` to before `stop`."""
+        if start == stop:
+            return []
+        first, last = (np.searchsorted(self.buckets, [start, stop - 1], "right") - 1).tolist()
+        of = [self.bucket(number) for number in range(first, last + 1)]
+        return [b._replace(start=max(b.start, start), stop=min(b.stop, stop)) for b in of]
+
+
+class CountedStep(UnitStep):
+    """A step that counts units, in buckets or over the whole corpus.
+
+    more_than: times that are not too many yet.
+    keep: whether the "first" of those that are too frequent stays.
+    """
+
+    if TYPE_CHECKING:  # settings of each step, which says more of them
+        more_than: int
+        keep: Literal["none", "first"]
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether later copies of a unit in one document leave it, and have no key."""
+        return False
+
+    @property
+    def docs_in_bucket(self) -> int | None:
+        """So many consecutive documents are counted by themselves."""
+        return None
+
+    @property
+    def shards_in_bucket(self) -> int | None:
+        """So many consecutive shards are counted by themselves."""
+        return None
+
+    def phases(self, chain: Chain, size: Size) -> Phases[None]:
+        """Find units that stand too often, for the last step behind a pass."""
+        name = self.name
+        told = yield from chain.phase(f"{name} units", f"units-{name}", write_units, {"all": ()})
+        facts = told["all"].facts
+        groups = group_works(range(facts["groups"]))
+        yield from chain.phase(f"{name} keys", f"keys-{name}", spill_units, groups)
+        counts = {
+            f"bucket-{bucket:05d}-{n:05d}": (bucket, n)
+            for bucket, ranges in enumerate(facts["ranges"])
+            for n in range(ranges)
+        }
+        yield from chain.phase(name, name, count_units, counts)
+        groups = group_works(range(facts["shard_groups"]))
+        yield from chain.phase(f"{name} found", f"found-{name}", write_repeated, groups)
+
+    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
+        facts = facts_of(receipts, self.name, f"keys-{self.name}")
+        return {"repeated": {self.name: merged_facts(facts)}} if facts else {}
+
+
+def write_units(run: RunFolder, part: Pass) -> Done:
+    """Set down how many units each shard has; the last step behind the pass counts them.
+
+    Facts: groups, shard_groups: how many; ranges: of the keys of each bucket.
+    """
+    corpus = Corpus(run, part)
+    step = corpus.last_step(CountedStep)
+    keys = tuple(corpus.shard_keys())
+    paths = [corpus.path(UNITS, key=key) for key in keys]
+    counts = [open_sidecar(path, step.unit_parameters()).n for path in paths]
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    units = Units(keys, starts, _buckets(corpus, step, starts))
+    path = corpus.path(UNIT_TABLE)
+    told = TABLE.with_metadata({BUCKETS: json.dumps(units.buckets.tolist())})
+    with arrow_file(path, told) as writer:
+        columns = [pa.array(keys, pa.string()), pa.array(counts, pa.int64())]
+        writer.write_batch(pa.record_batch(columns, schema=told))
+    facts = {
+        "groups": len(units.groups()),
+        "shard_groups": len(units.shard_groups()),
+        "ranges": [units.ranges(b) for b in range(units.n_buckets)],
+    }
+    return Done(files=[path], facts=facts)
+
+
+def read_units(corpus: Corpus) -> Units:
+    """What `write_units` wrote."""
+    (batch,), schema = open_arrow(corpus.path(UNIT_TABLE))
+    starts = np.concatenate(([0], np.cumsum(np.asarray(batch["units"])))).astype(np.int64)
+    buckets = np.array(json.loads(schema.metadata[BUCKETS]), np.int64)
+    return Units(tuple(batch["key"].to_pylist()), starts + FIRST_UNIT, buckets + FIRST_UNIT)
+
+
+def rows_of(corpus: Corpus, units: Units) -> Rows:
+    """The sidecars of all shards; none is opened before it is come to."""
+
+    def path_of(number: int) -> Path:
+        return corpus.path(UNITS, key=units.keys[number])
+
+    counts, first = np.diff(units.starts), int(units.starts[0])
+    return corpus_rows(
+        path_of, counts, corpus.last_step(CountedStep).unit_parameters(), first=first
+    )
+
+
+def _buckets(corpus: Corpus, step: CountedStep, starts: I64) -> I64:
+    """(n_buckets + 1,) unit row where each begins; one bucket of nothing if there is no unit."""
+    begins = [0]
+    if step.shards_in_bucket is not None:
+        begins = starts[: -1 : step.shards_in_bucket].tolist()
+    elif step.docs_in_bucket is not None:
+        begins = _first_units(corpus, starts, step.docs_in_bucket)
+    total = int(starts[-1])
+    return np.array([*np.unique([b for b in begins if b < total or b == 0]), total], np.int64)
+
+
+def _first_units(corpus: Corpus, starts: I64, every: int) -> list[int]:
+    """The unit row of each `every`-th document; every document has a unit, the first number 0."""
+    docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
+    keys, found = list(corpus.shard_keys()), [0]
+    for doc in range(every, int(docs[-1]), every):
+        shard = int(np.searchsorted(docs, doc, side="right")) - 1
+        left = doc - int(docs[shard])
+        row = int(starts[shard])
+        sidecar = open_sidecar(corpus.path(UNITS, key=keys[shard]), {})
+        for batch in sidecar.batches:
+            first = np.flatnonzero(values(batch, "number") == 0)
+            if left < len(first):
+                row += int(first[left])
+                break
+            left, row = left - len(first), row + batch.num_rows
+        found.append(row)
+    return found
+
 
 UNIT_KEYS = Folder("8-unit-keys", "group-{group:05d}.arrow")
 UNIT_COUNTS = Folder("8-unit-counts", "bucket-{bucket:05d}-{number:05d}.arrow")
-FOLDERS = (UNITS, UNIT_TABLE, UNIT_KEYS, UNIT_COUNTS, REPEATED)
 NAME = [pa.field("doc_id", pa.uint64()), pa.field("number", pa.int32())]
 
 MOST_FREQUENT = 20
@@ -74,7 +281,6 @@ SPILL_BYTES = 69
 # places 4, their counts 4, which are looked for the most frequent 4; whether they are too many 1
 ROW_BYTES = 58
 LARGEST_BYTES = 32  # key 16, of a hash table at most 16
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 class Counts(NamedTuple):
@@ -84,24 +290,8 @@ class Counts(NamedTuple):
     counts: (n,) of the first of each key how many have it, of others 0; (1,) if all are equal.
     """
 
-    first: Ints
-    counts: Ints
-
-
-def counting_phases(chain: Chain, name: str) -> Phases[None]:
-    """Find units that stand too often, for the last step behind a pass."""
-    told = yield from chain.phase(f"{name} units", f"units-{name}", write_units, {"all": ()})
-    facts = told["all"].facts
-    groups = group_works(range(facts["groups"]))
-    yield from chain.phase(f"{name} keys", f"keys-{name}", spill_units, groups)
-    counts = {
-        f"bucket-{bucket:05d}-{n:05d}": (bucket, n)
-        for bucket, ranges in enumerate(facts["ranges"])
-        for n in range(ranges)
-    }
-    yield from chain.phase(name, name, count_units, counts)
-    groups = group_works(range(facts["shard_groups"]))
-    yield from chain.phase(f"{name} found", f"found-{name}", write_repeated, groups)
+    first: I64
+    counts: I64
 
 
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
@@ -110,13 +300,10 @@ def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
     Facts: how many units there are, with keys and without.
     """
     corpus = Corpus(run, part)
-    step, units = counted_step(corpus), read_units(corpus)
+    step, units = corpus.last_step(CountedStep), read_units(corpus)
     groups, rows = units.groups(), rows_of(corpus, units)
     span = groups[group]
-    at_once = corpus.at_once(len(groups))
-    corpus.memory_left(
-        step.name, span.n, SPILL_BYTES, least=LEAST_BYTES, at_once=at_once, of=step.units
-    )
+    corpus.memory_left(step.name, span.n, SPILL_BYTES, works=len(groups), of=step.units)
     alive = alive_units(corpus, units, rows, span)
     bits = units.range_bits(span.bucket)
     path, schema = corpus.path(UNIT_KEYS, group=group), row_schema(KEY.list_size, *NAME)
@@ -171,17 +358,11 @@ def _keyed(
 
 def alive_units(corpus: Corpus, units: Units, rows: Rows, span: Span) -> Bools:
     """(span.n,) units of documents that no step standing before removes."""
-    alive = np.ones(span.n, np.bool_)
-    lost = [np.empty(0, np.uint64)]
-    for number in units.shards_of(span):
-        removed = removed_ids(corpus, counted_step(corpus).name, units.keys[number])
-        if removed is None:
-            return alive
-        lost += removed
-    ids = np.concatenate(lost)  # ascend, as documents do
-    for at, batch in _pieces(units, rows, span):
-        alive[at] = ~is_among(values(batch, "doc_id"), ids)
-    return alive
+    shards, step = units.shards_of(span), corpus.last_step(CountedStep)
+    alive = [units_left(corpus, step.name, rows, n, units.keys[n]) for n in shards]
+    whole = np.concatenate([np.empty(0, np.bool_), *alive])
+    first = int(units.starts[shards.start])
+    return whole[span.start - first : span.stop - first]
 
 
 def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
@@ -190,7 +371,7 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
     Facts: of each column keys that are too frequent, units that have them, and the most frequent.
     """
     corpus = Corpus(run, part)
-    step, units = counted_step(corpus), read_units(corpus)
+    step, units = corpus.last_step(CountedStep), read_units(corpus)
     facts, found = {}, []
     for by, column in enumerate(step.columns):
         spilled = spilled_units(corpus, units, bucket, by, number)
@@ -198,8 +379,7 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
             step.name,
             spilled.n,
             LEAVING_BYTES * len(step.columns),
-            least=LEAST_BYTES,
-            at_once=corpus.at_once(units.n_ranges),
+            works=units.n_ranges,
             of=step.units,
         )
         counting = _Counting(spilled, by, step)
@@ -215,7 +395,7 @@ def count_units(run: RunFolder, part: Pass, bucket: int, number: int) -> Done:
 def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
     """Write what was found of every shard of a group."""
     corpus = Corpus(run, part)
-    step, units = counted_step(corpus), read_units(corpus)
+    step, units = corpus.last_step(CountedStep), read_units(corpus)
     groups, rows, paths = units.shard_groups(), rows_of(corpus, units), []
     for shard in groups[group]:
         start, stop = units.starts[shard : shard + 2].tolist()
@@ -224,8 +404,7 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
             step.name,
             sum(run.n(span.start, span.stop) for span, run in runs),
             FOUND_BYTES,
-            least=LEAST_BYTES,
-            at_once=corpus.at_once(len(groups)),
+            works=len(groups),
             of=step.units,
         )
         found = joined([run.between(span.start, span.stop) for span, run in runs])
@@ -255,8 +434,8 @@ class _Counting:
         """The units to be taken out."""
         counted = _count(part)
         self._note(part, counted)
-        out = (counted.counts > self._step.more_than_is_too_often)[counted.first]
-        if self._step.keeps_first:
+        out = (counted.counts > self._step.more_than)[counted.first]
+        if self._step.keep == "first":
             out &= counted.first != np.arange(len(out))
         first = counted.first[out]
         names = self._spilled.take_all(("doc_id", "number"), part.rows[first])
@@ -267,7 +446,7 @@ class _Counting:
 
     def _note(self, part: Part, counted: Counts) -> None:
         """Remember how many are too frequent, and the most frequent."""
-        often = counted.counts[counted.counts > self._step.more_than_is_too_often]
+        often = counted.counts[counted.counts > self._step.more_than]
         self._keys += len(often)
         self._units += int(often.sum())
         repeated = np.flatnonzero(counted.counts > 1)
@@ -294,9 +473,6 @@ def _count(part: Part) -> Counts:
     if part.all_equal:  # more rows than fit: no memory is taken for each of them
         n = len(part.rows)
         return Counts(np.broadcast_to(np.int64(0), n), np.array([n]))
-    from tokenmill.dedup.digest import first_occurrence  # compiles; settings must not
-    from tokenmill.dedup.partition import prefix_bits
-
     first = first_occurrence(part.keys, prefix_bits(len(part.keys)))
     return Counts(first, np.bincount(first, minlength=len(first)))
 
@@ -318,10 +494,3 @@ def merged_facts(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         else:
             made[name] = sum(found)
     return made
-
-
-def told_of_counting(name: str, receipts: Sequence[Receipt]) -> Told:
-    """The section "repeated" of the report, from the receipts of a step's works."""
-    steps = (name, f"keys-{name}")
-    facts = [r.facts for r in receipts if r.step.rpartition("-")[0] in steps]
-    return {"repeated": {name: merged_facts(facts)}} if facts else {}

@@ -1,21 +1,16 @@
 """The step that takes out images that the corpus has too often."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.corpus.counted.count import FOLDERS, counting_phases, told_of_counting
-from tokenmill.pipelines.corpus.counted.table import CountedStep
-from tokenmill.pipelines.corpus.step import Chain, ImageRule, Probing, Size, Told
+from tokenmill.pipelines.corpus.counted.count import CountedStep
+from tokenmill.pipelines.corpus.step import ImageRule, Probing
 from tokenmill.pipelines.corpus.units import ImageStep
 from tokenmill.pipelines.filters.images.keys import ImageKey, Keys, image_keys
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import RunFolder
-from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Phases
 
 
 class RepeatedImages(CountedStep, ImageStep):
@@ -33,7 +28,6 @@ class RepeatedImages(CountedStep, ImageStep):
     """
 
     name: ClassVar[str] = "repeated_images"
-    folders = FOLDERS
 
     by: Annotated[tuple[ImageKey, ...], Field(min_length=1)] = ("url", "md5")
     more_than: Annotated[int, Field(ge=1)] = 10
@@ -54,14 +48,6 @@ class RepeatedImages(CountedStep, ImageStep):
         return tuple(f"repeated_{by}" for by in self.by)
 
     @property
-    def more_than_is_too_often(self) -> int:
-        return self.more_than
-
-    @property
-    def keeps_first(self) -> bool:
-        return self.keep == "first"
-
-    @property
     def image_rule(self) -> ImageRule:
         return ImageRule(self.by, self.more_than, self.keep, self.no_images_left)
 
@@ -72,12 +58,6 @@ class RepeatedImages(CountedStep, ImageStep):
         self, documents: pa.RecordBatch, blobs: Blobs | None, images: Images | None
     ) -> list[Keys]:
         return [image_keys(documents, by) for by in self.by]
-
-    def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        yield from counting_phases(chain, self.name)
-
-    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        return told_of_counting(self.name, receipts)
 
     def probe(self, probing: Probing) -> Any:
         return probing.unchanged()

@@ -8,34 +8,32 @@ The published rules, as settings:
     Llama 3   {unit: line, within: {docs: 30_000_000}, more_than: 6}
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 from pydantic import Field, field_validator
 
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
+from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
+from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.rules import Rule
 from tokenmill.pipelines.core.schema import PLACEHOLDER, SCHEMA_VERSION
-from tokenmill.pipelines.core.stage import with_texts
-from tokenmill.pipelines.corpus.counted.count import FOLDERS, counting_phases, told_of_counting
-from tokenmill.pipelines.corpus.counted.table import CountedStep
+from tokenmill.pipelines.core.step import Rule, with_texts
+from tokenmill.pipelines.corpus.counted.count import CountedStep
 from tokenmill.pipelines.corpus.keys import fixed_size_list
-from tokenmill.pipelines.corpus.step import Applied, Chain, SideTable, Size, Told
+from tokenmill.pipelines.corpus.step import Applied, SideTable
 from tokenmill.pipelines.corpus.units import UnitsOf, numbers_of, rows_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.images.keys import KEY_BYTES, Keys, has_key
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import Folder, RunFolder
-from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Phases
+from tokenmill.pipelines.runs.folder import Folder
 
 Many = Annotated[int, Field(ge=1)]
 PARAGRAPH = pa.schema(
@@ -62,8 +60,6 @@ SCRATCH_BYTES_PER_UNIT = 64  # name and key 28, by shard and again by range; som
 SALTS = np.array([0x9E3779B97F4A7C15, 0x94D049BB133111EB], np.uint64)
 ONE, HALF = np.uint64(1), np.uint64(32)
 
-Ints = npt.NDArray[np.int64]
-
 
 class BucketOfDocs(Config):
     """So many consecutive documents, in input order; the last bucket may have fewer."""
@@ -89,8 +85,8 @@ class RepeatedParagraphs(CountedStep):
         see `shard_bytes`. Of buckets each is counted by itself; a document that a step directly
         before this one removes counts for nothing, but has its place in a bucket. A document
         without a host keeps its paragraphs, and they count for none.
-    normalize: "ccnet" takes units for the same whose forms are (`dedup.ccnet`): lower case, digits
-        to 0, some punctuation dropped. What leaves and what stays is whole in either case.
+    normalize: "ccnet" takes units for the same whose forms are (`dedup.text.ccnet`): lower case,
+        digits to 0, some punctuation dropped. What leaves and what stays is whole in either case.
     digest: by which units are told apart, 128 bits of xxh3, or the first 64 bits of SHA-1.
     count: "copies" counts all; "documents" counts a unit once for each document that has it, and
         of its copies in one document leaves the first alone, however rare it is.
@@ -106,7 +102,6 @@ class RepeatedParagraphs(CountedStep):
     """
 
     name: ClassVar[str] = "repeated_paragraphs"
-    folders = FOLDERS
     side_tables = (SideTable(REMOVED_PARAGRAPHS, PARAGRAPH),)
 
     within: Literal["domain", "corpus"] | BucketOfDocs | GroupOfShards = "domain"
@@ -148,14 +143,6 @@ class RepeatedParagraphs(CountedStep):
         return [pa.field("first", pa.int32())] if self.has_copies else []
 
     @property
-    def more_than_is_too_often(self) -> int:
-        return self.more_than
-
-    @property
-    def keeps_first(self) -> bool:
-        return self.keep == "first"
-
-    @property
     def has_copies(self) -> bool:
         return self.count == "documents"
 
@@ -188,14 +175,8 @@ class RepeatedParagraphs(CountedStep):
 
         return made
 
-    def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        yield from counting_phases(chain, self.name)
-
     def without(self, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
         return without_paragraphs(self, documents, found)
-
-    def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
-        return told_of_counting(self.name, receipts)
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return text_bytes * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[self.unit]
@@ -212,10 +193,10 @@ class Paragraphs(NamedTuple):
     firsts: (n,) int64, number of the first in the document with the same key.
     """
 
-    rows: Ints
-    numbers: Ints
+    rows: I64
+    numbers: I64
     keys: Keys
-    firsts: Ints
+    firsts: I64
 
 
 def split_units(text: pa.Array, step: RepeatedParagraphs) -> pa.Array:
@@ -243,8 +224,6 @@ def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedPar
     No key for those in which images stand, and the empty ones if they stay; within domains, for
     those of documents without a host neither, and equal ones of two hosts have two keys.
     """
-    from tokenmill.dedup.ccnet import ccnet_form  # compiles; settings must not
-
     flat = units.flatten()
     forms = ccnet_form(flat) if step.normalize == "ccnet" else flat
     keys = _digests(forms, step)
@@ -258,21 +237,17 @@ def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedPar
 
 
 def _digests(forms: pa.Array, step: RepeatedParagraphs) -> Keys:
-    from tokenmill.dedup.digest import digests, sha1_prefixes
-
     if step.digest == "xxh3":
         return digests(forms, "xxh3").copy()
     prefixes = sha1_prefixes(forms)
     return np.column_stack((prefixes, prefixes))  # tables go by the one and by the other word
 
 
-def first_copies(rows: Ints, numbers: Ints, keys: Keys) -> Ints:
+def first_copies(rows: I64, numbers: I64, keys: Keys) -> I64:
     """(n,) number of the first in the same document with the same key; its own without a key.
 
     Documents are told apart by 128 bits that each mixes into its keys.
     """
-    from tokenmill.dedup.digest import first_occurrence
-
     keyed = np.flatnonzero(has_key(keys))
     salts = (rows[keyed].astype(np.uint64) + ONE)[:, None] * SALTS
     salts ^= salts >> HALF
@@ -312,8 +287,6 @@ def without_paragraphs(
 
     found: schema FOUND, of these documents alone.
     """
-    from tokenmill.dedup.arrow_text import text_buffers
-
     of = rows_of(documents, found)
     touched, which = np.unique(of, return_inverse=True)
     paragraphs = split_units(documents["text"].take(pa.array(touched)), step)
@@ -337,7 +310,7 @@ def without_paragraphs(
     return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
 
 
-def _is_empty(documents: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+def _is_empty(documents: pa.RecordBatch) -> Bools:
     """(n_docs,) whether there is neither text but for white space, nor an image."""
     blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(documents["text"]), ""))
     return blank & (counts_of(documents) == 0) if "images" in documents.schema.names else blank

@@ -3,28 +3,23 @@
 documents, FOUND of them ── without_spans ──► StageResult, a row of SPAN for each cut
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.span_cut import cut_words, without_units, word_places
-from tokenmill.dedup.spans import Units, lines, whole_documents
-from tokenmill.pipelines.core.rules import Rule, ratio
+from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
+from tokenmill.dedup.overlap.cut import cut_words, without_units
+from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.stage import StageResult, with_texts
-from tokenmill.pipelines.corpus.spans.settings import SPAN, SpanSettings
+from tokenmill.pipelines.core.step import Rule, StageResult, ratio, with_texts
+from tokenmill.pipelines.corpus.spans.step import SPAN, RepeatedSpans
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Taken(NamedTuple):
@@ -40,36 +35,29 @@ class Runs(NamedTuple):
     docs: row of the document.  of: id of the other one.  is_own: whether that is the same.
     """
 
-    docs: Ints
-    words: Ints
-    ngrams: Ints
-    of: npt.NDArray[np.uint64]
-    of_words: Ints
+    docs: I64
+    words: I64
+    ngrams: I64
+    of: U64
+    of_words: I64
     is_own: Bools
 
     def only(self, wanted: Bools) -> "Runs":
-        docs, words, ngrams, of, of_words, is_own = self
-        return Runs(
-            docs[wanted],
-            words[wanted],
-            ngrams[wanted],
-            of[wanted],
-            of_words[wanted],
-            is_own[wanted],
-        )
+        columns: tuple[Any, ...] = self
+        return Runs(*(column[wanted] for column in columns))
 
 
 class Spans(NamedTuple):
     """What goes of documents: (n,) row, bytes, n-grams, and the run they are named by."""
 
-    docs: Ints
-    starts: Ints
-    ends: Ints
-    ngrams: Ints
-    runs: Ints
+    docs: I64
+    starts: I64
+    ends: I64
+    ngrams: I64
+    runs: I64
 
 
-def without_spans(step: SpanSettings, documents: pa.RecordBatch, found: pa.RecordBatch) -> Taken:
+def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.RecordBatch) -> Taken:
     """Take out what was found (schema FOUND) in these documents.
 
     Receipts: "repeated_ngrams" of a document that is dropped for the share of its n-grams, its
@@ -107,7 +95,7 @@ def _runs(documents: pa.RecordBatch, found: pa.RecordBatch) -> Runs:
     return Runs(rows, words, ngrams, of, of_words, of == np.asarray(found["doc_id"]))
 
 
-def _cut(step: SpanSettings, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
+def _cut(step: RepeatedSpans, text: pa.Array, runs: Runs) -> tuple[pa.Array, Spans]:
     """Cut runs out, those together that touch. text: of the documents with runs alone."""
     firsts = runs.docs << ROW_BITS | runs.words
     ends = np.maximum.accumulate(firsts + runs.ngrams + step.ngram - 1)
@@ -122,8 +110,8 @@ def _cut(step: SpanSettings, text: pa.Array, runs: Runs) -> tuple[pa.Array, Span
 
 
 def _dropped(
-    step: SpanSettings, documents: pa.RecordBatch, text: pa.Array, runs: Runs
-) -> tuple[pa.Array, Spans, npt.NDArray[np.float64], Runs]:
+    step: RepeatedSpans, documents: pa.RecordBatch, text: pa.Array, runs: Runs
+) -> tuple[pa.Array, Spans, F64, Runs]:
     """Drop lines; (n_docs,) the share of n-grams of each document, and the runs that count."""
     units = (lines if step.of_lines else whole_documents)(text_buffers(text))
     begins = word_places(units.text, step.words).doc_words
@@ -148,7 +136,7 @@ def _dropped(
     return left, spans, share if step.action != "paragraph" else np.zeros(len(share)), runs
 
 
-def _by_doc(counts: npt.NDArray[np.float64] | Ints, units: Units) -> npt.NDArray[np.float64]:
+def _by_doc(counts: F64 | I64, units: Units) -> F64:
     """(n_docs,) sums over the units of each document, which has one at least."""
     if len(units.docs) == 1:
         return np.empty(0)
@@ -166,16 +154,14 @@ def _have_images(units: Units) -> Bools:
     return np.diff(at) > 0
 
 
-def _share_rule(
-    step: SpanSettings, n_docs: int, touched: Ints, share: npt.NDArray[np.float64]
-) -> Rule:
+def _share_rule(step: RepeatedSpans, n_docs: int, touched: I64, share: F64) -> Rule:
     value = np.full(n_docs, np.nan)
     value[touched] = share
     with np.errstate(invalid="ignore"):
         return Rule(REPEATED, value, value > step.share)
 
 
-def _rest_rule(step: SpanSettings, edited: pa.RecordBatch, docs: Ints) -> Rule:
+def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: I64) -> Rule:
     left = np.asarray(pc.utf8_length(pc.utf8_trim_whitespace(edited["text"]))).astype(np.float64)
     lost = np.zeros(edited.num_rows, np.bool_)
     lost[docs] = True

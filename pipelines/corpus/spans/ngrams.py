@@ -1,25 +1,156 @@
-"""The second half of the work: which n-grams stand more than once, and where.
+"""Which n-grams stand more than once, and where: first their minimizers, then they themselves.
 
+text of a group ── spill_minimizers ── hashes by range ── find_known ── a file a range: those
+                                                                       that stand twice, by group
 text of a group ── spill_ngrams ── n-grams of known minimizers, by range ── find_equal_ngrams
 """
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.overlap.ngrams import Known
+from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import Range, RangeWriter, key_type
-from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES, equal_rows, read_known
-from tokenmill.pipelines.corpus.spans.settings import SPANS
-from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, step_of, texts
+from tokenmill.pipelines.corpus.shuffle import WORD_BITS as KEY_BITS
+from tokenmill.pipelines.corpus.shuffle import (
+    Range,
+    RangeWriter,
+    Room,
+    key_type,
+    parts,
+    turned,
+)
+from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, texts
+from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+
+HASHES = pa.schema([pa.field("key", key_type(1))])
+KNOWN = pa.schema(
+    [
+        pa.field("group", pa.uint32(), nullable=False),  # ascending
+        pa.field("hash", pa.uint64(), nullable=False),
+    ]
+)
+NAMES = pa.schema([pa.field("doc_id", pa.uint64(), nullable=False)])
+ROW_BYTES = 44  # of a part: row and hash 16, partition 4, members 12, their ends 8, on the way 4
+LARGEST_BYTES = 36  # of a hash table at most 16, hashes 8, members' places 12
+CHUNK_BYTES = 40  # of a hash that is spilled: held, joined, parted, in order 8 each; partition 4
+KNOWN_BYTES = 28  # of a hash of a group that stands twice: read, joined, sorted 8, its bucket 4
+KNOWN_AT_ONCE = 1 << 14  # known ones that are written at a time
+LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
+
+
+def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
+    """Write the minimizers of a group's documents by range, and the names of all its documents."""
+    corpus = Corpus(run, part)
+    step = corpus.last_step(RepeatedSpans)
+    corpus.memory_left(
+        step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
+    )
+    ngrams, paths = step.ngrams(), [corpus.path(SPANS, what="minimizers", number=group.number)]
+    with arrow_file(paths[0], HASHES) as writer:
+        by_range = RangeWriter(writer, HASHES, size.bits, size.chunk_rows)
+        for shard, of_shard in groupby(texts(corpus, group), key=attrgetter("shard")):
+            paths.append(corpus.path(SPANS, what="names", number=shard))
+            with arrow_file(paths[-1], NAMES) as names:
+                for text in of_shard:
+                    names.write_batch(pa.record_batch([text.doc_ids], schema=NAMES))
+                    by_range.write(ngrams.minimizers(text.units))
+        by_range.flush()
+    return Done(files=paths)
+
+
+def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
+    """Write the minimizers of a range that stand at more than one place, for each group its own."""
+    corpus = Corpus(run, part)
+    rows = Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
+    left = corpus.memory_left(
+        RepeatedSpans.name,
+        rows.n,
+        1,
+        least=LEAST_BYTES,
+        works=size.ranges,
+        of="minimizers",
+    )
+    twice = np.zeros(rows.n, np.bool_)
+    for members, _ in equal_rows(rows, left):
+        twice[members] = True
+    path = corpus.path(SPANS, what="known", number=number)
+    with arrow_file(path, KNOWN) as writer:
+        for batch in _joined(_known(rows, twice)):
+            writer.write_batch(batch)
+    return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
+
+
+def equal_rows(rows: Range, room: int) -> Iterator[tuple[I64, I64]]:
+    """Rows of a range that share their hash with others, and where each of the hashes ends.
+
+    room: bytes that are taken for it at most.
+    """
+    for equal in parts(rows, Room(room, ROW_BYTES, LARGEST_BYTES)):
+        yield equal.buckets(prefix_bits(rows.n))
+
+
+def _known(rows: Range, twice: Bools) -> Iterator[pa.RecordBatch]:
+    at = 0
+    for group, batch in rows.groups():
+        hashes = values(batch, "key")
+        there = np.unique(hashes[twice[at : at + len(hashes)]])
+        at += len(hashes)
+        if len(there):
+            groups = np.full(len(there), group, np.uint32)
+            yield pa.record_batch([pa.array(groups), pa.array(there)], schema=KNOWN)
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in few batches, since many take time to open."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= KNOWN_AT_ONCE:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
+def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
+    """The minimizers of a group that stand at more than one place in the corpus.
+
+    Raises:
+        ConfigError: they do not fit into memory.
+    """
+    found = [np.empty(0, np.uint64)]
+    for number in range(size.ranges):
+        for batch in open_arrow(corpus.path(SPANS, what="known", number=number))[0]:
+            lo, hi = np.searchsorted(
+                np.asarray(batch["group"]), [group.number, group.number + 1]
+            ).tolist()
+            if lo < hi:
+                # a copy, so that the file does not stay mapped
+                found.append(np.asarray(batch["hash"])[lo:hi].copy())
+    n = sum(map(len, found))
+    corpus.memory_left(
+        RepeatedSpans.name,
+        n,
+        KNOWN_BYTES,
+        least=size.chunk_rows * 2 * CHUNK_BYTES,
+        works=size.groups,
+        of="minimizers",
+    )
+    return Known.of(turned(np.concatenate(found), KEY_BITS - size.bits if size.bits else 0))
+
 
 WORD_BITS = 28  # a place is `row of the corpus << WORD_BITS | first word of the n-gram`
 PLACED = pa.schema(
@@ -44,7 +175,7 @@ FOUND_BYTES = 64  # of each: rows, places, those in order
 def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the n-grams of a group's documents that may stand twice, by range."""
     corpus = Corpus(run, part)
-    known, ngrams = read_known(corpus, group, size), step_of(corpus).ngrams()
+    known, ngrams = read_known(corpus, group, size), corpus.last_step(RepeatedSpans).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
     with arrow_file(path, PLACED) as writer:
         by_range = RangeWriter(writer, PLACED, size.bits, size.chunk_rows)
@@ -60,14 +191,14 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(run, part)
-    step = step_of(corpus)
+    step = corpus.last_step(RepeatedSpans)
     rows = Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
         step.name,
         rows.n,
         FIRST_BYTES,
         least=LEAST_BYTES + AT_ONCE * FOUND_BYTES,
-        at_once=corpus.at_once(size.ranges),
+        works=size.ranges,
         of="n-grams",
     )
     first = np.full(rows.n, ALONE)
@@ -82,9 +213,7 @@ def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Do
     return Done(files=[path], facts={"ngrams": rows.n, "repeated": n})
 
 
-def _going(
-    rows: Range, first: npt.NDArray[np.int64], *, all_copies: bool
-) -> Iterator[pa.RecordBatch]:
+def _going(rows: Range, first: I64, *, all_copies: bool) -> Iterator[pa.RecordBatch]:
     """Batches of schema EQUAL, in order."""
     for start in range(0, len(first), AT_ONCE):
         here = first[start : start + AT_ONCE]

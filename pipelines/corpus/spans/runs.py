@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.spans.minimizers import LEAST_BYTES
-from tokenmill.pipelines.corpus.spans.ngrams import WORD_BITS
-from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS
-from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, step_of
+from tokenmill.pipelines.corpus.spans.ngrams import LEAST_BYTES, WORD_BITS
+from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of
+from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import Opened, Rows, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow, open_sidecar
 
 # A run of n-grams that stand elsewhere, one word behind the other, there as here; a batch for each
 # of documents.
@@ -36,16 +34,13 @@ FOUND = pa.schema(
 GATHERED_BYTES = 80  # of an n-gram: places 16, joined 16, sorted 8 and in order 16, runs 24
 WORD_MASK = np.uint64((1 << WORD_BITS) - 1)
 
-Places = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
+Places = U64
 
 
 def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write what is to go of each shard of a group."""
     corpus = Corpus(run, part)
-    left = corpus.memory_left(
-        step_of(corpus).name, 0, 0, least=LEAST_BYTES, at_once=corpus.at_once(size.groups)
-    )
+    left = corpus.memory_left(RepeatedSpans.name, 0, 0, least=LEAST_BYTES, works=size.groups)
     names, shards = _names(corpus), shards_of(corpus, group)
     n_batches = [len(names.shard(s).batches) if _has_rows(names, s) else 0 for s in shards]
     found = _found(corpus, names, shards, size, max(left // GATHERED_BYTES, 1))
@@ -113,7 +108,7 @@ def _equal(corpus: Corpus, size: Size) -> Iterator[pa.RecordBatch]:
         yield from open_arrow(corpus.path(SPANS, what="equal", number=number))[0]
 
 
-def _counts(corpus: Corpus, bounds: Places, size: Size) -> Ints:
+def _counts(corpus: Corpus, bounds: Places, size: Size) -> I64:
     """(n,) n-grams found between each two of (n + 1,) places."""
     counts = np.zeros(len(bounds) - 1, np.int64)
     for batch in _equal(corpus, size):
@@ -121,7 +116,7 @@ def _counts(corpus: Corpus, bounds: Places, size: Size) -> Ints:
     return counts
 
 
-def _slices(counts: Ints, most: int) -> Iterator[tuple[int, int]]:
+def _slices(counts: I64, most: int) -> Iterator[tuple[int, int]]:
     """Cut batches into slices of about `most` n-grams, one batch at least."""
     start = total = 0
     for number, count in enumerate(counts.tolist()):

@@ -4,16 +4,47 @@ text of a group ── minimizers ── which stand twice ── n-grams of the
 ── runs of them, by shard ── applier
 """
 
+from typing import Annotated, ClassVar, Literal
+
 import pyarrow as pa
+from pydantic import Field, model_validator
 
-from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, REMOVED_SPANS, SpanSettings
-from tokenmill.pipelines.corpus.step import Applied, Applier, Chain, Rows, Size
-from tokenmill.pipelines.runs.folder import RunFolder
+from tokenmill.dedup.overlap.ngrams import Ngrams
+from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.corpus.step import (
+    Applied,
+    Applier,
+    Chain,
+    CorpusStep,
+    Rows,
+    SideTable,
+    Size,
+)
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.work import Phases
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import open_arrow
+
+SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
+FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")
+REMOVED_SPANS = Folder("removed-spans", "part-{key}.{pass_index}.parquet", of_pass=False)
+
+SPAN = pa.schema(
+    [
+        pa.field("doc_id", pa.uint64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),  # of the document
+        # bytes of the text as it came to the step, the end not included
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        # n-grams in it that stand elsewhere
+        pa.field("ngrams", pa.uint32(), nullable=False),
+        # the document where the first of them stands first
+        pa.field("of_doc_id", pa.uint64(), nullable=False),
+    ],
+    metadata={"tokenmill.schema": f"removed_span/{SCHEMA_VERSION}"},
+)
 
 
-class RepeatedSpans(SpanSettings):
+class RepeatedSpans(CorpusStep):
     r"""Take out stretches of words that stood in the corpus before.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat
@@ -40,9 +71,40 @@ class RepeatedSpans(SpanSettings):
     dropped itself do not count as standing before; and its filter has 1 % of false positives.
     """
 
+    name: ClassVar[str] = "repeated_spans"
+    side_tables = (SideTable(REMOVED_SPANS, SPAN),)
+
+    ngram: Annotated[int, Field(ge=2, le=256)] = 50
+    words: Literal["unicode", "whitespace"] = "unicode"
+    keep: Literal["first", "none"] = "first"
+    action: Literal["cut", "paragraph", "document", "both"] = "cut"
+    share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.8
+    least_chars: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _shares_are_of_what_stood_before(self) -> "RepeatedSpans":
+        if self.keep == "none" and self.action != "cut":
+            raise ValueError(
+                f"action {self.action!r} asks what stood before, and keeps that; leave out keep:"
+                " none, or take action: cut"
+            )
+        return self
+
+    @property
+    def of_lines(self) -> bool:
+        """Whether n-grams stand within one line."""
+        return self.action in ("paragraph", "both")
+
+    def ngrams(self) -> Ngrams:
+        return Ngrams(ngram=self.ngram, words=self.words)
+
     def phases(self, chain: Chain, size: Size) -> Phases[None]:
-        from tokenmill.pipelines.corpus.spans.minimizers import find_known, spill_minimizers
-        from tokenmill.pipelines.corpus.spans.ngrams import find_equal_ngrams, spill_ngrams
+        from tokenmill.pipelines.corpus.spans.ngrams import (
+            find_equal_ngrams,
+            find_known,
+            spill_minimizers,
+            spill_ngrams,
+        )
         from tokenmill.pipelines.corpus.spans.runs import find_runs
         from tokenmill.pipelines.corpus.spans.size import sized
 

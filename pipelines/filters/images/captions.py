@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.rules import Rule, above, below
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Count, Fraction, check_order
+from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, without_value
 from tokenmill.pipelines.filters.images.edit import edited_where
-from tokenmill.pipelines.filters.text.characters import char_counts, characters, word_counts
+from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
+from tokenmill.pipelines.filters.text.words import word_counts, words_of
 from tokenmill.pipelines.read.images.nodes import are_samples
 
 SAYS_SOMETHING, EMPTY, URL, FILE_NAME, BOILERPLATE = range(5)
@@ -95,10 +95,6 @@ def _kinds_of_lines(lines: pa.Array) -> npt.NDArray[np.uint8]:
     return np.select(given, [EMPTY, URL, FILE_NAME, BOILERPLATE], SAYS_SOMETHING).astype(np.uint8)
 
 
-Count = Annotated[int, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
 class Captions(Step):
     """Keep samples whose caption may say something of its image.
 
@@ -142,10 +138,7 @@ class Captions(Step):
 
     @model_validator(mode="after")
     def _limits_in_order(self) -> "Captions":
-        for of in ("words", "chars"):
-            low, high = getattr(self, f"min_{of}"), getattr(self, f"max_{of}")
-            if low is not None and high is not None and low > high:
-                raise ValueError(f"min_{of} {low} is over max_{of} {high}; nothing would be kept")
+        check_order(self, "words", "chars")
         return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
@@ -155,7 +148,7 @@ class Captions(Step):
 
     def _rules(self, text: pa.Array) -> list[Rule]:
         chars = characters(text)
-        n_words = word_counts(chars).astype(np.float64)
+        n_words = word_counts(words_of(chars, "whitespace")).astype(np.float64)
         n_chars = char_counts(chars).astype(np.float64)
         facts = node_facts(text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=())
         return [
@@ -169,10 +162,9 @@ class Captions(Step):
         ]
 
     def _kind_rules(self, kinds: npt.NDArray[np.uint8]) -> list[Rule]:
-        no_value = np.full(len(kinds), np.nan)
         return [
-            Rule("empty", no_value, self.empty & (kinds == EMPTY)),
-            Rule("url", no_value, self.urls & (kinds == URL)),
-            Rule("file_name", no_value, self.file_names & (kinds == FILE_NAME)),
-            Rule("boilerplate", no_value, self.boilerplate & (kinds == BOILERPLATE)),
+            without_value("empty", self.empty & (kinds == EMPTY)),
+            without_value("url", self.urls & (kinds == URL)),
+            without_value("file_name", self.file_names & (kinds == FILE_NAME)),
+            without_value("boilerplate", self.boilerplate & (kinds == BOILERPLATE)),
         ]

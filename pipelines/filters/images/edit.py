@@ -1,9 +1,9 @@
-"""Take images out of documents, with a receipt for each, and account for them.
+"""Take images out of documents, with a row for each, and account for them.
 
 What a stage does to images lies here in three parts:
 
     documents, which images stay --drop_images--> documents, less images in the list and the text
-    documents before and after, receipts --image_stats--> the account of images
+    documents before and after, removed --image_stats--> the account of images
     edited documents, rules --edited_where--> the result of a stage
 """
 
@@ -16,9 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.pipelines.core.ledger import ImageStats
-from tokenmill.pipelines.core.rules import Rule, first_failing
-from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
+from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE, rows_of
+from tokenmill.pipelines.core.step import (
+    KEEP,
+    Rule,
+    StageResult,
+    first_failing,
+    keep_where,
+    with_text,
+)
 from tokenmill.pipelines.read.images.nodes import (
     counts_of,
     image_bytes,
@@ -74,7 +80,7 @@ def removed_images(
     duplicate_of: pa.Array | None = None,
     duplicate_number: pa.Array | None = None,
 ) -> pa.RecordBatch:
-    """A receipt (schema REMOVED_IMAGE) for each image of `documents` at `places`.
+    """A row (schema REMOVED_IMAGE) for each image of `documents` at `places`.
 
     places: (n,) ascending, of the images of all documents in order.  reasons: (n,).
     values: (n,), NaN becomes null.
@@ -93,27 +99,24 @@ def removed_images(
         "duplicate_of": duplicate_of,
         "duplicate_number": duplicate_number,
     }
-    arrays = [
-        pa.nulls(n, f.type) if columns[f.name] is None else columns[f.name] for f in REMOVED_IMAGE
-    ]
-    return pa.record_batch(arrays, schema=REMOVED_IMAGE)
+    return rows_of(REMOVED_IMAGE, columns, n)
 
 
 def image_stats(
-    before: pa.RecordBatch, after: pa.RecordBatch, receipts: Sequence[pa.RecordBatch] = ()
+    before: pa.RecordBatch, after: pa.RecordBatch, removed: Sequence[pa.RecordBatch] = ()
 ) -> ImageStats:
     """The account of images of a stage.
 
-    before, after: documents (schema ILLUSTRATED).  receipts: schema REMOVED_IMAGE.
+    before, after: documents (schema ILLUSTRATED).  removed: schema REMOVED_IMAGE.
 
-    Images of documents that left count as gone with them, but for those with a receipt of their
+    Images of documents that left count as gone with them, but for those with a row of their
     own; so an image that vanished without one leaves the account open, and `check` tells.
     """
     gone = np.asarray(pc.invert(pc.is_in(before["doc_id"], after["doc_id"])))
     lost = set(np.asarray(before["doc_id"])[gone].tolist())
     reasons: dict[str, Counter[str]] = {"removed": Counter(), "failed": Counter()}
     of_lost = 0
-    for rows in receipts:
+    for rows in removed:
         for outcome, reason in zip(
             rows["outcome"].to_pylist(), rows["reason"].to_pylist(), strict=True
         ):
@@ -135,16 +138,15 @@ def edited_where(
     batch: pa.RecordBatch,
     edited: pa.RecordBatch,
     rules: Sequence[Rule],
-    receipts: pa.RecordBatch | None,
+    removed: pa.RecordBatch | None,
     *,
     details: pa.Array | None = None,
-    duplicate_of: pa.Array | None = None,
 ) -> StageResult:
     """Pass on the edited documents that meet every rule; account for text and images taken out.
 
     edited: the documents of `batch`, in order, less what was taken out.  rules: for documents.
-    receipts: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string, and
-    duplicate_of: (n_docs,) uint64, for those that leave.
+    removed: of the images taken out (schema REMOVED_IMAGE).  details: (n_docs,) string,
+    for those that leave.
     """
     verdicts, values = first_failing(rules, batch.num_rows)
     result = keep_where(
@@ -154,9 +156,8 @@ def edited_where(
         [r.reason for r in rules],
         values=values,
         details=details,
-        duplicate_of=duplicate_of,
     )
     kept = edited if result.kept is batch else edited.filter(pa.array(verdicts == KEEP))
     if edited is not batch:
         result = with_text(result, kept["text"])._replace(kept=kept)
-    return result._replace(images=receipts)
+    return result._replace(images=removed)

@@ -10,24 +10,20 @@
 document have the same names and other values.
 """
 
+import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from tokenmill.pipelines.core.config import Config
-from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
-from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
+from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, above, below, first_failing
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node_facts
 from tokenmill.pipelines.read.images.nodes import are_samples, measured_text, split_nodes, without
 
-Count = Annotated[int, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 MODELS = {
     "min_language_score": "language identification",
     "max_perplexity": "perplexity",
@@ -72,9 +68,7 @@ class Limits(Config):
 
     @model_validator(mode="after")
     def _possible(self) -> "Limits":
-        low, high = self.min_words, self.max_words
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"min_words {low} is over max_words {high}; nothing would be kept")
+        check_order(self, "words")
         for key, what in MODELS.items():
             if getattr(self, key) is not None:
                 raise ValueError(
@@ -150,8 +144,8 @@ class InterleavedText(Step):
 
     A node is what stands between "\n\n". One that holds nothing but images always stays; of one
     that fails, the images stay, as nodes of their own. Placeholders of images count as spaces.
-    Nodes that failed are counted by rule, as "node_too_few_words", and the receipt of a document
-    that is removed tells of its own. Samples pass: `captions` has rules for those.
+    Nodes that failed are counted by rule, as "node_too_few_words", and the removed row of a
+    document tells of its own. Samples pass: `captions` has rules for those.
 
     node, document: their limits.
     char_ngram, word_ngram: of windows that repeat.
@@ -192,7 +186,10 @@ class InterleavedText(Step):
             edited = batch.set_column(column, batch.schema.field(column), without(nodes, failing))
         left = self._rules(measured_text(nodes, ~failing), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
-        counts = _by_reason(nodes.owners[failing], verdicts[failing], batch.num_rows, len(rules))
+        # (n_docs, n_rules) how many nodes of each document failed each rule
+        shape = batch.num_rows, len(rules)
+        cells = nodes.owners[failing] * len(rules) + (verdicts[failing] - 1)
+        counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         details = pa.array([_told(row, rules) for row in counts.tolist()], pa.string())
         result = edited_where(self.name, batch, edited, document_rules, None, details=details)
         pairs = zip(rules, counts.sum(axis=0).tolist(), strict=True)
@@ -211,15 +208,7 @@ class InterleavedText(Step):
         return limits.model_copy(update=dict.fromkeys(off)).rules(facts)
 
 
-def _by_reason(
-    owners: npt.NDArray[np.int64], verdicts: npt.NDArray[np.uint8], n_docs: int, n_rules: int
-) -> npt.NDArray[np.int64]:
-    """(n_docs, n_rules) how many nodes of each document failed each rule."""
-    cells = owners * n_rules + (verdicts - 1)
-    return np.bincount(cells, minlength=n_docs * n_rules).reshape(n_docs, n_rules)
-
-
 def _told(counts: list[int], rules: list[Rule]) -> str | None:
-    """What a receipt says of the nodes of its document; null if none failed."""
+    """What a removed row says of the nodes of its document; null if none failed."""
     told = [f"{n} {rule.reason}" for n, rule in zip(counts, rules, strict=True) if n]
     return f"nodes: {', '.join(told)}" if told else None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.digest import digests
+from tokenmill.dedup.same.digest import digests
 
 Keys = npt.NDArray[np.uint64]  # (n, 2)
 KEY_BYTES = 16

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import ImageKey
 from tokenmill.pipelines.read.images.nodes import owners_of
@@ -22,8 +21,8 @@ class ImageOnce(Step):
         in its document has its URL, and as "same_md5" if one before it that is left has its bytes.
         An image without a URL, or whose bytes were not read, is no copy by it.
 
-    A receipt names the image that stands in its place; where that one left as a copy by the next
-    key, the one in its place.
+    A removed row names the image that stands in its place; where that one left as a copy by the
+    next key, the one in its place.
 
     Source: OBELICS, arXiv:2306.16527, by URL (13_final_processing.py). MM1, arXiv:2403.09611, is
     reported to retain "only the first copy of an image within each document" beside counts by
@@ -60,7 +59,7 @@ class ImageOnce(Step):
             kept_for = kept_for[kept_for]
         places = np.flatnonzero(verdicts)
         kept = pa.array(kept_for[places])
-        receipts = removed_images(
+        removed = removed_images(
             self.name,
             batch,
             places,
@@ -69,7 +68,7 @@ class ImageOnce(Step):
             duplicate_number=items.field("number").take(kept),
         )
         edited = drop_images(batch, verdicts == 0)
-        return edited_where(self.name, batch, edited, (), receipts)
+        return edited_where(self.name, batch, edited, (), removed)
 
 
 def first_copies(owners: npt.NDArray[np.int64], keys: pa.Array) -> npt.NDArray[np.int64]:

@@ -19,10 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.pipelines.core.config import Bytes
-from tokenmill.pipelines.core.rules import Rule, above, below, first_failing, ratio
-from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import Bytes, Count, check_order
+from tokenmill.pipelines.core.step import (
+    KEEP,
+    Rule,
+    StageResult,
+    Step,
+    above,
+    below,
+    first_failing,
+    ratio,
+    without_value,
+)
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.read.images.nodes import counts_of
 
@@ -50,18 +58,13 @@ def first_part(
     where = pc.ascii_lower(where) if ignore_case else where
     found = np.full(len(urls), -1, np.int64)
     for place, part in reversed(list(enumerate(parts))):
-        wanted = _ascii_lower(part) if ignore_case else part
+        wanted = str(pc.ascii_lower(pa.scalar(part))) if ignore_case else part
         has = pc.fill_null(pc.match_substring(where, wanted), False)
         found[np.asarray(has)] = place
     return pa.array(parts, pa.string()).take(pa.array(found, mask=found < 0))
 
 
-def _ascii_lower(text: str) -> str:
-    return str(pc.ascii_lower(pa.scalar(text)))
-
-
 Side = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
 Ratio = Annotated[float, Field(gt=0.0)]
 
 URL_PARTS = ("logo", "button", "icon", "plugin", "widget", "porn", "xxx", "sex")
@@ -154,10 +157,7 @@ class ImageRules(Step):
 
     @model_validator(mode="after")
     def _limits_in_order(self) -> "ImageRules":
-        for of in ("side", "ratio", "images"):
-            low, high = getattr(self, f"min_{of}"), getattr(self, f"max_{of}")
-            if low is not None and high is not None and low > high:
-                raise ValueError(f"min_{of} {low} is over max_{of} {high}; nothing would be kept")
+        check_order(self, "side", "ratio", "images")
         return self
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
@@ -169,15 +169,15 @@ class ImageRules(Step):
             ignore_case=self.url_ignore_case,
         )
         rules = [
-            _without_value("url_part", np.asarray(part.is_valid())),
-            _without_value("unknown", self._unknown(columns)),
-            _without_value("format", self._other_format(columns)),
+            without_value("url_part", np.asarray(part.is_valid())),
+            without_value("unknown", self._unknown(columns)),
+            without_value("format", self._other_format(columns)),
             *self._size_rules(columns),
         ]
         verdicts, values = first_failing(rules, len(part))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = pa.array([r.reason for r in rules]).take(pa.array(verdicts[places] - 1))
-        receipts = removed_images(
+        removed = removed_images(
             self.name,
             batch,
             places,
@@ -186,7 +186,7 @@ class ImageRules(Step):
             details=_details(columns.take(places), part.take(pa.array(places)), reasons),
         )
         edited = drop_images(batch, verdicts == KEEP)
-        return edited_where(self.name, batch, edited, self._count_rules(edited), receipts)
+        return edited_where(self.name, batch, edited, self._count_rules(edited), removed)
 
     def _unknown(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
         sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)
@@ -224,10 +224,6 @@ class ImageRules(Step):
             below("too_few_images", n, self.min_images),
             above("too_many_images", n, self.max_images),
         ]
-
-
-def _without_value(reason: str, fails: npt.NDArray[np.bool_]) -> Rule:
-    return Rule(reason, np.full(len(fails), np.nan), fails)
 
 
 def _details(columns: ImageColumns, part: pa.Array, reasons: pa.Array) -> pa.Array:

@@ -19,9 +19,16 @@ from pydantic import Field, model_validator
 
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.rules import Rule, above, below, first_failing
-from tokenmill.pipelines.core.stage import KEEP, StageResult
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import (
+    KEEP,
+    Rule,
+    StageResult,
+    Step,
+    above,
+    below,
+    first_failing,
+    without_value,
+)
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
@@ -60,18 +67,18 @@ class Scored(PinnedFile):
             if column not in there:
                 raise ConfigError(f"{path} has no column {column!r}; it has {', '.join(there)}")
 
-    def rules(self, keys: Keys, by: str) -> tuple[list[Rule], npt.NDArray[np.bool_]]:
-        """A rule for each limit, as "high_nsfw" and "low_clip"; and (n,) which have any score.
+    def rules(self, keys: Keys, by: str, unknown: Literal["keep", "remove"]) -> list[Rule]:
+        """A rule for what has no score, and for each limit, as "high_nsfw" and "low_clip".
 
-        keys: (n, 2) of what is judged.  by: the column of keys.
+        keys: (n, 2) of what is judged.  by: the column of keys.  unknown: what has no score.
         """
         scores = load(self, by)
         at = scores.find(keys)
-        rules = [
+        return [
+            without_value("no_score", (at == len(scores.keys)) & (unknown == "remove")),
             *(above(f"high_{c}", scores.most[c][at], m) for c, m in sorted(self.most.items())),
             *(below(f"low_{c}", scores.least[c][at], m) for c, m in sorted(self.least.items())),
         ]
-        return rules, at < len(scores.keys)
 
 
 class Scores(NamedTuple):
@@ -170,16 +177,15 @@ class ImageScores(Scored, Step):
     unknown: Literal["keep", "remove"] = "keep"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        rules, known = self.rules(image_keys(batch, self.by), self.by)
-        missing = ~known & (self.unknown == "remove")
-        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        keys = image_keys(batch, self.by)
+        rules = self.rules(keys, self.by, self.unknown)
         if self.remove == "document":
             return self._documents(batch, rules)
-        verdicts, values = first_failing(rules, len(known))
+        verdicts, values = first_failing(rules, len(keys))
         places = np.flatnonzero(verdicts != KEEP)
         reasons = [rules[v - 1].reason for v in verdicts[places]]
-        receipts = removed_images(self.name, batch, places, reasons, values=values[places])
-        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), receipts)
+        removed = removed_images(self.name, batch, places, reasons, values=values[places])
+        return edited_where(self.name, batch, drop_images(batch, verdicts == KEEP), (), removed)
 
     def _documents(self, batch: pa.RecordBatch, rules: list[Rule]) -> StageResult:
         """Judge a document by the first of its images that fails a rule."""
@@ -199,7 +205,7 @@ class DocumentScores(Scored, Step):
     """Remove documents whose scores are beyond their limits.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.
-    by: the documents' ids, as receipts and the dataset have them, or their URLs.
+    by: the documents' ids, as removed rows and the dataset have them, or their URLs.
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     unknown: what becomes of documents without a score ("no_score").
 
@@ -213,7 +219,5 @@ class DocumentScores(Scored, Step):
     unknown: Literal["keep", "remove"] = "keep"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        rules, known = self.rules(text_keys(batch[self.by]), self.by)
-        missing = ~known & (self.unknown == "remove")
-        rules = [Rule("no_score", np.full(len(known), np.nan), missing), *rules]
+        rules = self.rules(text_keys(batch[self.by]), self.by, self.unknown)
         return edited_where(self.name, batch, batch, rules, None)

@@ -7,7 +7,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, skip
 from tokenmill.dedup.kernels.u64 import ONE
-from tokenmill.pipelines.filters.kernels.classes import BREAK, DECIMAL, KEEP, SPACE, START
+from tokenmill.pipelines.filters.kernels.characters import BREAK, DECIMAL, KEEP, SPACE, START
 
 LF, CR, DOT, BRACKET, CLOSING_BRACKET, BRACE = b"\n\r.[]{"
 
@@ -32,13 +32,6 @@ class LineRules(NamedTuple):
     policy: bool
     min_words: int
     max_word_chars: int
-
-
-class CitationWords(NamedTuple):
-    """The two citations of Wikipedia that are not numbers: UTF-8, brackets included."""
-
-    edit: U8
-    needed: U8
 
 
 class Phrases(NamedTuple):
@@ -110,10 +103,11 @@ def starts_with(data: U8, i: int, end: int, word: U8) -> bool:
 
 
 @inlined
-def citation_end(data: U8, classes: U8, i: int, end: int, words: CitationWords) -> int:
+def citation_end(data: U8, classes: U8, i: int, end: int, words: tuple[U8, ...]) -> int:
     """Where a citation that begins with the "[" at byte i ends; i if there is none.
 
     A citation is what the expression `\\[\\d*]|\\[edit]|\\[citation needed]` matches.
+    words: the two that are not numbers: UTF-8, brackets included.
     """
     j = i + 1
     while j < end and classes[j] & DECIMAL:
@@ -192,7 +186,7 @@ def copy(data: U8, i: int, end: int, out: U8, k: int) -> None:
 
 @inlined
 def copy_line(
-    data: U8, classes: U8, i: int, end: int, rules: LineRules, words: CitationWords, out: U8,
+    data: U8, classes: U8, i: int, end: int, rules: LineRules, words: tuple[U8, ...], out: U8,
     out_classes: U8, k: int,
 ) -> int:  # fmt: skip
     """Copy a line without its citations to out[k:]; where the copy ends."""
@@ -242,7 +236,7 @@ def trimmed(classes: U8, i: int, end: int) -> tuple[int, int]:
 
 @kernel
 def c4_lines(
-    data: U8, classes: U8, offsets: I64, rules: LineRules, words: CitationWords, phrases: Phrases,
+    data: U8, classes: U8, offsets: I64, rules: LineRules, words: tuple[U8, ...], phrases: Phrases,
     out: U8, out_classes: U8, out_offsets: I64, verdicts: U8,
 ) -> None:  # fmt: skip
     r"""Write the lines that are kept of each document, "\n" behind each.

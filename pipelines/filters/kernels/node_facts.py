@@ -125,7 +125,7 @@ def strip_words(
 ) -> None:
     """Take special characters off both ends of each word; drop words of nothing else.
 
-    letters, ends, text_words: as `dedup.shingle.split_words` gives them.
+    letters, ends, text_words: as `dedup.text.words.split_words` gives them.
     out, out_ends, out_words: likewise, of the words left, as large.
     """
     n = k = ZERO

@@ -10,7 +10,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key, probed
 from tokenmill.dedup.kernels.u64 import EIGHT, FOUR, ONE, U64_32
-from tokenmill.pipelines.filters.kernels.classes import SPACE, START, TERMINAL
+from tokenmill.pipelines.filters.kernels.characters import SPACE, START, TERMINAL
 
 LF = 0x0A
 

@@ -55,7 +55,7 @@ def murmur3(letters: U8, start: np.uint64, end: np.uint64) -> np.uint32:
 def word_features(letters: U8, ends: I64, mask: np.uint32, out: U32) -> None:
     """out: (n_words,), the feature of each word: the low bits of its hash.
 
-    letters, ends: as `dedup.shingle.WordLetters`.
+    letters, ends: as `dedup.text.words.WordLetters`.
     """
     start = ZERO
     for w in range(ends.shape[0]):
@@ -70,7 +70,7 @@ def add_weights(
 ) -> None:
     """out: (n_docs,), the intercept and the weight of each word of a document, added in order.
 
-    letters, ends, doc_words: as `dedup.shingle.WordLetters`.  weights: a power of two of them.
+    letters, ends, doc_words: as `dedup.text.words.WordLetters`.  weights: a power of two of them.
     """
     mask = np.uint32(weights.shape[0] - 1)
     start = ZERO

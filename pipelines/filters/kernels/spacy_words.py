@@ -11,7 +11,7 @@ from tokenmill.dedup.kernels._jit import I64, U8, U32, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, bytes_below, eight
 from tokenmill.dedup.kernels.table import EMPTY, piece_key
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, U64_32
-from tokenmill.pipelines.filters.kernels.classes import ALPHA, BLANK, SPACE, SPLIT, START
+from tokenmill.pipelines.filters.kernels.characters import ALPHA, BLANK, SPACE, SPLIT, START
 
 # columns of the table: what a slot holds of a piece
 KEY, FIRST, END, STATE = range(4)  # its hash; where in `splits` its own stand; one of these:

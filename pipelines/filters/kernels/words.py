@@ -5,7 +5,7 @@ import numpy as np
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 from tokenmill.dedup.kernels.swar import LOW_BITS, eight
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_56, U64_63, ZERO
-from tokenmill.pipelines.filters.kernels.classes import ALPHA, SPACE, SYMBOL
+from tokenmill.pipelines.filters.kernels.characters import ALPHA, SPACE, SYMBOL
 
 # columns of `word_facts`
 N_WORDS, N_CONTENT_WORDS, CONTENT_CHARS, N_ALPHA_WORDS, N_STOP_WORDS = range(5)
@@ -79,12 +79,6 @@ def find_borders(classes: U8, start: np.uint64, stop: np.uint64, splits: int, bo
             was_space = is_space
     borders[n] = stop
     return int(np.int64((n + ONE) >> ONE))
-
-
-@kernel
-def find_words(classes: U8, splits: int, borders: U64, n_bytes: int) -> int:
-    """`find_borders` of one document, classes[:n_bytes]."""
-    return find_borders(classes, ZERO, np.uint64(n_bytes), splits, borders)
 
 
 @inlined

@@ -13,12 +13,13 @@ import os
 import struct
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 
 MAGIC = struct.pack("<i", 793712314)
@@ -27,13 +28,6 @@ SUPERVISED = 3
 LABEL = 1
 CENTROIDS = 256  # of each part of a quantized vector
 PREFIX = "__label__"
-
-
-class FastTextFile(NamedTuple):
-    """labels: as the file has them, "__label__" included.  supervised: it classifies."""
-
-    labels: tuple[str, ...]
-    supervised: bool
 
 
 class _CutError(Exception):
@@ -46,29 +40,26 @@ def is_fasttext(path: Path) -> bool:
     Raises:
         ConfigError: it cannot be read.
     """
-    try:
-        with path.open("rb") as f:
-            return f.read(len(MAGIC)) == MAGIC
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+    with readable(path) as f:
+        return f.read(len(MAGIC)) == MAGIC
 
 
-def check_fasttext(path: Path) -> FastTextFile:
-    """Walk the parts of a fastText model.
+def check_fasttext(path: Path) -> tuple[str, ...]:
+    """Walk the parts of a fastText model; its labels as it has them, "__label__" included.
 
     Raises:
         ConfigError: it is damaged, of another version, or classifies nothing.
     """
     try:
         with path.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            found = _walk(data, os.fstat(f.fileno()).st_size)
+            labels = _walk(data, os.fstat(f.fileno()).st_size)
     except (_CutError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: not a whole fastText model ({e}); copy it again") from e
-    if not found.supervised or not found.labels:
+    if not labels:
         raise ConfigError(
             f"{path}: a fastText model of word vectors, which has no labels; name a supervised one"
         )
-    return found
+    return labels
 
 
 class _Reader:
@@ -98,7 +89,8 @@ class _Reader:
         return self.data[start:end]
 
 
-def _walk(data: mmap.mmap, size: int) -> FastTextFile:
+def _walk(data: mmap.mmap, size: int) -> tuple[str, ...]:
+    """The labels of a model that classifies; none of another."""
     reader = _Reader(data, size)
     _, version = reader.take("4si")
     if version not in VERSIONS:
@@ -117,7 +109,7 @@ def _walk(data: mmap.mmap, size: int) -> FastTextFile:
     _matrix(reader, quantized and quantized_out)
     if reader.at != size:
         raise _CutError(f"it ends at byte {reader.at:,}, the file at {size:,}")
-    return FastTextFile(labels, model == SUPERVISED)
+    return labels if model == SUPERVISED else ()
 
 
 def _matrix(reader: _Reader, quantized: bool) -> None:
@@ -174,7 +166,7 @@ def full_label(path: Path, label: str | None) -> str:
             f"{path}: a fastText model needs the fasttext-predict library;"
             " pip install 'tokenmill[fasttext]'"
         )
-    known = check_fasttext(path).labels
+    known = check_fasttext(path)
     shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
     if label is None:
         raise ConfigError(f"{path}: name the label of good documents, as label: NAME; has {shown}")

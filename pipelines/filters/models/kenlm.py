@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.model import DECIMALS
 from tokenmill.pipelines.filters.models.text import normalize
@@ -71,11 +72,8 @@ def is_kenlm(path: Path) -> bool:
     Raises:
         ConfigError: it cannot be read.
     """
-    try:
-        with path.open("rb") as f:
-            begins = f.read(4096)
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+    with readable(path) as f:
+        begins = f.read(4096)
     return begins.startswith(BINARY) or begins.lstrip().startswith(ARPA)
 
 

@@ -3,6 +3,7 @@
 Where paragraphs or lines are judged, a document is put together again of those that stay.
 """
 
+from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,19 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where, with_text
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import by_name
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.models.language_models import (
     LEAST,
+    Detected,
     LanguageFile,
     Library,
-    Told,
     check_library,
+    code_of,
     known_languages,
     language_model,
-    versions_of,
 )
-from tokenmill.pipelines.filters.text.iso639 import code_of
 
 BREAKS = {"paragraph": "\n\n", "line": "\n"}
 
@@ -61,10 +61,6 @@ OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")
 
 
-def _file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
-
-
 class Language(Step):
     r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
 
@@ -96,7 +92,7 @@ class Language(Step):
     name: ClassVar[str] = "language"
 
     library: Library = "py3langid"
-    model: Annotated[LanguageFile, BeforeValidator(_file)] | None = None
+    model: Annotated[LanguageFile, BeforeValidator(by_name)] | None = None
     keep: tuple[str, ...] = Field(("en",), min_length=1)
     least: Annotated[float, Field(ge=0.0, le=1.0)] = LEAST["py3langid"]
     unit: Literal["document", "paragraph", "line"] = "document"
@@ -139,8 +135,8 @@ class Language(Step):
         return self.unit != "document"
 
     def versions(self) -> dict[str, str]:
-        """Of the library that decides what is kept."""
-        return versions_of(self.library)
+        """Of the library that decides what is kept; of fastText the model's bytes alone do."""
+        return {} if self.library == "fasttext" else {self.library: version(self.library)}
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         told = self._tell(batch["text"])
@@ -158,7 +154,7 @@ class Language(Step):
         return edited._replace(notes=notes)
 
     def _result(
-        self, batch: pa.RecordBatch, verdicts: npt.NDArray[np.uint8], told: Told
+        self, batch: pa.RecordBatch, verdicts: npt.NDArray[np.uint8], told: Detected
     ) -> StageResult:
         return keep_where(
             self.name, batch, verdicts, REASONS, values=told.probabilities, details=told.codes
@@ -183,7 +179,7 @@ class Language(Step):
         notes |= {f"{self.unit}s_removed_with_document": with_document} if with_document else {}
         return leaves, dict(sorted(notes.items()))
 
-    def _tell(self, text: pa.Array) -> Told:
+    def _tell(self, text: pa.Array) -> Detected:
         """The language of each text; none for a text without a letter."""
         if self.first_chars is not None:
             text = pc.utf8_slice_codeunits(text, 0, self.first_chars)
@@ -191,9 +187,9 @@ class Language(Step):
         letters = pc.match_substring_regex(text, r"\p{L}")
         codes = pc.if_else(letters, told.codes, None)
         known = np.asarray(codes.is_valid(), np.bool_)
-        return Told(codes, np.where(known, told.probabilities, 0.0))
+        return Detected(codes, np.where(known, told.probabilities, 0.0))
 
-    def _verdicts(self, told: Told) -> npt.NDArray[np.uint8]:
+    def _verdicts(self, told: Detected) -> npt.NDArray[np.uint8]:
         wanted = np.asarray(pc.is_in(told.codes, pa.array(self.keep, pa.string())), np.bool_)
         certain = np.asarray(told.codes.is_valid(), np.bool_) & (told.probabilities >= self.least)
         return np.where(certain, np.where(wanted, KEEP, OTHER), UNCERTAIN).astype(np.uint8)

@@ -7,21 +7,25 @@ py3langid's model is read as data, and its arrays are walked here, ten times as 
 Model, scores and the temperature of the softmax are the library's (version 0.4); the model has 4
 MB, is never unpickled, and comes from no network. Reference: Lui and Baldwin, langid.py: an
 off-the-shelf language identification tool, ACL 2012.
+
+Whatever a library calls a language, here it has its code of ISO 639-1 where it has one. Source:
+ISO 639-3 code tables: the two-letter code of each three-letter one, and, for those that it takes
+for several languages, the one that models are trained on (arb for Arabic).
 """
 
 import functools
+import re
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
@@ -34,14 +38,53 @@ from tokenmill.pipelines.filters.models.fasttext import (
     is_fasttext,
 )
 from tokenmill.pipelines.filters.normalize import normalized, work_needed
-from tokenmill.pipelines.filters.text.iso639 import code_of
+
+_LABEL = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z]+)?$")
+
+_TWO_LETTERS = """
+aar=aa abk=ab afr=af aka=ak amh=am ara=ar arg=an asm=as ava=av ave=ae aym=ay aze=az bak=ba bam=bm
+bel=be ben=bn bis=bi bod=bo bos=bs bre=br bul=bg cat=ca ces=cs cha=ch che=ce chu=cu chv=cv cor=kw
+cos=co cre=cr cym=cy dan=da deu=de div=dv dzo=dz ell=el eng=en epo=eo est=et eus=eu ewe=ee fao=fo
+fas=fa fij=fj fin=fi fra=fr fry=fy ful=ff gla=gd gle=ga glg=gl glv=gv grn=gn guj=gu hat=ht hau=ha
+hbs=sh heb=he her=hz hin=hi hmo=ho hrv=hr hun=hu hye=hy ibo=ig ido=io iii=ii iku=iu ile=ie ina=ia
+ind=id ipk=ik isl=is ita=it jav=jv jpn=ja kal=kl kan=kn kas=ks kat=ka kau=kr kaz=kk khm=km kik=ki
+kin=rw kir=ky kom=kv kon=kg kor=ko kua=kj kur=ku lao=lo lat=la lav=lv lim=li lin=ln lit=lt ltz=lb
+lub=lu lug=lg mah=mh mal=ml mar=mr mkd=mk mlg=mg mlt=mt mon=mn mri=mi msa=ms mya=my nau=na nav=nv
+nbl=nr nde=nd ndo=ng nep=ne nld=nl nno=nn nor=no nya=ny oci=oc oji=oj ori=or orm=om oss=os pan=pa
+pli=pi pol=pl por=pt pus=ps que=qu roh=rm ron=ro run=rn rus=ru sag=sg san=sa sin=si slk=sk slv=sl
+sme=se smo=sm sna=sn snd=sd som=so sot=st spa=es sqi=sq srd=sc srp=sr ssw=ss sun=su swa=sw swe=sv
+tah=ty tam=ta tat=tt tel=te tgk=tg tgl=tl tha=th tir=ti ton=to tsn=tn tso=ts tuk=tk tur=tr twi=tw
+uig=ug ukr=uk urd=ur uzb=uz ven=ve vie=vi vol=vo wln=wa wol=wo xho=xh yid=yi yor=yo zha=za zho=zh
+zul=zu
+"""
+_OF_SEVERAL = """
+arb=ar als=sq ayr=ay azj=az cmn=zh ekk=et fil=tl gaz=om gug=gn khk=mn kmr=ku lvs=lv npi=ne ory=or
+pbt=ps pes=fa quy=qu
+plt=mg swh=sw uzn=uz ydd=yi zsm=ms
+"""
+_OTHER_NAMES = "nb=no nob=no iw=he in=id ji=yi jw=jv mo=ro"  # no is Bokmål where nn is Nynorsk
+
+CODES = dict(
+    pair.split("=") for pair in (*_TWO_LETTERS.split(), *_OF_SEVERAL.split(), *_OTHER_NAMES.split())
+)
+
+
+def code_of(label: str) -> str:
+    """The code of a library's label, whose script does not count; the label where it is no code.
+
+    >>> [code_of(label) for label in ("en", "eng_Latn", "zh-Hant", "nb", "ceb", "english")]
+    ['en', 'en', 'zh', 'no', 'ceb', 'english']
+    """
+    found = _LABEL.match(label)
+    return CODES.get(found[1], found[1]) if found else label
+
 
 DIGITS = 6  # of a probability: what processors round otherwise is smaller
 ROOM = 1 << 20  # features: 12 MB; a quarter of it costs a third of the speed
 AT_ONCE = 4096  # texts: their scores take 4.6 MB
 
 
-class Told(NamedTuple):
+class Detected(NamedTuple):
     """codes: (n_texts,) string, null where no language is told.
 
     probabilities: (n_texts,) float64 in [0, 1]; 0 where none is.
@@ -69,15 +112,16 @@ class LangidModel:
 
     @property
     def known(self) -> frozenset[str]:
+        """Codes of the languages that it can tell."""
         return frozenset(self.languages)
 
-    def tell(self, text: pa.Array) -> Told:
-        """text: (n_texts,) string or large_string."""
+    def tell(self, text: pa.Array) -> Detected:
+        """The most probable language of each text. text: (n_texts,) string or large_string."""
         parts = [self._tell(text.slice(at, AT_ONCE)) for at in range(0, len(text), AT_ONCE)]
         best = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
         probabilities = np.concatenate([part[1] for part in parts] or [np.empty(0)])
         places = pa.array(best, mask=best < 0)
-        return Told(pa.array(self.languages, pa.string()).take(places), probabilities)
+        return Detected(pa.array(self.languages, pa.string()).take(places), probabilities)
 
     def _tell(self, text: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The number of the language of each text, -1 where none is, and its probability."""
@@ -161,15 +205,6 @@ class LanguageFile(PinnedFile):
         check_fasttext(path)
 
 
-class LanguageModel(Protocol):
-    @property
-    def known(self) -> frozenset[str]:
-        """Codes of the languages that it can tell."""
-
-    def tell(self, text: pa.Array) -> Told:
-        """The most probable language of each text."""
-
-
 class Eldc:
     """Nito's ELD in C: 60 languages; it lets go of the interpreter while it looks."""
 
@@ -181,11 +216,11 @@ class Eldc:
         self._eldc.set_scores(1)
         self.known = frozenset(map(code_of, eldc.LANGUAGES))
 
-    def tell(self, text: pa.Array) -> Told:
+    def tell(self, text: pa.Array) -> Detected:
         found = [self._eldc.detect_details(one).scores for one in text.to_pylist()]
         codes = [code_of(next(iter(scores))) if scores else None for scores in found]
         values = [next(iter(scores.values()), 0.0) for scores in found]
-        return Told(pa.array(codes, pa.string()), np.array(values, np.float64))
+        return Detected(pa.array(codes, pa.string()), np.array(values, np.float64))
 
 
 class FastTextLanguages:
@@ -193,15 +228,16 @@ class FastTextLanguages:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._codes = {
-            label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path).labels
-        }
+        self._codes = {label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path)}
         self.known = frozenset(self._codes.values())
 
-    def tell(self, text: pa.Array) -> Told:
+    def tell(self, text: pa.Array) -> Detected:
         labels, probabilities = best_labels(self._path, text)
         codes = [None if label is None else self._codes[label] for label in labels]
-        return Told(pa.array(codes, pa.string()), probabilities)
+        return Detected(pa.array(codes, pa.string()), probabilities)
+
+
+LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
 
 
 def check_library(library: Library) -> None:
@@ -210,11 +246,6 @@ def check_library(library: Library) -> None:
     """
     if find_spec(PROBES[library]) is None:
         raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
-
-
-def versions_of(library: Library) -> dict[str, str]:
-    """What decides the answers besides the settings; a fastText file's bytes alone decide its."""
-    return {} if library == "fasttext" else {library: version(library)}
 
 
 def known_languages(library: Library, file: LanguageFile | None) -> frozenset[str]:

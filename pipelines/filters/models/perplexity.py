@@ -2,17 +2,16 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import PinnedFile
+from tokenmill.pipelines.core.config import PinnedFile, by_name, readable
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.stage import KEEP, StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
 from tokenmill.pipelines.filters.models.kenlm import (
     KenlmModel,
     Normalization,
@@ -20,16 +19,12 @@ from tokenmill.pipelines.filters.models.kenlm import (
     load_kenlm,
     load_pieces,
 )
-from tokenmill.pipelines.filters.models.model_file import MAGIC, load_model
+from tokenmill.pipelines.filters.models.model import MAGIC, LanguageModel, load_model
 
 Bucket = Literal["head", "middle", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "middle", "tail")
 NO_WORDS = 1  # the verdict; those of buckets follow
 REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
-
-
-class Scorer(Protocol):
-    def perplexities(self, text: pa.Array) -> npt.NDArray[np.float64]: ...
 
 
 class LmFile(PinnedFile):
@@ -68,10 +63,6 @@ class PiecesFile(PinnedFile):
         load_pieces(path)
 
 
-def _file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
-
-
 class Perplexity(Step):
     """Keep documents of some of CCNet's buckets: head, below one perplexity; tail, from another on.
 
@@ -94,12 +85,12 @@ class Perplexity(Step):
 
     name: ClassVar[str] = "perplexity"
 
-    model: Annotated[LmFile, BeforeValidator(_file)]
+    model: Annotated[LmFile, BeforeValidator(by_name)]
     keep: tuple[Bucket, ...] = Field(("head", "middle"), min_length=1)
     head: Annotated[float, Field(gt=0)] | None = None
     tail: Annotated[float, Field(gt=0)] | None = None
     normalize: Normalization | None = None
-    sentencepiece: Annotated[PiecesFile, BeforeValidator(_file)] | None = None
+    sentencepiece: Annotated[PiecesFile, BeforeValidator(by_name)] | None = None
 
     @model_validator(mode="after")
     def _settings_that_go_together(self) -> "Perplexity":
@@ -143,15 +134,14 @@ def is_ours(path: Path) -> bool:
     Raises:
         ConfigError: it cannot be read.
     """
-    try:
-        with path.open("rb") as f:
-            return f.read(len(MAGIC)) == MAGIC
-    except OSError as e:
-        raise ConfigError(f"{path}: cannot be read ({e.strerror})") from e
+    with readable(path) as f:
+        return f.read(len(MAGIC)) == MAGIC
 
 
 @functools.cache  # once a process
-def scorer(model: LmFile, normalization: Normalization, pieces: PiecesFile | None) -> Scorer:
+def scorer(
+    model: LmFile, normalization: Normalization, pieces: PiecesFile | None
+) -> KenlmModel | LanguageModel:
     """What gives perplexities.
 
     Raises:

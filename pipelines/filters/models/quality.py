@@ -2,29 +2,29 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.pipelines.core.config import PinnedFile
-from tokenmill.pipelines.core.stage import StageResult, keep_where
-from tokenmill.pipelines.core.step import Step
+from tokenmill.pipelines.core.config import PinnedFile, by_name
+from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.models.fasttext import (
     FastTextModel,
     check_fasttext,
     full_label,
     is_fasttext,
 )
-from tokenmill.pipelines.filters.models.quality_model import kept_share, load_model, uniform
+from tokenmill.pipelines.filters.models.quality_model import (
+    LinearModel,
+    kept_share,
+    load_model,
+    uniform,
+)
 
 BINS = 10  # of scores, counted for the report
-
-
-class Scorer(Protocol):
-    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]: ...
 
 
 class ModelFile(PinnedFile):
@@ -40,10 +40,6 @@ class ModelFile(PinnedFile):
             check_fasttext(path)
         else:
             load_model(path)
-
-
-def _file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
 
 
 class Quality(Step):
@@ -67,7 +63,7 @@ class Quality(Step):
 
     name: ClassVar[str] = "quality"
 
-    model: Annotated[ModelFile, BeforeValidator(_file)]
+    model: Annotated[ModelFile, BeforeValidator(by_name)]
     rule: Literal["pareto", "threshold"] = "pareto"
     alpha: Annotated[float, Field(gt=0)] = 9.0
     threshold: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
@@ -104,7 +100,7 @@ class Quality(Step):
 
 
 @functools.cache  # once a process
-def scorer(model: ModelFile, label: str | None) -> Scorer:
+def scorer(model: ModelFile, label: str | None) -> FastTextModel | LinearModel:
     """What scores documents.
 
     Raises:

@@ -31,10 +31,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import parts, read_only
-from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
-from tokenmill.dedup.digest import digests
-from tokenmill.dedup.shingle import WordLetters, split_words
+from tokenmill.dedup.arrays import TextBuffers, parts, read_only, text_buffers
+from tokenmill.dedup.same.digest import digests
+from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
 from tokenmill.pipelines.storage.atomic import atomic_path
@@ -179,7 +178,8 @@ def load_model(path: Path) -> LinearModel:
             )
         weights, intercept = arrays["weights"], arrays["intercept"]
         if weights.dtype != np.float32 or weights.ndim != 1 or intercept.shape != ():
-            raise ConfigError(f"{path}: weights are a row of float32, got {_said(weights)}")
+            got = f"{weights.dtype} of shape {weights.shape}"
+            raise ConfigError(f"{path}: weights are a row of float32, got {got}")
         return LinearModel(weights, float(intercept), about)
     except ConfigError:
         raise
@@ -204,10 +204,6 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                 f" it has {', '.join(sorted(file.files)) or 'nothing'}"
             )
         return {name: file[name] for name in ARRAYS}
-
-
-def _said(array: npt.NDArray[Any]) -> str:
-    return f"{array.dtype} of shape {array.shape}"
 
 
 # the finalizer of SplitMix64 (Steele, Lea and Flood 2014)

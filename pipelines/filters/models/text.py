@@ -11,7 +11,7 @@ that is written without spaces. A vocabulary gives the words that a model knows 
 Departures of the table from CCNet, whose models read pieces of SentencePiece: white space ends a
 word, where CCNet deletes tabs and joins what they part; characters of format, as soft hyphens, are
 deleted; a final sigma is a sigma. Lower case and classes are of a frozen version of Unicode
-(dedup.unicode), those of `normalize` of the interpreter's, as CCNet's.
+(dedup.text.unicode), those of `normalize` of the interpreter's, as CCNet's.
 
 Source: cc_net/text_normalizer.py of facebookresearch/cc_net (MIT), `normalize`. With its slip of a
 full-width 1 among the punctuation, which never matters: digits are 0 by then.
@@ -26,47 +26,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup import unicode
-from tokenmill.dedup.arrays import parts, power_of_two, read_only
-from tokenmill.dedup.arrow_text import TextBuffers, text_buffers
+from tokenmill.dedup.arrays import TextBuffers, parts, power_of_two, read_only, text_buffers
+from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import model_words as kernels
 from tokenmill.pipelines.filters.kernels import ngrams as ngram_kernels
 
-PUNCTUATION = {
-    "，": ",",
-    "。": ".",
-    "、": ",",
-    "„": '"',
-    "”": '"',
-    "“": '"',
-    "«": '"',
-    "»": '"',
-    "」": '"',
-    "「": '"',
-    "《": '"',
-    "》": '"',
-    "´": "'",
-    "∶": ":",
-    "：": ":",
-    "？": "?",
-    "！": "!",
-    "（": "(",
-    "）": ")",
-    "；": ";",
-    "–": "-",
-    "—": " - ",
-    "．": ". ",
-    "～": "~",
-    "’": "'",
-    "…": "...",
-    "━": "-",
-    "〈": "<",
-    "〉": ">",
-    "【": "[",
-    "】": "]",
-    "％": "%",
-    "►": "-",
-}
+MARKS = "，、。„”“«»」「《》´’∶：？！（）；–━►～〈〉【】％"
+PLAIN = ',,."""""""""\'\'::?!();---~<>[]%'  # of each mark
+PUNCTUATION = dict(zip(MARKS, PLAIN, strict=True)) | {"—": " - ", "．": ". ", "…": "..."}
 
 
 def normalize(text: str) -> str:

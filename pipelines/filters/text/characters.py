@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup import unicode
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.pipelines.filters.kernels import classes as bits
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text import unicode
+from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
+from tokenmill.pipelines.filters.kernels.words import count_bits
 
 PADDING = 8  # bytes
 
@@ -39,14 +39,6 @@ TERMINAL_MARKS = (
 SYMBOLS = TERMINAL_MARKS + (
     " 0-8 B-1F 22-2D 2F 3A-3E 40 5B-60 7B-9F AB B4 BB 2013-2014 2019 201C-201E 2026 2236 2501 25BA"
     " 3001 3008-300D 3010-3011 FF05 FF08-FF09 FF0C FF11 FF1A-FF1B FF5E"
-)
-
-# Where the ten digits of each script begin (Unicode 14, general category Nd).
-DECIMAL_ZEROS = (
-    "30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946"
-    " 19D0 1A80 1A90 1B50 1BB0 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 11066"
-    " 110F0 11136 111D0 112F0 11450 114D0 11650 116C0 11730 118E0 11950 11C50 11D50 11DA0 16A60"
-    " 16AC0 16B50 1D7CE 1D7D8 1D7E2 1D7EC 1D7F6 1E140 1E2F0 1E950 1FBF0"
 )
 
 
@@ -78,13 +70,6 @@ def characters(column: pa.Array) -> Characters:
     return Characters(data, classes, text.offsets - first)
 
 
-def word_counts(text: Characters) -> npt.NDArray[np.int64]:
-    """(n_docs,) int64, words as `str.split()` has them."""
-    counts = np.empty(len(text.offsets) - 1, np.int64)
-    count_words(text.classes, text.offsets, counts)
-    return counts
-
-
 def char_counts(text: Characters) -> npt.NDArray[np.int64]:
     """(n_docs,) int64, code points."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
@@ -92,12 +77,18 @@ def char_counts(text: Characters) -> npt.NDArray[np.int64]:
     return counts
 
 
+def point_flags() -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8, what the frozen tables of Unicode say of every code point."""
+    t = unicode.tables()
+    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
+    places = t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)
+    return np.asarray(t.flags[places])
+
+
 @cache
 def class_table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, the class bits of every code point, START included."""
-    t = unicode.tables()
-    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
+    flags = point_flags()
     table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
     table[flags & unicode.SPACE != 0] |= bits.SPACE
     table[flags & unicode.ALPHA != 0] |= bits.ALPHA
@@ -108,7 +99,7 @@ def class_table() -> npt.NDArray[np.uint8]:
         (bits.CLOSING, CLOSING_MARKS),
     ):
         table[code_points(ranges)] |= bit
-    table[np.add.outer(code_points(DECIMAL_ZEROS), np.arange(10))] |= bits.DECIMAL
+    table[np.add.outer(unicode.DECIMAL_ZEROS, np.arange(10))] |= bits.DECIMAL
     return table
 
 

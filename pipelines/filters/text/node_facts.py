@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup import unicode
-from tokenmill.dedup.arrays import read_only
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import read_only, text_buffers
 from tokenmill.dedup.kernels.words import hash_words
-from tokenmill.dedup.shingle import split_words
-from tokenmill.pipelines.core.rules import ratio
+from tokenmill.dedup.text import unicode
+from tokenmill.dedup.text.words import split_words
+from tokenmill.pipelines.core.step import ratio
 from tokenmill.pipelines.filters.kernels import node_facts as kernels
 from tokenmill.pipelines.filters.kernels.node_facts import IN_TOKEN, POINT, SPECIAL
-from tokenmill.pipelines.filters.text.characters import code_points
+from tokenmill.pipelines.filters.kernels.urls import fill
+from tokenmill.pipelines.filters.text.characters import code_points, point_flags
 
 POINTS = ",;:?!."
 
@@ -58,13 +58,10 @@ EMOJI = (
 @cache
 def marks_table() -> npt.NDArray[np.uint8]:
     """(0x110000,) uint8, the bits of every code point."""
-    t = unicode.tables()
-    cps = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[cps >> 8].astype(np.uint32) * unicode.PAGE + (cps & 255)]
     table = np.zeros(unicode.N_CODE_POINTS, np.uint8)
     table[code_points(MARKS)] |= SPECIAL
     table[code_points(EMOJI)] |= SPECIAL
-    table[flags & unicode.WORD != 0] |= IN_TOKEN
+    table[point_flags() & unicode.WORD != 0] |= IN_TOKEN
     table[ord("'")] |= IN_TOKEN
     table[[ord(point) for point in POINTS]] |= POINT
     return read_only(table)
@@ -124,12 +121,7 @@ def word_table(words: Collection[str]) -> Hashes:
     encoded = [word.encode() for word in sorted(set(words) - {""})]
     ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
     table = np.zeros(1 << max(2, (2 * len(encoded)).bit_length()), np.uint64)
-    mask = len(table) - 1
-    for key in _hashes(np.array(bytearray(b"".join(encoded)), np.uint8), ends).tolist():
-        at = key & mask
-        while table[at]:
-            at = (at + 1) & mask
-        table[at] = key
+    fill(read_only(_hashes(np.array(bytearray(b"".join(encoded)), np.uint8), ends)), table)
     return read_only(table)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenmill.pipelines.filters.kernels import parts
-from tokenmill.pipelines.filters.kernels.frequent import first_frequent
-from tokenmill.pipelines.filters.kernels.repeated import first_repeated
+from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.kernels.words import count_bits
 from tokenmill.pipelines.filters.text.characters import Characters
-from tokenmill.pipelines.filters.text.letters import Letters
+from tokenmill.pipelines.filters.text.words import Letters
 
 
 class NGramRules(NamedTuple):
@@ -30,55 +29,37 @@ def ngram_rules(pairs: tuple[tuple[int, float], ...] | None, first_place: int) -
     return NGramRules(sizes, np.array([limit for _, limit in pairs or ()]), first_place)
 
 
-def judge_frequent(
+def judge_ngrams(
     words: Letters,
     doc_chars: npt.NDArray[np.int64],
-    rules: NGramRules,
-    verdicts: npt.NDArray[np.uint8],
-    values: npt.NDArray[np.float64],
-) -> None:
-    """Remove documents whose most frequent n-gram has too many of its `doc_chars`; in place.
-
-    verdicts, values: (n_docs,); documents already removed are left alone.
-    """
-    if not len(rules.sizes):
-        return
-    slots = slots_for(words.most_words)
-    first_frequent(
-        *words,
-        doc_chars,
-        *rules,
-        np.empty(words.most_words, np.uint64),  # words
-        np.empty(slots, np.uint64),  # keys
-        np.empty(slots, np.int32),  # counts
-        np.empty(slots, np.int32),  # firsts
-        np.empty(len(rules.sizes), np.uint8),  # suspects
-        verdicts,
-        values,
-    )
-
-
-def judge_repeated(
-    words: Letters,
-    doc_chars: npt.NDArray[np.int64],
-    rules: NGramRules,
+    top: NGramRules,
+    duplicate: NGramRules,
     verdicts: npt.NDArray[np.uint8],
     values: npt.NDArray[np.float64],
 ) -> None:
     """Remove documents too many of whose `doc_chars` are of repeated n-grams; in place.
 
+    top: for the most frequent n-gram alone; these rules come first.
+    duplicate: for all n-grams that were met before.
     verdicts, values: (n_docs,); documents already removed are left alone.
     """
-    if not len(rules.sizes):
-        return
-    tables = np.empty((3, slots_for(words.most_words)), np.uint64)
-    lists = np.empty((4, words.most_words), np.uint64)
-    first_repeated(*words, doc_chars, *rules, tables, lists, verdicts, values)
-
-
-def slots_for(n: int) -> int:
-    """Slots of the kernels' tables for n words: a power of two, twice as many or more."""
-    return 1 << max(2, (2 * n - 1).bit_length())
+    slots = 1 << max(2, (2 * words.most_words - 1).bit_length())  # at least twice as many as words
+    if len(top.sizes):
+        first_frequent(
+            *words,
+            doc_chars,
+            *top,
+            np.empty(words.most_words, np.uint64),  # words
+            np.empty(slots, np.uint64),  # keys
+            np.empty(slots, np.int32),  # counts
+            np.empty(slots, np.int32),  # firsts
+            np.empty(len(top.sizes), np.uint8),  # suspects
+            verdicts,
+            values,
+        )
+    if len(duplicate.sizes):
+        tables, lists = np.empty((3, slots), np.uint64), np.empty((4, words.most_words), np.uint64)
+        first_repeated(*words, doc_chars, *duplicate, tables, lists, verdicts, values)
 
 
 class PartFacts(NamedTuple):

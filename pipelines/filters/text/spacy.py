@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.filters.kernels import spacy_words as kernels
-from tokenmill.pipelines.filters.kernels.classes import SPLIT
+from tokenmill.pipelines.filters.kernels.characters import SPLIT
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 
 LIBRARY = "spacy"

@@ -1,11 +1,18 @@
-"""What a word is to the filters.
+r"""What a word is to the filters, the letters of words, and how many sentences they make.
 
 don't stop!   whitespace  don't stop!      as `str.split()`
-              unicode     don t stop       longest runs of `\\w`, as shingles have them
+              unicode     don t stop       longest runs of `\w`, as shingles have them
               spacy       do n't stop !    as spaCy splits English, whom datatrove asks
+
+Letters are all bytes of words, without what stands between:
+
+"to be"  -->  letters  t o b e
+              starts   0   2   4     the last is where the letters end
 """
 
+import unicodedata
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -13,17 +20,26 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import AfterValidator
 
-from tokenmill.dedup import unicode
-from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
-from tokenmill.pipelines.filters.kernels.classes import SPACE, SPLIT
-from tokenmill.pipelines.filters.kernels.words import count_bits, count_words, find_words
+from tokenmill.dedup.text import unicode
+from tokenmill.pipelines.filters.kernels.characters import (
+    PUNCT,
+    SPACE,
+    SPLIT,
+    START,
+    STOP,
+    class_of_bytes,
+    split_words,
+)
+from tokenmill.pipelines.filters.kernels.lines import count_by_marks, count_by_words
+from tokenmill.pipelines.filters.kernels.words import count_bits, count_words
 from tokenmill.pipelines.filters.text.characters import (
     PADDING,
     Characters,
     characters,
     class_table,
+    point_flags,
 )
-from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes
+from tokenmill.pipelines.filters.text.spacy import check_installed, spacy_classes, stops
 
 NO_SPLITS = 0
 
@@ -79,18 +95,70 @@ def split(text: str, kind: WordKind) -> list[str]:
     >>> split("don't stop!", "unicode")
     ['don', 't', 'stop']
     """
-    words = words_of(characters(pa.array([text], pa.large_string())), kind)
-    borders = np.empty(2 * int(word_counts(words)[0]) + 2, np.uint64)
-    find_words(words.classes, words.splits, borders, len(words.data))
-    ends = borders[:-2].astype(np.int64).reshape(-1, 2).tolist()
-    return [words.data[start:stop].tobytes().decode() for start, stop in ends]
+    found = letters(words_of(characters(pa.array([text], pa.large_string())), kind))
+    return [found.data[a:b].tobytes().decode() for a, b in pairwise(found.starts.tolist())]
 
 
 @cache
 def _unicode_table() -> npt.NDArray[np.uint8]:
     r"""`class_table`, but SPACE is all that is not `\w`."""
-    t = unicode.tables()
-    points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
-    flags = t.flags[t.pages[points >> 8].astype(np.uint32) * unicode.PAGE + (points & 255)]
     table = class_table()
-    return np.where(flags & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
+    return np.where(point_flags() & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
+
+
+LETTERS_PADDING = 32  # bytes, of any value, that kernels may read behind the last letter
+
+
+class Letters(NamedTuple):
+    """Word `w` of document `i` is `data[starts[k]:starts[k + 1]]` with k = `first_words[i] + w`.
+
+    data: (n_bytes + LETTERS_PADDING,) uint8.  starts: (n_words + n_docs,) uint64.
+    chars: (n_words + n_docs,) int64, characters of the words before in the same document.
+    first_words: (n_docs + 1,) int64; each document has an entry more than words.
+    """
+
+    data: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.uint64]
+    chars: npt.NDArray[np.int64]
+    first_words: npt.NDArray[np.int64]
+
+    @property
+    def most_words(self) -> int:
+        """Of any document."""
+        return int(np.diff(self.first_words).max(initial=1)) - 1
+
+
+def letters(words: Words) -> Letters:
+    """Leave out all that is in no word."""
+    first_words = np.zeros(len(words.offsets), np.int64)
+    np.cumsum(word_counts(words) + 1, out=first_words[1:])
+    data = np.empty(len(words.data) + LETTERS_PADDING, np.uint8)
+    starts = np.empty(first_words[-1], np.uint64)
+    chars = np.empty(first_words[-1], np.int64)
+    split_words(*words, first_words, data, starts, chars)
+    return Letters(data, starts, chars, first_words)
+
+
+SentenceKind = Annotated[Literal["marks", "spacy"], AfterValidator(spacy_if_wanted)]
+
+
+def sentence_counts(lines: Characters, kind: SentenceKind) -> npt.NDArray[np.int64]:
+    r"""(n_docs,) int64, of documents of lines with "\n" behind each and no other line breaks."""
+    counts = np.empty(len(lines.offsets) - 1, np.int64)
+    if kind == "marks":
+        count_by_marks(lines.classes, lines.offsets, counts)
+        return counts
+    kinds = np.empty(len(lines.data) + PADDING, np.uint8)
+    class_of_bytes(lines.data, _kind_table(), kinds)
+    words = words_of(lines, "spacy")
+    count_by_words(lines.data, words.classes, kinds, lines.offsets, counts)
+    return counts
+
+
+@cache
+def _kind_table() -> npt.NDArray[np.uint8]:
+    """(0x110000,) uint8, START, STOP and PUNCT of every code point."""
+    table = np.full(0x110000, START, np.uint8)
+    table[[unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]] |= PUNCT
+    table[[ord(mark) for mark in stops()]] |= STOP
+    return table

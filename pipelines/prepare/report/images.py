@@ -11,15 +11,7 @@ import numpy as np
 from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
-from tokenmill.pipelines.prepare.report.model import (
-    Decoding,
-    ImageFormat,
-    ImageRow,
-    Images,
-    Repeated,
-    Report,
-    Sizes,
-)
+from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.read.images.facts import decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
@@ -42,8 +34,8 @@ def image_summary(
     *,
     store: str,
     files: Sequence[Path],
-    repeated: dict[str, dict[str, int | Repeated]],
-) -> Images:
+    repeated: dict[str, dict[str, int | model.Repeated]],
+) -> model.Images:
     """Images by format and in total, tokens, what the corpus repeats, and what else was met.
 
     store: as in the recipe.  files: of the dataset, in order; some of their images are decoded.
@@ -63,7 +55,7 @@ def image_summary(
     image_tokens = sum(n for c in counts for n in c["image_tokens"].values())
     tokens = sum(n for m in shards for n in m["tokens"].values())
     made = list(receipts)
-    return Images(
+    return model.Images(
         formats=formats,
         images=sum(n for c in counts for n in c["images"].values()),
         image_bytes=sum(n for c in counts for n in c["image_bytes"].values()),
@@ -76,7 +68,7 @@ def image_summary(
         sources_without=_sources_without(made),
         repeated=repeated,
         store=store,
-        decoding=Decoding.model_validate(decoding),
+        decoding=model.Decoding.model_validate(decoding),
     )
 
 
@@ -105,9 +97,9 @@ def percentile(bins: Sequence[int], share: float) -> float:
     return float(2.0 ** ((k - 0.5) / PER_DOUBLING)) if k else 0.0
 
 
-def _of_format(counts: Sequence[Mapping[str, Any]]) -> ImageFormat:
+def _of_format(counts: Sequence[Mapping[str, Any]]) -> model.ImageFormat:
     pixels = _sizes(counts, "pixels", "with_size")
-    return ImageFormat(
+    return model.ImageFormat(
         images=sum(c["count"] for c in counts),
         bytes=_sizes(counts, "bytes", "with_bytes"),
         pixels=pixels,
@@ -115,11 +107,11 @@ def _of_format(counts: Sequence[Mapping[str, Any]]) -> ImageFormat:
     )
 
 
-def _sizes(counts: Sequence[Mapping[str, Any]], what: str, known: str) -> Sizes:
+def _sizes(counts: Sequence[Mapping[str, Any]], what: str, known: str) -> model.Sizes:
     n, total, squared = (sum(c[k] for c in counts) for k in (known, what, f"{what}_squared"))
     bins = _summed([c[f"{what}_bins"] for c in counts])
     p5, p50, p95 = (percentile(bins, p / 100) if n else None for p in PERCENTILES)
-    return Sizes(
+    return model.Sizes(
         known=n,
         total=total,
         mean=total / n if n else None,
@@ -145,12 +137,12 @@ def _summed(bins: Sequence[Sequence[int]]) -> list[int]:
 
 def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     """Sources that were read and had no image, perhaps for want of a word in the recipe."""
-    found: Counter[str] = Counter()
+    n_images: Counter[str] = Counter()
     for receipt in receipts:
         read = dict(receipt.stats).get("read")
         if read is not None and read.images is not None:
-            found[receipt.facts["source"]] += read.images.images_in
-    return sorted(source for source, n in found.items() if n == 0)
+            n_images[receipt.facts["source"]] += read.images.images_in
+    return sorted(source for source, n in n_images.items() if n == 0)
 
 
 def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
@@ -159,10 +151,10 @@ def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
 
 def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
-    found: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for receipt in receipts:
-        found.update(receipt.facts.get("notes", {}))
-    return dict(sorted(found.items(), key=lambda note: (-note[1], note[0])))
+        times.update(receipt.facts.get("notes", {}))
+    return dict(sorted(times.items(), key=lambda note: (-note[1], note[0])))
 
 
 LARGE = 1000  # from here on a ratio is told in whole numbers
@@ -170,7 +162,7 @@ WAY_TO_IMAGES = "for images name {path: …, images: COLUMN}, or {path: …, for
 IMAGES = Axis("images", lambda n: f"{n:,.0f}")
 
 
-def image_blocks(report: Report) -> list[str | Table]:
+def image_blocks(report: model.Report) -> list[str | Table]:
     """The account of images by stage and by reason; nothing for a run of text alone."""
     rows = [(row.stage, row.images) for row in report.ledger if row.images is not None]
     if not rows:
@@ -205,18 +197,18 @@ def image_blocks(report: Report) -> list[str | Table]:
     ]
 
 
-def _counts(row: ImageRow) -> tuple[int, ...]:
+def _counts(row: model.ImageRow) -> tuple[int, ...]:
     """In, removed, failed, gone with their document, out, bytes out."""
     gone = (sum(row.removed.values()), sum(row.failed.values()), row.with_document)
     return (row.images_in, *gone, row.images_out, row.bytes_out)
 
 
-def sources_without(report: Report) -> list[str]:
+def sources_without(report: model.Report) -> list[str]:
     """Sources of a run with images that have none."""
     return report.images.sources_without if report.images else []
 
 
-def _measured(images: Images, ratios: Illustrations | None) -> Iterator[str | Table]:
+def _measured(images: model.Images, ratios: Illustrations | None) -> Iterator[str | Table]:
     """What an image adds to a document; bytes and pixels by format; what decoding them takes."""
     if not images.images or ratios is None:
         return
@@ -234,13 +226,13 @@ def _measured(images: Images, ratios: Illustrations | None) -> Iterator[str | Ta
     yield from _decoding(images.decoding)
 
 
-def _size_row(name: str, sizes: Sizes, shown: Callable[[float], str]) -> tuple[str, ...]:
+def _size_row(name: str, sizes: model.Sizes, shown: Callable[[float], str]) -> tuple[str, ...]:
     values = (sizes.mean, sizes.mean_half_width, sizes.p5, sizes.p50, sizes.p95)
     total = shown(sizes.total) if sizes.known else NONE
     return (name, f"{sizes.known:,}", total, *(NONE if v is None else shown(v) for v in values))
 
 
-def _in_short(images: Images, of: Illustrations) -> str:
+def _in_short(images: model.Images, of: Illustrations) -> str:
     return (
         f"A document that came out has {_ratio(of.images_per_doc)} images of"
         f" {_ratio(of.image_bytes_per_doc)} bytes in all, and with its text it takes"
@@ -258,7 +250,7 @@ def _ratio(of: Ratio) -> str:
     return with_error(of.value, of.se)
 
 
-def _decoding(decoding: Decoding) -> Iterator[str | Table]:
+def _decoding(decoding: model.Decoding) -> Iterator[str | Table]:
     """What it takes to decode the images that were tried."""
     whole, on = decoding.images_per_core_s, decoding.machine
     if whole is None:
@@ -296,13 +288,13 @@ def notes_table(notes: Mapping[str, int] | None) -> Iterator[Table]:
         yield table("Also met, by readers and steps", ("what", ">times"), rows)
 
 
-def _repeated_rows(images: Images) -> Iterator[Table]:
+def _repeated_rows(images: model.Images) -> Iterator[Table]:
     """What stands in the corpus most often, by step and key."""
     rows = [
         (step, key, f"{n:,}", _unit(doc_id, number))
         for step, facts in images.repeated.items()
         for key, of in facts.items()
-        if isinstance(of, Repeated)
+        if isinstance(of, model.Repeated)
         for doc_id, number, n in (of.most or [])[:MOST_REPEATED]
     ]
     if rows:
@@ -320,21 +312,25 @@ def _pixels(n: float) -> str:
     return f"{n / 1e6:,.3g} M" if n >= 1e6 else f"{n:,.0f}"
 
 
-def image_plots(report: Report) -> list[str]:
+def image_plots(report: model.Report) -> list[str]:
     """Images that left, by reason; how large those are that are left, and of what shape."""
-    bars = [
-        Bar(f"{reason} · {stage}", n, "failed" if outcome == "failed" else "main")
+    rows = [
+        (f"{reason} · {stage}", outcome, n)
         for stage, outcome, reason, n in report.images_that_left()
     ]
-    made = []
-    if bars:
-        drawn = charts.bars("image-reasons", "Images that left, by reason", IMAGES, bars)
-        note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
-        made.append(figure("Why images left", note, drawn))
-    return [*made, *(_histograms(report.images) if report.images else ())]
+    plots = [reasons_plot("image-reasons", IMAGES, rows)] if rows else []
+    return [*plots, *(_histograms(report.images) if report.images else ())]
 
 
-def _histograms(images: Images) -> Iterator[str]:
+def reasons_plot(key: str, axis: Axis, rows: Iterable[tuple[str, str, int]]) -> str:
+    """Bars of what left, which the axis names.  rows: label, outcome, how many."""
+    bars = [Bar(label, n, "failed" if how == "failed" else "main") for label, how, n in rows]
+    drawn = charts.bars(key, f"{axis.title.capitalize()} that left, by reason", axis, bars)
+    note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
+    return figure(f"Why {axis.title} left", note, drawn)
+
+
+def _histograms(images: model.Images) -> Iterator[str]:
     """Sizes and aspect ratios of images that came out."""
     narrowest = f"under {NARROWEST}"
     for key, title, bins, axis, edge, first in (

@@ -13,9 +13,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tokenmill.pipelines.contamination.report_found import found_sections, warnings
+from tokenmill.pipelines.contamination.report_found import found_sections, section, warnings
 from tokenmill.pipelines.core.measured import TOTAL
-from tokenmill.pipelines.prepare.report.images import image_blocks, image_plots, notes_table
+from tokenmill.pipelines.prepare.report.images import (
+    image_blocks,
+    image_plots,
+    notes_table,
+    reasons_plot,
+)
 from tokenmill.pipelines.prepare.report.model import (
     Against,
     Given,
@@ -77,38 +82,34 @@ def _key_figures(report: Report) -> list[KeyFigure]:
         KeyFigure("documents out", f"{rows[-1].docs_out:,}", f"of {rows[0].docs_in:,}"),
         KeyFigure("tokens", format_count(report.total.tokens)),
     ]
-    for what, shown in (("text", _text_ratio(report)), ("stored", _stored_ratio(report))):
-        value, sign, error = shown.partition(" ±")
+    for what in ("text", "stored"):
+        value, sign, error = _ratio(report, what).partition(" ±")
         figures.append(KeyFigure(f"{what} bytes per token", value, sign + error))
     return [*figures, KeyFigure("dataset", format_bytes(report.dataset.bytes))]
 
 
-def _text_ratio(report: Report) -> str:
-    total = report.total
-    return with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
-
-
-def _stored_ratio(report: Report) -> str:
-    total = report.total
-    return with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
+def _ratio(report: Report, of: str) -> str:
+    """Bytes per token.  of: "text" or "stored"."""
+    name = f"{of}_bytes_per_token"
+    return with_error(getattr(report.total, name), getattr(report.total, f"{name}_se"))
 
 
 def _plots(report: Report) -> list[str]:
     """Where documents and text went, why, how long documents are, clusters, sources."""
-    made = [_documents_plot(report), _text_plot(report)]
+    plots = [_documents_plot(report), _text_plot(report)]
     if any(report.length_bins):
         edges = "UTF-8 bytes, log scale"
         bins = report.length_bins
         drawn = charts.histogram("lengths", "Document lengths", DOCUMENTS, bins, edges)
-        made.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
+        plots.append(figure("Document lengths", "of those that reached the tokenizer", drawn))
     sources = [Bar(k, m.tokens) for k, m in report.measurement.items() if k != TOTAL]
     if any(bar.value for bar in sources):
         drawn = charts.bars("sources", "Tokens by source", TOKENS, sources)
-        made.append(figure("Tokens by source", "", drawn))
+        plots.append(figure("Tokens by source", "", drawn))
     if any(row.removed or row.failed for row in report.ledger):
-        made.append(_reasons_plot(report))
-    made += _cluster_plot(report)
-    return made
+        plots.append(_reasons_plot(report))
+    plots += _cluster_plot(report)
+    return plots
 
 
 def _documents_plot(report: Report) -> str:
@@ -144,28 +145,22 @@ def _reasons_plot(report: Report) -> str:
     """Bars by reason; one that several stages give is told apart by its stage."""
     rows = report.documents_that_left()
     stages = Counter(reason for _, _, reason, _ in rows)
-    bars = [
-        Bar(
-            reason if stages[reason] == 1 else f"{reason} · {stage}",
-            n,
-            "failed" if outcome == "failed" else "main",
-        )
+    labelled = (
+        (reason if stages[reason] == 1 else f"{reason} · {stage}", outcome, n)
         for stage, outcome, reason, n in rows
-    ]
-    drawn = charts.bars("reasons", "Documents that left, by reason", DOCUMENTS, bars)
-    note = "outlined: failed" if any(bar.kind == "failed" for bar in bars) else ""
-    return figure("Why documents left", note, drawn)
+    )
+    return reasons_plot("reasons", DOCUMENTS, labelled)
 
 
 def _cluster_plot(report: Report) -> list[str]:
     """The largest clusters of near duplicates, or of exact ones where there was no near step."""
     by_step = report.clusters
     step = "near" if "near" in by_step else "exact"
-    found = by_step.get(step)
-    if found is None or not found.largest:
+    clusters_of_step = by_step.get(step)
+    if clusters_of_step is None or not clusters_of_step.largest:
         return []
     title = f"Largest {step}-duplicate clusters"
-    clusters = [Bar(str(doc_id), size) for doc_id, size in found.largest[:MOST_CLUSTERS]]
+    clusters = [Bar(str(doc_id), size) for doc_id, size in clusters_of_step.largest[:MOST_CLUSTERS]]
     drawn = charts.bars("clusters", title, DOCUMENTS, clusters)
     return [figure(title, "by the id of their first document", drawn)]
 
@@ -230,10 +225,10 @@ def _against(against: Against | None) -> list[str | Table]:
 def against_lines(against: Against) -> list[str]:
     """How many documents went because an earlier run holds them, and what to know of that."""
     by_step = against.duplicates
-    told = ", ".join(f"{step} {n:,}" for step, n in by_step.items())
+    listed = ", ".join(f"{step} {n:,}" for step, n in by_step.items())
     return [
         f"Duplicates of documents that earlier runs hold: {sum(by_step.values()):,}"
-        + (f" ({told})." if told else "."),
+        + (f" ({listed})." if listed else "."),
         *(f"{remark[0].upper()}{remark[1:]}." for remark in against.remarks),
     ]
 
@@ -259,43 +254,43 @@ def write_report(out: Path, report: Report) -> None:
 
 def sections(report: Report) -> list[Section]:
     """What a reader wants to know, in the order in which it is asked."""
-    found = report.found_items
+    contamination = report.found_items
     return [
-        _section("summary", "In short", [headline(report)]),
-        _section("ledger", "Where documents and bytes went", _ledger(report)),
-        _section("plots", "Plots", []),
-        _section("measurement", "Measurement", _measurement(report)),
+        section("summary", "In short", [headline(report)]),
+        section("ledger", "Where documents and bytes went", _ledger(report)),
+        section("plots", "Plots", []),
+        section("measurement", "Measurement", _measurement(report)),
         *mixture_sections(report.mixture),
-        _section("images", "Images", image_blocks(report)),
-        _section("duplicates", "Duplicates", _duplicates(report)),
+        section("images", "Images", image_blocks(report)),
+        section("duplicates", "Duplicates", _duplicates(report)),
         *(
-            _section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
+            section(f"step-{name}", name.replace("_", " ").capitalize(), [rows])
             for name, rows in further_tables(report).items()
         ),
-        _section("decontaminate", "Benchmark items", _decontaminate(report)),
-        *(found_sections(found) if found else []),
-        _section("requirements", "Storage requirements", _requirements(report)),
-        _section("failures", "Failed and damaged", failure_blocks(report)),
-        _section("time", "Time", _time(report)),
-        _section("origin", "How it was made", _origin(report)),
+        section("decontaminate", "Benchmark items", _decontaminate(report)),
+        *(found_sections(contamination) if contamination else []),
+        section("requirements", "Storage requirements", _requirements(report)),
+        section("failures", "Failed and damaged", failure_blocks(report)),
+        section("time", "Time", _time(report)),
+        section("origin", "How it was made", _origin(report)),
     ]
 
 
 def further_tables(report: Report) -> dict[str, Table]:
     """What each further step tells, key by key; of a list the first MOST_LISTED."""
     return {
-        name: table(f"What {name} tells", ("what", ">value"), _cells(told))
-        for name, told in (report.sections or {}).items()
+        name: table(f"What {name} tells", ("what", ">value"), _cells(facts))
+        for name, facts in (report.sections or {}).items()
     }
 
 
-def _cells(told: Mapping[str, JsonValue], within: str = "") -> Iterator[tuple[str, str]]:
+def _cells(facts: Mapping[str, JsonValue], within: str = "") -> Iterator[tuple[str, str]]:
     """A row for each value; the keys of one inside others are joined.
 
     >>> list(_cells({"docs": 1234, "hosts": {"most": ["a", 9]}, "share": None}))
     [('docs', '1,234'), ('hosts, most', 'a, 9'), ('share', '—')]
     """
-    for name, value in told.items():
+    for name, value in facts.items():
         if isinstance(value, Mapping):
             yield from _cells(value, f"{within}{name}, ")
         else:
@@ -311,10 +306,6 @@ def _cell(value: JsonValue) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _section(key: str, title: str, blocks: Iterable[str | Table]) -> Section:
-    return Section(key=key, title=title, blocks=tuple(blocks))
 
 
 def headline(report: Report) -> str:
@@ -334,8 +325,8 @@ def headline(report: Report) -> str:
     else:
         of_text, other = (" of text", ", any token") if total.images else ("", " and")
         sentences.append(
-            f"A token{of_text} stands for {_text_ratio(report)} bytes of"
-            f" UTF-8 text{other} takes {_stored_ratio(report)} bytes in the"
+            f"A token{of_text} stands for {_ratio(report, 'text')} bytes of"
+            f" UTF-8 text{other} takes {_ratio(report, 'stored')} bytes in the"
             f" dataset (± one standard error over {count(total.shards, 'shard')})."
         )
     if mixture is not None:
@@ -409,13 +400,13 @@ def _or_none(n: int | None) -> str:
 
 
 def _duplicates(report: Report) -> list[str | Table]:
-    found = {step: of.to_json() for step, of in report.duplicates.items()}
+    by_step = {step: of.to_json() for step, of in report.duplicates.items()}
     names = ("docs", "candidates", "edges", "clusters")
-    rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in found.items()]
+    rows = [(step, *(_or_none(of.get(name)) for name in names)) for step, of in by_step.items()]
     compared = ("step", ">documents compared", ">candidate pairs", ">verified pairs", ">clusters")
     note = "Pairs under bands count once in each band that found them; under near, once."
     return [
-        *([note] if "bands" in found else []),
+        *([note] if "bands" in by_step else []),
         *([table("Corpus-wide deduplication", compared, rows)] if rows else []),
         *_against(report.against),
     ]
@@ -424,10 +415,10 @@ def _duplicates(report: Report) -> list[str | Table]:
 def _decontaminate(report: Report) -> list[str | Table]:
     """What was done about benchmark items; what was found follows in sections of its own."""
     row = next((row for row in report.ledger if row.stage == "decontaminate"), None)
-    found = report.found_items
-    if row is None or found is None:
+    contamination = report.found_items
+    if row is None or contamination is None:
         return []
-    action = str(found.settings.action)
+    action = str(contamination.settings.action)
     left = ", ".join(f"{reason} {n:,}" for reason, n in row.removed.items()) or "none"
     return [
         f"Action {action}: {row.docs_in:,} documents in, {row.docs_created:,} more made by"
@@ -437,7 +428,7 @@ def _decontaminate(report: Report) -> list[str | Table]:
         " What follows was found before that, in"
         " documents as the step took them in. For items under 8 words nothing is cut."
         f"{RULES.get(action, '')}",
-        " ".join([LEFT, *warnings(found)]),
+        " ".join([LEFT, *warnings(contamination)]),
     ]
 
 

@@ -15,23 +15,8 @@ from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.phases import Prepared
+from tokenmill.pipelines.prepare.report import model
 from tokenmill.pipelines.prepare.report.images import image_facts, image_summary, notes_of
-from tokenmill.pipelines.prepare.report.model import (
-    Against,
-    Dataset,
-    EarlierRun,
-    Given,
-    Images,
-    ImageToken,
-    LedgerRow,
-    Machine,
-    Mismatch,
-    Report,
-    Requirement,
-    Split,
-    StepTime,
-    Tokenizer,
-)
 from tokenmill.pipelines.runs.finished import failures, inventory
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
@@ -40,7 +25,7 @@ from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
 from tokenmill.pipelines.tokens.mix.summary import mixed_stats, mixture, tokens_once
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.report.data import summary_json
 from tokenmill.sizing.requirements import requirement_sheet
 
 REPORT_VERSION = "1"
@@ -56,7 +41,7 @@ LIBRARIES = (
 )
 
 
-def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
+def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Report:
     """The report of a run, which everything shown elsewhere is drawn from.
 
     Raises:
@@ -70,22 +55,22 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
     stored = sum(b for n, b in dataset_files.items() if n.endswith(".arrow"))
     last_pass, first = _last_pass(job, finished), finished.of("pass-0")
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
-    told = _told(job, finished)
-    repeated = told.pop("repeated")
-    report = Report(
+    by_section = _told(job, finished)
+    repeated = by_section.pop("repeated")
+    report = model.Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
         identity=job.identity,
         inputs=inventory(plan),
-        ledger=[LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
+        ledger=[model.LedgerRow(stage=name, **stats.to_json()) for name, stats in rows],
         **dict(failures(plan, finished, {r.key: r.facts.get("damage", ()) for r in first})),
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
         length_bins=_length_bins(last_pass),
-        duplicates=told.pop("duplicates"),
-        contamination=told.pop("contamination"),
-        dataset=Dataset(
+        duplicates=by_section.pop("duplicates"),
+        contamination=by_section.pop("contamination"),
+        dataset=model.Dataset(
             path=mirror.address(job.dataset),
             files=dataset_files,
             bytes=stored,
@@ -93,24 +78,24 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
             seq_len=job.recipe.output.seq_len,
             splits={layout.split: _split(job, layout) for layout in finished.layouts},
         ),
-        tokenizer=Tokenizer(
+        tokenizer=model.Tokenizer(
             path=job.recipe.tokenizer.path,
             engine=engine.name,
             why=engine.why,
             docs_by_engine=_docs_by_engine(last_pass),
             mismatches=[
-                Mismatch(key=r.key, message=r.facts["mismatch"])
+                model.Mismatch(key=r.key, message=r.facts["mismatch"])
                 for r in last_pass
                 if "mismatch" in r.facts
             ],
             digest=engine.digest,
             largest_id=engine.largest_id,
             image_token=images
-            and ImageToken(token=images.token, id=engine.image_id, tokens=images.tokens),
+            and model.ImageToken(token=images.token, id=engine.image_id, tokens=images.tokens),
         ),
         stored_bytes=_stored(files),
         steps=_timing(finished),
-        machine=Machine(
+        machine=model.Machine(
             system=platform.platform(),
             python=platform.python_version(),
             libraries={name: version(name) for name in LIBRARIES},
@@ -118,14 +103,14 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> Report:
         notes=None if images else notes_of(_of_passes(job, finished)),
         images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
-        sections=told or None,  # of steps that are not our own
+        sections=by_section or None,  # of steps that are not our own
         requirements=[],
         sizing_assumptions=[],
     )
     return report.model_copy(update=_requirements(report))
 
 
-def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> Images:
+def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> model.Images:
     paths = (
         split_folder(job, p.split) / file_name(number, p.files)
         for p in finished.layouts
@@ -136,12 +121,12 @@ def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> I
     return image_summary(last_pass, made, store=store, files=there, repeated=repeated)
 
 
-def _split(job: PrepareJob, layout: Layout) -> Split:
+def _split(job: PrepareJob, layout: Layout) -> model.Split:
     """Of a packed split whole sequences are counted; what is left fills none."""
     seq_len, packed = job.recipe.output.seq_len, {}
     if seq_len is not None:
         packed["sequences"], packed["tail_tokens"] = divmod(layout.tokens, seq_len)
-    return Split(
+    return model.Split(
         folder=mirror.address(split_folder(job, layout.split)),
         docs=sum(shard.docs for shard in layout.shards),
         tokens=layout.tokens - packed.get("tail_tokens", 0),
@@ -196,21 +181,21 @@ def _of_passes(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return [r for part in passes(job.recipe.steps) for r in finished.of(f"pass-{part.index}")]
 
 
-def _requirements(report: Report) -> dict[str, list[Requirement] | list[Given]]:
+def _requirements(report: model.Report) -> dict[str, list[model.Requirement] | list[model.Given]]:
     """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
     has_content = report.total.text_bytes or report.total.images  # not end-of-text tokens alone
     if not has_content or not sum(split.tokens for split in report.dataset.splits.values()):
         return {}
     corpus = read_corpus(report.to_json(), where="report")
-    told = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
+    sheet = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
     return {
-        "requirements": [Requirement(**row) for row in told["requirements"]],
-        "sizing_assumptions": [Given(**given) for given in told["sizing_assumptions"]],
+        "requirements": [model.Requirement(**row) for row in sheet["requirements"]],
+        "sizing_assumptions": [model.Given(**given) for given in sheet["sizing_assumptions"]],
     }
 
 
 def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
-    made = []
+    shards = []
     for receipt in last_pass:
         counts = receipt.facts["measured"]
         facts: ShardCounts = {
@@ -224,8 +209,8 @@ def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
         if "images" in counts:  # whose bytes are not in the files of tokens
             facts["token_file_bytes"] = sum(counts["sizes"].values())
             facts["images"] = image_facts(counts)
-        made.append(facts)
-    return made
+        shards.append(facts)
+    return shards
 
 
 def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
@@ -250,14 +235,13 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
     return sections
 
 
-def _against(job: PrepareJob, finished: Finished) -> Against:
+def _against(job: PrepareJob, finished: Finished) -> model.Against:
     repeated: Counter[str] = Counter()
     for receipt in _of_passes(job, finished):
         repeated.update(receipt.facts.get("of_earlier", {}))
-    return Against(
-        runs=[
-            EarlierRun(path=str(run.out), docs=run.docs, shards=run.shards) for run in job.against
-        ],
+    runs = [model.EarlierRun(path=str(r.out), docs=r.docs, shards=r.shards) for r in job.against]
+    return model.Against(
+        runs=runs,
         duplicates=dict(repeated),
         remarks=remarks(job.recipe, job.against),
     )
@@ -265,19 +249,20 @@ def _against(job: PrepareJob, finished: Finished) -> Against:
 
 def _stored(files: dict[str, int]) -> dict[str, int]:
     """Bytes written by folder of the run directory, scratch included."""
-    made: dict[str, int] = {}
+    stored: Counter[str] = Counter()
     for name, size in files.items():
-        folder = name.partition("/")[0]
-        made[folder] = made.get(folder, 0) + size
-    return dict(sorted(made.items()))
+        stored[name.partition("/")[0]] += size
+    return dict(sorted(stored.items()))
 
 
-def _timing(finished: Finished) -> list[StepTime]:
+def _timing(finished: Finished) -> list[model.StepTime]:
     """Per step: works done, seconds of wall and CPU time added up over them."""
     seconds: dict[str, list[tuple[float, float]]] = {}
     for receipt in finished.receipts:
         seconds.setdefault(receipt.step, []).append(receipt.seconds)
     return [
-        StepTime(step=step, works=len(s), wall_s=sum(w for w, _ in s), cpu_s=sum(c for _, c in s))
+        model.StepTime(
+            step=step, works=len(s), wall_s=sum(w for w, _ in s), cpu_s=sum(c for _, c in s)
+        )
         for step, s in seconds.items()
     ]

@@ -10,7 +10,7 @@ import io
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,26 +45,8 @@ THUMBNAIL = pa.schema(
     ]
 )
 
-Jpeg: TypeAlias = bytes
 Fate: TypeAlias = tuple[str, str]  # stage and reason, both "" of an image that was kept
-
-
-class Thumbnail(NamedTuple):
-    """A row of THUMBNAIL."""
-
-    stage: str
-    reason: str
-    doc_id: int
-    number: int
-    id: str
-    path: str
-    url: str | None
-    format: str | None
-    width: int | None
-    height: int | None
-    bytes: int | None
-    detail: str | None
-    jpeg: Jpeg | None
+Thumbnail: TypeAlias = dict[str, Any]  # a row of THUMBNAIL
 
 
 SIDE = 112  # pixels
@@ -94,11 +76,11 @@ class Thumbnails:
         if receipts is None or not receipts.num_rows:
             return
         stages, reasons = receipts["stage"].to_pylist(), receipts["reason"].to_pylist()
-        wanted = [
-            row
-            for row, fate in enumerate(zip(stages, reasons, strict=True))
-            if self._room(fate, MOST)
-        ]
+        wanted = []
+        for row, fate in enumerate(zip(stages, reasons, strict=True)):
+            self._seen[fate] += 1
+            if self._seen[fate] <= MOST:
+                wanted.append(row)
         if wanted:
             chosen = receipts.take(pa.array(wanted))
             places = _places(before, chosen)
@@ -111,10 +93,6 @@ class Thumbnails:
         for place in range(n):
             self._seen["", ""] += 1
             self._add(documents, place, ("", ""), None, blobs)
-
-    def _room(self, fate: Fate, most: int) -> bool:
-        self._seen[fate] += 1
-        return self._seen[fate] <= most
 
     def _add(
         self,
@@ -133,22 +111,19 @@ class Thumbnails:
             if 0 < pixels <= MOST_PIXELS and work <= self._left:
                 self._left -= work
                 shown = thumbnail(blobs.take(image["offset"], image["bytes"]))
-        own = ("number", "path", "url", "format", "width", "height", "bytes")
-        doc_id, id = (documents[name][owner].as_py() for name in ("doc_id", "id"))
-        of_image = {name: image[name] for name in own}
-        made = Thumbnail(*fate, doc_id=doc_id, id=id, detail=detail, jpeg=shown, **of_image)
-        self.rows.append(made)
+        of_document = {name: documents[name][owner].as_py() for name in ("doc_id", "id")}
+        of_image = {name: image[name] for name in image.keys() & set(THUMBNAIL.names)}
+        fates = dict(zip(("stage", "reason"), fate, strict=True))
+        self.rows.append(fates | of_document | of_image | {"detail": detail, "jpeg": shown})
 
 
 @contextlib.contextmanager
 def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
     """Write what a shard's pass has to show, atomically."""
-    made = Thumbnails()
-    yield made
+    thumbnails = Thumbnails()
+    yield thumbnails
     with parquet_file(path, THUMBNAIL) as writer:
-        writer.write_table(
-            pa.Table.from_pylist([row._asdict() for row in made.rows], schema=THUMBNAIL)
-        )
+        writer.write_table(pa.Table.from_pylist(thumbnails.rows, schema=THUMBNAIL))
 
 
 def thumbnail(data: memoryview) -> bytes | None:
@@ -158,11 +133,11 @@ def thumbnail(data: memoryview) -> bytes | None:
         return None
     try:
         image.thumbnail((SIDE, SIDE))
-        made = _flat(ImageOps.exif_transpose(image))
+        small = _flat(ImageOps.exif_transpose(image))
     except BAD:
         return None
     out = io.BytesIO()
-    made.save(out, "JPEG", quality=QUALITY)
+    small.save(out, "JPEG", quality=QUALITY)
     return out.getvalue()
 
 
@@ -197,18 +172,18 @@ def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
     for path in find(folder, "*.parquet"):
         of_shard: dict[Fate, list[Thumbnail]] = defaultdict(list)
         for row in pq.read_table(present(path)).to_pylist():
-            of_shard[row["stage"], row["reason"]].append(Thumbnail(**row))
+            of_shard[row["stage"], row["reason"]].append(row)
         for fate, rows in of_shard.items():
             by_fate[fate].append(rows)
-    made = []
+    sheets = []
     if ("", "") in by_fate:
         kept = next((row.images.images_out for row in ledger[::-1] if row.images), 0)
-        made.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
-    for stage, reason, n in _left(ledger):
-        if (stage, reason) in by_fate:
-            title = f"{reason} · {stage}"
-            made.append(_sheet(title, n, by_fate[stage, reason], SHOWN_REMOVED))
-    return made
+        sheets.append(_sheet("Kept", kept, by_fate["", ""], SHOWN_KEPT))
+    for stage, images in ((row.stage, row.images) for row in ledger if row.images):
+        for reason, n in {**images.removed, **images.failed}.items():
+            if by_shard := by_fate.get((stage, reason)):
+                sheets.append(_sheet(f"{reason} · {stage}", n, by_shard, SHOWN_REMOVED))
+    return sheets
 
 
 def _sheet(title: str, n: int, by_shard: list[list[Thumbnail]], most: int) -> str:
@@ -224,21 +199,9 @@ def _in_turn(by_shard: list[list[Thumbnail]]) -> list[Thumbnail]:
 
 
 def _picture(row: Thumbnail) -> Picture:
-    sides = f"{row.width} x {row.height}" if row.width else ""
-    place = row.path if row.bytes is not None else row.url or row.path
+    sides = f"{row['width']} x {row['height']}" if row["width"] else ""
+    place = row["path"] if row["bytes"] is not None else row["url"] or row["path"]
     name = place.rpartition("/")[2]
     short = name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
-    facts = [place, row.format, sides, row.detail]
-    return Picture(
-        row.jpeg,
-        " ".join(filter(None, [sides, short])),
-        " · ".join(filter(None, facts)),
-    )
-
-
-def _left(ledger: Sequence[LedgerRow]) -> Iterator[tuple[str, str, int]]:
-    """Stage, reason and how many images, in the order of the ledger."""
-    for row in ledger:
-        if row.images is not None:
-            for reason, n in {**row.images.removed, **row.images.failed}.items():
-                yield row.stage, reason, n
+    facts = " · ".join(filter(None, [place, row["format"], sides, row["detail"]]))
+    return Picture(row["jpeg"], " ".join(filter(None, [sides, short])), facts)

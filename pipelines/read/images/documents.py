@@ -401,6 +401,7 @@ METADATA, GENERAL = "metadata", "general_metadata"
 # Sizes as OBELICS, img2dataset and LAION name them; the original comes before the stored.
 WIDTHS = ("original_width", "width", "WIDTH")
 HEIGHTS = ("original_height", "height", "HEIGHT")
+SIDES = (*WIDTHS, *HEIGHTS)
 MAX_SIDE = 2**31 - 1
 # What img2dataset says of each row: whether it got the image, and why not.
 NOT_DOWNLOADED = "not_downloaded"
@@ -428,13 +429,22 @@ class Raw(NamedTuple):
     general: Any = None
 
 
-def source_document(raw: Raw, *, captions: Captions, folder: Folder) -> SourceDocument:
-    """The document, with its images read from wherever they are."""
+def document_of(
+    raw: Raw, lost: Lost | None, captions: Captions | None, folder: Folder
+) -> SourceDocument:
+    """The document, with its images read from wherever they are, or why there is none.
+
+    lost: why its text could not be read.
+    """
+    if not raw.listed and not raw.images:
+        gone = not_downloaded(raw.metadata or {}, raw.place.where)
+        if gone is not None:
+            return missing_document(raw.row, raw.id, raw.place, raw.url, gone)
     values = _listed(raw.images)
     entries = _entries(raw.metadata) if raw.listed else [raw.metadata] * len(values)
-    lost = _lost_images(raw, values, entries)
+    lost = lost or _lost_images(raw, values, entries)
     if lost is not None:
-        return lost_document(raw, lost)
+        return _lost_document(raw, lost)
     if entries is None or len(entries) != len(values):
         entries = [None] * len(values)
     url = raw.url or _url_of(raw.general)
@@ -445,10 +455,10 @@ def source_document(raw: Raw, *, captions: Captions, folder: Folder) -> SourceDo
         for value, entry in zip(values, entries, strict=True)
         if value is not None
     ]
-    return SourceDocument(raw.row, raw.id, _text(raw, values, captions), url, images)
+    return SourceDocument(raw.row, raw.id, _text(raw, values, captions or "join"), url, images)
 
 
-def lost_document(raw: Raw, lost: Lost) -> SourceDocument:
+def _lost_document(raw: Raw, lost: Lost) -> SourceDocument:
     """A document that could not be read, and the images that go with it; none of them is read."""
     path, where = raw.place
     images = [

@@ -1,14 +1,13 @@
-"""Pillow, kept on a short lead: opens and decodes whatever it knows, and names what is wrong.
-
-What decoding the dataset's images costs here: CPU seconds, of a few of them.
-
-Which images are decoded follows from the dataset alone: the first of some of its files, spread
-evenly, until there are enough of them or of their pixels. Never does the clock decide.
-
-What is known of an image: told by its first bytes, without decoding it.
+"""What is known of an image: told by its first bytes, without decoding it.
 
 bytes ── headers (JPEG, PNG, WebP, GIF) ──► Facts
             └─ whatever they leave ── pillow ─┘  └── verify: decode it wholly
+
+Pillow is kept on a short lead: it opens and decodes whatever it knows, and what is wrong is named.
+
+What decoding a dataset's images costs here is measured in CPU seconds, of a few of them. Which
+follows from the dataset alone: the first of some of its files, spread evenly, until there are
+enough of them or of their pixels. Never does the clock decide.
 """
 
 import ctypes
@@ -93,12 +92,6 @@ def opened(data: bytes | memoryview, max_pixels: int) -> Header | Unreadable:
     return Header(name.lower(), image.mode, *image.size, ("animated",) if moving else ())
 
 
-def decoded(data: bytes | memoryview, max_pixels: int) -> Unreadable | None:
-    """Decode an image as `loaded` does; return what is wrong with it, if anything."""
-    image = loaded(data, max_pixels)
-    return image if isinstance(image, Unreadable) else None
-
-
 def loaded(
     data: bytes | memoryview, max_pixels: int, *, draft: tuple[int, int] | None = None
 ) -> ImageFile.ImageFile | Unreadable:
@@ -148,16 +141,12 @@ def _open(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | Un
         except BAD as e:
             return _refused(name, file, e)
         else:
-            return _bounded(image, max_pixels)
+            too_many = image.width * image.height > max_pixels
+            return _bomb(*image.size, max_pixels) if too_many else image
     if not accepted:
         return Unreadable("not_an_image", f"begins with {prefix[:8]!r}, as no known format does")
     name, ran_out, message = accepted[0]
     return Unreadable("truncated_header" if ran_out else "damaged_header", f"{name}: {message}")
-
-
-def _bounded(image: ImageFile.ImageFile, max_pixels: int) -> ImageFile.ImageFile | Unreadable:
-    width, height = image.size
-    return _bomb(width, height, max_pixels) if width * height > max_pixels else image
 
 
 def _refused(name: str, file: _Watched, error: Exception) -> Unreadable:
@@ -404,12 +393,9 @@ def image_facts(data: bytes | memoryview, options: Images) -> Facts | Unreadable
         return header
     name, mode, width, height, notes = header
     if width * height > options.max_pixels:
-        return Unreadable(
-            "bomb",
-            f"{width} x {height} pixels, images.max_pixels is {options.max_pixels}",
-        )
-    if options.verify and (bad := decoded(data, options.max_pixels)):
-        return bad
+        return _bomb(width, height, options.max_pixels)
+    if options.verify and isinstance(image := loaded(data, options.max_pixels), Unreadable):
+        return image
     md5 = hashlib.md5(data, usedforsecurity=False).digest()
     return Facts(md5, name, mode, width, height, notes)
 

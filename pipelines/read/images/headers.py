@@ -1,19 +1,11 @@
-"""The header of a JPEG: its segments up to the scan. Source: ITU-T T.81, annex B.
+"""What the header of an image tells, in the formats of nearly all of the web: JPEG, PNG, WebP, GIF.
 
-What the header of an image tells.
+Each parser gives what Pillow's lazy open gives, or None for whatever is not plain: a marker or
+chunk that is odd, cut short or seldom. Pillow then says what it is, so the two never disagree. Exif
+says which way up a picture is to be shown.
 
-The header of a GIF, up to its first picture. Source: GIF89a.
-
-The header of a WebP. Source: RFC 9649.
-
-Which way up Exif says a picture is to be shown. Source: Exif 2.32, section 4.6.
-
-The header of a PNG: its chunks up to the pixels. Source: W3C PNG, third edition.
-
-Header parsers of the formats that make up nearly all of the web: JPEG, PNG, WebP, GIF.
-
-Each gives what Pillow's lazy open gives, or None for whatever is not plain: a marker or chunk
-that is odd, cut short or seldom. Pillow then says what it is, so the two never disagree.
+Sources: ITU-T T.81, annex B (JPEG: its segments up to the scan); W3C PNG, third edition (its chunks
+up to the pixels); RFC 9649 (WebP); GIF89a (up to the first picture); Exif 2.32, section 4.6.
 """
 
 import struct
@@ -198,10 +190,6 @@ def jpeg_header(data: Data) -> Header | None:
     return None
 
 
-def _odd_app0(data: Data, begin: int, end: int) -> bool:
-    return end - begin < 7 and bytes(data[begin : begin + 4]) == b"JFIF"
-
-
 def _odd_app2(data: Data, begin: int, end: int) -> bool:
     """Several pictures in one file make it an MPO; a colour profile must say which part it is."""
     head = bytes(data[begin : begin + 12])
@@ -225,8 +213,11 @@ def _odd_app13(data: Data, begin: int, end: int) -> bool:
     return False
 
 
-def _odd_app14(data: Data, begin: int, end: int) -> bool:
-    return end - begin < 7 and bytes(data[begin : begin + 5]) == b"Adobe"
+def _cut_short(name: bytes) -> Callable[[Data, int, int], bool]:
+    """Whether a segment of this name has less than it must have."""
+    return lambda data, begin, end: (
+        end - begin < 7 and bytes(data[begin : begin + len(name)]) == name
+    )
 
 
 def _odd_tables(data: Data, begin: int, end: int) -> bool:
@@ -237,10 +228,10 @@ def _odd_tables(data: Data, begin: int, end: int) -> bool:
 
 
 _ODD: dict[int, Callable[[Data, int, int], bool]] = {
-    _APP0: _odd_app0,
+    _APP0: _cut_short(b"JFIF"),
     _APP2: _odd_app2,
     _APP13: _odd_app13,
-    _APP14: _odd_app14,
+    _APP14: _cut_short(b"Adobe"),
     _DQT: _odd_tables,
 }
 

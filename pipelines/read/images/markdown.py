@@ -1,4 +1,4 @@
-"""Where the images of a Markdown document stand, and its text with placeholders for them.
+"""Folders of Markdown: each file a document, with the images it refers to.
 
     # A cat                          # A cat
     See ![the cat](cat.png) here.    See the cat here.
@@ -8,8 +8,6 @@
 
 The alternative text of an image takes the place of its markup; the image itself is a node of its
 own behind the paragraph. A document without images stays as it is.
-
-Folders of Markdown: each file a document, with the images it refers to.
 """
 
 import re

@@ -5,9 +5,8 @@
                    └────────────── data(member) ──────┘   or the walk passes over it
 
 ustar, GNU's long names and sizes, and pax headers. Nothing is ever extracted, links are not
-followed. Formats: POSIX.1-2024 pax, GNU tar manual ("Basic Tar Format").
-
-Members of an archive that are compressed themselves, as 000017.txt.gz.
+followed. Members may be compressed themselves, as 000017.txt.gz (`unpacked`).
+Formats: POSIX.1-2024 pax, GNU tar manual ("Basic Tar Format").
 """
 
 import zlib
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 from isal import isal_zlib
 
-from tokenmill.pipelines.read.stream import GZIP_WBITS, DamagedError
+from tokenmill.pipelines.read.stream import GZIP_ERROR, GZIP_WBITS, DamagedError, UnreadableError
 
 RECORD = 512  # bytes; headers and data begin at multiples of it
 MOST_HEADER_BYTES = 1024**2  # of a long name or a pax header
@@ -273,18 +272,11 @@ def _pax(data: memoryview, at: int) -> dict[str, str]:
     return found
 
 
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
-
-
-class MemberError(Exception):
+class MemberError(UnreadableError):
     """A member cannot be read.
 
     cause: as in the ledger, "damaged_member" or "too_large" where it cannot be unpacked.
     """
-
-    def __init__(self, cause: str, message: str) -> None:
-        super().__init__(message)
-        self.cause = cause
 
 
 def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
@@ -303,6 +295,6 @@ def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
             if not member.eof:
                 raise MemberError("damaged_member", "the gzip in it breaks off")
             rest = member.unused_data.lstrip(b"\0")
-    except _GZIP_ERROR as e:
+    except GZIP_ERROR as e:
         raise MemberError("damaged_member", f"not gzip: {e}") from None
     return out

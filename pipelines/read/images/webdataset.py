@@ -1,26 +1,21 @@
 """Tars of samples, as WebDataset and img2dataset write them.
 
     000017.jpg  000017.txt  000017.json   ── members that follow one another under one key
-        └── image      └── caption  └── more captions, URL
+        └── image      └── caption  └── more captions, URL, id
 
 The key is the name up to the first dot of its last part. A sample becomes a document: its
 captions are the text, its key the id. A sample begins where the key changes, or where a member
-comes again under it; of two samples with one key the second fails. In tars that we wrote ourselves
-the .json tells where in the text images stand (`pipelines.read.images.webdataset`).
+comes again under it; of two samples with one key the second fails.
 
-What img2dataset tells beside its tars: the rows whose image it could not get.
+In tars that we wrote ourselves (`pipelines.tokens.webdataset`) the .json also tells where in the
+text images stand:
 
-    00000.tar  00000.parquet  00000_stats.json
+    {"images": [{"file": "0.jpg", "url": …, "width": …, …}, …],   or these facts of one image alone
+     "nodes": [{"text": "One "}, {"image": 0}, {"text": " two"}]}  the text, if images are in it
 
-The tar is what is read. Its sidecar has a row for each URL asked for, and those without success are
-in no tar: each is a document that failed.
-
-What the .json of an export (`pipelines.tokens.webdataset`) says of a document's images.
-
-{"images": [{"file": "0.jpg", "url": …, "width": …, …}, …],     or these facts of one image alone
- "nodes": [{"text": "One "}, {"image": 0}, {"text": " two"}]}    the text, if images are in it
-
-What the texts beside an image say: captions, URL and id, from .txt, .caption and .json.
+img2dataset leaves 00000.parquet and 00000_stats.json beside 00000.tar. The tar is what is read; its
+sidecar has a row for each URL asked for, and those without success are in no tar: each is a
+document that failed.
 """
 
 import contextlib
@@ -119,13 +114,8 @@ def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[SourceDocum
 
 def _tables(files: Sequence[InputFile]) -> dict[str, str]:
     """What the sidecars of tars are called, by the tars' paths."""
-    stems = {f.path: _stem(f.path) for f in files}
-    return {tar: f"{stem}.parquet" for tar, stem in stems.items() if stem is not None}
-
-
-def _stem(path: str) -> str | None:
-    suffix = next((s for s in TARS if path.lower().endswith(s)), None)
-    return None if suffix is None else path[: -len(suffix)]
+    suffixes = {f.path: next((s for s in TARS if f.path.lower().endswith(s)), "") for f in files}
+    return {tar: f"{tar[: -len(s)]}.parquet" for tar, s in suffixes.items() if s}
 
 
 FACTS = ("url", "path", "md5", "format", "width", "height")  # of each image, known or null

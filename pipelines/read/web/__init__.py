@@ -6,13 +6,13 @@
 Open `warc.py` first: it takes each record of a shard through the steps of the drawing, and counts
 every record in the notes, also those that are no documents.
 
-    cut.py         places at which an archive can be cut; packed files do not say where these are
-    members.py     gzip, zstd and lz4 members, unpacked; feed.py peeks into their bytes
+    warc.py        also the places at which an archive can be cut; packed files do not say where
+    members.py     gzip, zstd and lz4 members, unpacked, and their bytes in order
     records.py     records of WARC and ARC: headers, length, content
-    http.py        status, headers and codings of a response; charset.py makes text of its bytes
-    pages.py       which records are documents, by status and type of content
-    outline.py     tags counted before HTML is parsed, so that a bomb is refused
-    extract.py     text of HTML, in a process of its own (child.py) that may be killed
+    http.py        status, headers and codings of a response
+    pages.py       which records are documents, by status and type; what charset their bytes are in
+    extract.py     tags counted before HTML is parsed, so that a bomb is refused; then its text, in
+                   a process of its own (child.py) that may be killed
 
 Nouns of this room:
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import brotli
 import zstandard
 
-from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES
+from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, pieces
 
 MOST_HEADER_BYTES = 256 * 1024
 LONGEST_CHUNK_LINE = 1024
@@ -29,15 +29,11 @@ class Response(NamedTuple):
     body: bytes
 
 
-class CodingError(Exception):
+class CodingError(UnreadableError):
     """The body cannot be had.
 
     cause: "too_large", or "damaged_coding".
     """
-
-    def __init__(self, cause: str, message: str) -> None:
-        super().__init__(message)
-        self.cause = cause
 
 
 def parse_response(block: bytes) -> Response:
@@ -185,8 +181,8 @@ def _inflate(stream: Any, body: bytes, most: int) -> Generator[bytes, None, byte
 
 def _unbrotli(body: bytes, most: int) -> Iterator[bytes]:
     stream = brotli.Decompressor()
-    for i in range(0, len(body), PIECE_BYTES):
-        yield stream.process(body[i : i + PIECE_BYTES], output_buffer_limit=most)
+    for piece in pieces(iter((body,)), PIECE_BYTES):
+        yield stream.process(piece, output_buffer_limit=most)
         if stream.is_finished():
             return
     raise EOFError
@@ -194,8 +190,8 @@ def _unbrotli(body: bytes, most: int) -> Iterator[bytes]:
 
 def _unzstd(body: bytes, most: int) -> Iterator[bytes]:
     stream = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES).decompressobj()
-    for i in range(0, len(body), ZSTD_PIECE_BYTES):
-        yield stream.decompress(body[i : i + ZSTD_PIECE_BYTES])
+    for piece in pieces(iter((body,)), ZSTD_PIECE_BYTES):
+        yield stream.decompress(piece)
         if stream.eof:
             return
     raise EOFError

@@ -1,11 +1,13 @@
-"""The plain bytes of a web archive from some member on, and where its members begin.
+"""The plain bytes of a web archive from some member on, in order, and where its members begin.
 
     crawl.warc.gz: | member | member | member | …      gzip members, zstd or lz4 frames: as a rule
                      └ record  └ record  └ record      each holds one record
 
-Memory stays at a few blocks whatever a member claims to expand to.
+A `Feed` is a buffer over them that knows of each byte in which member of the file it stands. Memory
+stays at a few blocks whatever a member claims to expand to.
 """
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,21 +18,23 @@ from isal import isal_zlib
 
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import (
-    BLOCK_BYTES,
+    GZIP_ERROR,
     GZIP_OUT_BYTES,
     GZIP_PIECE_BYTES,
     GZIP_WBITS,
     ZSTD_PIECE_BYTES,
     DamagedError,
+    inflated,
+    pieces,
+    raw_blocks,
 )
-from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
+from tokenmill.pipelines.storage.inputs import open_input
 
 MAGIC = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 DICTIONARY = b"\x5d\x2a\x4d\x18"
 SKIPPABLE_HEADER = 8
 MOST_DICTIONARY_BYTES = 16 * 1024**2
 LZ4_PIECE_BYTES = 64 * 1024
-_GZIP_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # a slip of its stub
 
 
 class Piece(NamedTuple):
@@ -55,7 +59,7 @@ def read_members(
     with open_input(path) as file:
         dictionary = _dictionary(file, limits) if packing == "zstd" else None
         file.seek(start)
-        blocks = _raw(file, path)
+        blocks = raw_blocks(file, path)
         if packing is not None:
             yield from _unpacked(blocks, start, packing, _codec(packing, limits, dictionary))
             return
@@ -63,21 +67,6 @@ def read_members(
         for block in blocks:
             yield Piece(at, block)
             at = None
-
-
-def _raw(file: Any, path: str) -> Iterator[bytes]:
-    while True:
-        try:
-            block = bytes(file.read(BLOCK_BYTES))
-        except OSError as e:
-            raise (translated(e, path) if is_outage(e) else e) from None
-        if not block:
-            return
-        yield block
-
-
-def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
-    return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
 
 
 class _Codec(NamedTuple):
@@ -99,7 +88,7 @@ def _unpacked(blocks: Iterator[bytes], at: int, packing: str, codec: _Codec) -> 
     member: Any = None
     begin: int | None = at
     try:
-        for piece in _pieces(blocks, codec.piece_bytes):
+        for piece in pieces(blocks, codec.piece_bytes):
             at, data = at + len(piece), piece
             while data := data if member else data.lstrip(codec.padding):
                 if member is None:
@@ -110,22 +99,11 @@ def _unpacked(blocks: Iterator[bytes], at: int, packing: str, codec: _Codec) -> 
                 if not member.eof:
                     break
                 data, member = member.unused_data or b"", None
-    except (_GZIP_ERROR, zstandard.ZstdError, RuntimeError) as e:
+    except (GZIP_ERROR, zstandard.ZstdError, RuntimeError) as e:
         raise _damage(e, packing, at) from None
     if member is not None:
         message = f"the file ends inside of a {packing} member, at byte {at}"
         raise DamagedError(f"truncated_{packing}", message)
-
-
-def _inflated(member: Any, data: bytes) -> Iterator[bytes]:
-    """All that a gzip member makes of some bytes, in pieces of bounded size."""
-    while True:
-        out = member.decompress(data, GZIP_OUT_BYTES)
-        if out:
-            yield out
-        data = member.unconsumed_tail
-        if member.eof or (not data and len(out) < GZIP_OUT_BYTES):
-            return
 
 
 def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
@@ -150,7 +128,7 @@ def _codec(
 ) -> _Codec:
     if packing == "gzip":  # zero bytes between and after members are padding (gzip(1))
         begin = partial(isal_zlib.decompressobj, GZIP_WBITS)
-        return _Codec(GZIP_PIECE_BYTES, begin, _inflated, b"\0")
+        return _Codec(GZIP_PIECE_BYTES, begin, inflated, b"\0")
     if packing == "lz4":
         return _Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed)
     context = zstandard.ZstdDecompressor(
@@ -181,10 +159,131 @@ def _dictionary(file: Any, limits: Limits) -> zstandard.ZstdCompressionDict | No
     if size > MOST_DICTIONARY_BYTES or len(data) < size:
         raise DamagedError("damaged_zstd", f"its dictionary claims {size} bytes")
     if data[:4] == MAGIC["zstd"]:
-        pieces = _unpacked(iter([data]), 0, "zstd", _codec("zstd", limits, None))
+        members = _unpacked(iter([data]), 0, "zstd", _codec("zstd", limits, None))
         data = b""
-        for piece in pieces:
+        for piece in members:
             data += piece.data
             if len(data) > MOST_DICTIONARY_BYTES:
                 raise DamagedError("damaged_zstd", "its dictionary expands to too much")
     return zstandard.ZstdCompressionDict(data)
+
+
+FIRST_LOOK = 1024  # bytes
+
+
+class Place(NamedTuple):
+    """member: byte of the file where the member begins.  offset: plain byte in the member."""
+
+    member: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.member}+{self.offset}" if self.offset else str(self.member)
+
+
+class Feed:
+    """A buffer over pieces.
+
+    at: plain bytes taken so far, from where the pieces begin.
+    """
+
+    def __init__(self, pieces: Iterator[Piece]) -> None:
+        self._pieces = pieces
+        self._buffer = b""
+        self._here = 0  # in the buffer
+        self.at = 0
+        self._end = 0  # plain bytes of all pieces so far
+        self.broken: DamagedError | None = None  # why the pieces ended, if they broke off
+        self._begun: deque[tuple[int, int]] = deque()  # members: plain byte, byte of the file
+
+    def place(self) -> Place:
+        """Of the next byte."""
+        while len(self._begun) > 1 and self._begun[1][0] <= self.at:
+            self._begun.popleft()
+        plain, begin = self._begun[0] if self._begun else (0, 0)
+        return Place(begin, self.at - plain)
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, without taking them; fewer where the pieces end."""
+        self._hold(size)
+        return self._buffer[self._here : self._here + size]
+
+    def through(self, marks: tuple[bytes, ...], most: int) -> int | None:
+        """How many bytes it is to the end of the first of some marks; None if it is over `most`."""
+        size = FIRST_LOOK
+        while True:
+            self._hold(min(size, most))
+            end = min(len(self._buffer), self._here + most)
+            found = [(self._buffer.find(mark, self._here, end), len(mark)) for mark in marks]
+            ends = [at + length for at, length in found if at >= 0]
+            if ends:
+                return min(ends) - self._here
+            if size >= most or len(self._buffer) - self._here < size:
+                return None
+            size *= 8
+
+    def has_ended(self, within: int) -> bool:
+        """Whether there are fewer bytes than so many, or whatever made them broke down."""
+        self._hold(within)
+        return len(self._buffer) - self._here < within
+
+    def take(self, size: int) -> bytes:
+        """The next bytes; fewer where the pieces end."""
+        self._hold(size)
+        taken = self._buffer[self._here : self._here + size]
+        self._here += len(taken)
+        self.at += len(taken)
+        return taken
+
+    def skip(self, size: int) -> int:
+        """Pass over bytes, which need not fit into memory; return how many there were."""
+        left = size
+        while left:
+            here = min(left, len(self._buffer) - self._here)
+            self._here += here
+            self.at += here
+            left -= here
+            if left and not self._more():
+                break
+        return size - left
+
+    def next_member(self, within: int) -> int | None:
+        """How many bytes it is to where a member begins behind the next byte, if not over `within`.
+
+        Holds as many bytes.
+        """
+        self._hold(within)
+        ahead = (plain - self.at for plain, _ in self._begun)
+        return next((size for size in ahead if 0 < size <= within), None)
+
+    def _hold(self, size: int) -> None:
+        """Have `size` bytes at hand if there are as many."""
+        if len(self._buffer) - self._here >= size:
+            return
+        held = [self._buffer[self._here :]]
+        n = len(held[0])
+        while n < size:
+            piece = self._next()
+            if piece is None:
+                break
+            held.append(piece)
+            n += len(piece)
+        self._buffer, self._here = b"".join(held), 0
+
+    def _more(self) -> bool:
+        """Go on to the next piece; all held bytes have been taken."""
+        piece = self._next()
+        self._buffer, self._here = piece or b"", 0
+        return piece is not None
+
+    def _next(self) -> bytes | None:
+        try:
+            found = next(self._pieces, None)
+        except DamagedError as e:
+            self.broken, found = e, None
+        if found is None:
+            return None
+        if found.begin is not None:
+            self._begun.append((self._end, found.begin))
+        self._end += len(found.data)
+        return found.data

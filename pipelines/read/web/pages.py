@@ -1,12 +1,26 @@
-"""What of a web archive is a document: the page of a record, or why there is none."""
+"""What of a web archive is a document: the page of a record and its text, or why there is none.
 
+The charset of a page is tried in this order; as browsers do, a byte order mark goes before what the
+server says:
+
+    byte order mark -> HTTP header -> meta tag -> detection
+
+One that leaves more than a few bytes unread is not believed, and the next is tried; a page is never
+lost for its charset.
+Sources: WHATWG, Encoding Standard and HTML Standard, section 13.2.3.
+"""
+
+import codecs
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import NamedTuple
+
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 from tokenmill.pipelines.read.batch import FILE_CAUSES
 from tokenmill.pipelines.read.options import Html
-from tokenmill.pipelines.read.web.charset import decode_page
 from tokenmill.pipelines.read.web.http import (
     CodingError,
     Response,
@@ -15,6 +29,78 @@ from tokenmill.pipelines.read.web.http import (
     parse_response,
 )
 from tokenmill.pipelines.read.web.records import DAMAGED, MADE_OF, Record
+
+BYTE_ORDER_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+WIDE = frozenset({"utf-16-le", "utf-16-be"})
+META_BYTES = 1024  # at the beginning, where a meta tag may stand
+UNREAD_FRAC = 0.01  # of the characters that a charset may leave unread and still be believed
+UNREAD = "\ufffd"
+
+
+class Decoded(NamedTuple):
+    """charset: as it was read.  unread: how many U+FFFD stand for bytes that it does not know."""
+
+    text: str
+    charset: str
+    unread: int
+
+
+def decode_page(data: bytes, declared: str | None) -> Decoded:
+    """The text of a page.  declared: by the HTTP header.
+
+    All that is told of a page's charset may be wrong: that which leaves the fewest bytes unread
+    is taken then, the first of equals.
+    """
+    best: Decoded | None = None
+    for charset, skip in _candidates(data, declared):
+        text = data[skip:].decode(charset, "replace")
+        unread = text.count(UNREAD)
+        if unread <= UNREAD_FRAC * len(text):
+            return Decoded(text, charset, unread)
+        if best is None or unread < best.unread:
+            best = Decoded(text, charset, unread)
+    return best or Decoded("", "utf-8", 0)
+
+
+def _candidates(data: bytes, declared: str | None) -> Iterator[tuple[str, int]]:
+    """Charsets that Python reads, each once, and how many bytes of a mark go before the text."""
+    seen = set()
+    for mark, charset in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            seen.add(charset)
+            yield charset, len(mark)
+    # detection takes as long as all else: it waits until it is needed
+    for name in chain((declared,), _detected(data), ("utf-8", "windows-1252")):
+        known = _known(name)
+        if known in WIDE and b"\0" not in data:
+            continue  # such pages were saved in a charset of bytes
+        if known is not None and known not in seen:
+            seen.add(known)
+            yield known, 0
+
+
+def _detected(data: bytes) -> Iterator[str | None]:
+    """By meta tag, then by what the bytes look like."""
+    if b"charset" in data[:META_BYTES].lower():
+        yield detect_encoding(data[:META_BYTES], from_html_meta=True)
+    yield detect_encoding(data)
+
+
+def _known(name: str | None) -> str | None:
+    """A charset by the name that Python knows it by; ISO 8859-1 is windows-1252 on the web."""
+    label = map_encoding_to_html5(name, fallback_utf8=False) if name else None
+    if label is None:
+        return None
+    try:
+        found = codecs.lookup(label)
+    except LookupError:
+        return None
+    return found.name if found._is_text_encoding else None
+
 
 NAMED_TYPES = 50  # of content passed over; more are counted together
 LONGEST_TYPE = 40
@@ -39,13 +125,13 @@ class Page(NamedTuple):
     odd: tuple[str, ...]
 
 
-class Passed(NamedTuple):
+class SkippedRecord(NamedTuple):
     """A record that is no document.  why: as "skipped_request"."""
 
     why: str
 
 
-class Lost(NamedTuple):
+class LostPage(NamedTuple):
     """A record that should be a document, and cannot be one.  size: bytes of its page, if known."""
 
     cause: str
@@ -66,20 +152,20 @@ class Pages:
         self._options = options
         self._types: set[str] = set()
 
-    def __call__(self, record: Record) -> Page | Passed | Lost:
+    def __call__(self, record: Record) -> Page | SkippedRecord | LostPage:
         """The page of a record."""
         if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
-            return Lost(record.cause, record.damage)
+            return LostPage(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
-            return Passed(f"skipped_{record.kind}")
+            return SkippedRecord(f"skipped_{record.kind}")
         url = record.headers.get("warc-target-uri", "").strip("<>") or None
         if record.kind == "resource" and not (url or "").lower().startswith(WEB):
-            return Passed("skipped_not_of_the_web")
+            return SkippedRecord("skipped_not_of_the_web")
         found = self._response(record) if record.kind == "response" else self._plain(record)
         if not isinstance(found, _Body):
             return found
         if not found.data.strip():
-            return Passed("skipped_empty")
+            return SkippedRecord("skipped_empty")
         html = "html" in found.type
         decoded = decode_page(found.data, found.charset)
         cut = record.headers.get("warc-truncated", "").lower()
@@ -91,7 +177,7 @@ class Pages:
         date = parse_date(record.headers.get("warc-date", ""))
         return Page(url, date, found.type, decoded.text, html, odd)
 
-    def _response(self, record: Record) -> _Body | Passed | Lost:
+    def _response(self, record: Record) -> _Body | SkippedRecord | LostPage:
         headers, block = record.headers, record.block or b""
         response = parse_response(block)
         if response.status is None:  # dns: and the like, or HTTP 0.9
@@ -99,13 +185,13 @@ class Pages:
             return self._taken(record, response, kind, charset)
         if response.status not in self._options.statuses:
             known = 100 <= response.status <= 599
-            return Passed(f"skipped_status_{response.status if known else 'other'}")
+            return SkippedRecord(f"skipped_status_{response.status if known else 'other'}")
         kind, charset = media_type(response.headers.get("content-type", ""))
         if not kind:
             kind = "text/html" if _STARTS_HTML.match(response.body) else ""
         return self._taken(record, response, kind, charset)
 
-    def _plain(self, record: Record) -> _Body | Passed | Lost:
+    def _plain(self, record: Record) -> _Body | SkippedRecord | LostPage:
         """Of a conversion, text by its nature; of a resource, the thing itself."""
         kind, charset = media_type(record.headers.get("content-type", ""))
         if record.kind == "conversion":
@@ -114,15 +200,15 @@ class Pages:
 
     def _taken(
         self, record: Record, response: Response, kind: str, charset: str | None
-    ) -> _Body | Passed | Lost:
+    ) -> _Body | SkippedRecord | LostPage:
         if kind not in self._options.types:
-            return Passed(f"skipped_{self._named(kind)}")
+            return SkippedRecord(f"skipped_{self._named(kind)}")
         if record.block is not None and record.length > len(record.block):
-            return Lost("too_large", f"a record of {record.length} bytes")
+            return LostPage("too_large", f"a record of {record.length} bytes")
         try:
             data, odd = decoded_body(response, self._options.max_bytes)
         except CodingError as e:
-            return Lost(e.cause, str(e))
+            return LostPage(e.cause, str(e))
         return _Body(kind, charset, data, tuple(odd))
 
     def _named(self, kind: str) -> str:

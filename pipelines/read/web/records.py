@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tokenmill.pipelines.read.web.feed import Feed, Place
-from tokenmill.pipelines.read.web.members import Piece
+from tokenmill.pipelines.read.web.members import Feed, Piece, Place
 
 ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
 TYPES = frozenset(
@@ -58,13 +57,6 @@ class Record(NamedTuple):
     damage: str = ""
 
 
-class _Head(NamedTuple):
-    kind: str
-    headers: Mapping[str, str]
-    length: int
-    damage: str = ""
-
-
 class _NoRecordError(Exception):
     """No record begins where one must."""
 
@@ -101,23 +93,26 @@ class Walk:
     def __iter__(self) -> Iterator[Record]:
         """Each record; what breaks the file off is the last."""
         while self._at_record():
-            place = self._feed.place()
-            head = _Head(DAMAGED, {}, 0)
+            record = self._unread()
             try:
-                head = self._head()
-                yield self._record(head, place)
+                record = self._head(record)
+                yield self._with_block(record)
             except _NoRecordError as e:
                 # the message stays when what went wrong behind it is of no more help
                 cause, message = DAMAGED_RECORD, str(e)
                 if not self._resume():
                     cause = DAMAGED_FILE if self._feed.broken is None else self._feed.broken.cause
-                yield Record(DAMAGED, {}, self._number, place, 0, None, cause, message)
+                yield record._replace(cause=cause, damage=message)
             except _EndedError:
-                yield self._broken_off(head, place)
+                yield self._broken_off(record)
                 return
             self._number += 1
         if self._feed.broken is not None:
-            yield self._broken_off(_Head(DAMAGED, {}, 0), self._feed.place())
+            yield self._broken_off(self._unread())
+
+    def _unread(self) -> Record:
+        """What is known of the next record before it is read."""
+        return Record(DAMAGED, {}, self._number, self._feed.place(), 0, None)
 
     def _at_record(self) -> bool:
         """Go to where the next record must begin; False at the end."""
@@ -129,8 +124,8 @@ class Walk:
         place = feed.place()
         return place.member + (place.offset if self._plain else 0) < self._stop
 
-    def _head(self) -> _Head:
-        """The next record's header, taken from the feed."""
+    def _head(self, record: Record) -> Record:
+        """The next record with its header, which is taken from the feed."""
         feed = self._feed
         if feed.peek(len(WARC)) == WARC:
             size = feed.through(_BLANK_LINES, MOST_HEADER_BYTES)
@@ -138,7 +133,7 @@ class Walk:
                 raise _EndedError
             if size is None:
                 raise _NoRecordError(f"a header of more than {MOST_HEADER_BYTES} bytes")
-            return _warc_head(feed.take(size))
+            return _warc_head(record, feed.take(size))
         line = feed.peek(LONGEST_ARC_LINE)
         match = _ARC_LINE.match(line)
         if match is None and len(line) < len(WARC) and WARC.startswith(line):
@@ -146,16 +141,16 @@ class Walk:
         if match is None:
             raise _NoRecordError(f"no record begins with {line[:SHOWN]!r}")
         feed.skip(match.end())
-        head = _arc_head(match)
-        if head.kind == ARC_HEADER and head.damage:  # its version and the names of the fields
+        record = _arc_head(record, match)
+        if record.kind == ARC_HEADER and record.damage:  # its version and the names of the fields
             for _ in range(2):
                 feed.skip(feed.through((b"\n",), LONGEST_ARC_LINE) or 0)
-        return head
+        return record
 
-    def _record(self, head: _Head, place: Place) -> Record:
+    def _with_block(self, record: Record) -> Record:
         """A record with its block, which is taken from the feed."""
-        room = self._most if head.kind in MADE_OF else 0
-        held, left, feed, damage = [], head.length, self._feed, head.damage
+        room = self._most if record.kind in MADE_OF else 0
+        held, left, feed, damage = [], record.length, self._feed, record.damage
         while left and not damage:
             step = min(left, STEP_BYTES)
             data = feed.peek(step)
@@ -163,8 +158,8 @@ class Walk:
             if ahead is not None and ahead < left:
                 step = ahead
                 if begins_record(feed.peek(step + LONGEST_ARC_LINE)[step:]):
-                    size = head.length - left + step
-                    damage = f"claims {head.length} bytes, of which there are {size}"
+                    size = record.length - left + step
+                    damage = f"claims {record.length} bytes, of which there are {size}"
             elif len(data) < step:
                 raise _EndedError
             if room:
@@ -174,9 +169,7 @@ class Walk:
             left -= step
         block = None if damage else b"".join(held)
         cause = DAMAGED_RECORD if damage else ""
-        return Record(
-            head.kind, head.headers, self._number, place, head.length, block, cause, damage
-        )
+        return record._replace(block=block, cause=cause, damage=damage)
 
     def _resume(self) -> bool:
         """Go to where a record begins again; False if nowhere."""
@@ -196,16 +189,14 @@ class Walk:
             feed.skip(max(len(data) - _MARGIN, 1))
         return False
 
-    def _broken_off(self, head: _Head, place: Place) -> Record:
+    def _broken_off(self, record: Record) -> Record:
         broken = self._feed.broken
         cause = TRUNCATED if broken is None else broken.cause
         message = "the file ends inside it" if broken is None else str(broken)
-        return Record(
-            head.kind, head.headers, self._number, place, head.length, None, cause, message
-        )
+        return record._replace(cause=cause, damage=message)
 
 
-def _warc_head(data: bytes) -> _Head:
+def _warc_head(record: Record, data: bytes) -> Record:
     """Raises: _NoRecordError."""
     headers: dict[str, str] = {}
     name = ""
@@ -223,10 +214,11 @@ def _warc_head(data: bytes) -> _Head:
     if not (claimed.isascii() and claimed.isdigit() and len(claimed) < 19):
         raise _NoRecordError(f"a record whose Content-Length is {claimed[:SHOWN]!r}")
     kind = headers.get("warc-type", "").lower()
-    return _Head(kind if kind in TYPES else OTHER, headers, int(claimed))
+    kind = kind if kind in TYPES else OTHER
+    return record._replace(kind=kind, headers=headers, length=int(claimed))
 
 
-def _arc_head(match: re.Match[bytes]) -> _Head:
+def _arc_head(record: Record, match: re.Match[bytes]) -> Record:
     url, ip, date, kind, claimed = (
         match[name].decode("utf-8", "replace") for name in ("url", "ip", "date", "type", "length")
     )
@@ -238,9 +230,9 @@ def _arc_head(match: re.Match[bytes]) -> _Head:
         "arc-type": kind,
     }
     sound = claimed.isascii() and claimed.isdigit() and len(claimed) < 19
-    return _Head(
-        ARC_HEADER if url.startswith("filedesc:") else "response",
-        headers,
-        int(claimed) if sound else 0,
-        "" if sound else f"its length is {claimed[:SHOWN]!r}",
+    return record._replace(
+        kind=ARC_HEADER if url.startswith("filedesc:") else "response",
+        headers=headers,
+        length=int(claimed) if sound else 0,
+        damage="" if sound else f"its length is {claimed[:SHOWN]!r}",
     )

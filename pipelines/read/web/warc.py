@@ -1,25 +1,166 @@
 """Web archives as documents: pages of responses, resources, and text that was made of pages before.
 
-A shard is a range of members (or, of a plain file, of bytes) at whose bounds records begin.
+A shard is a range of members (or, of a plain file, of bytes) at whose bounds records begin. In a
+packed file nothing says where members begin, and their first bytes may stand by chance, or inside
+of a record that is itself a packed archive and was stored as it is. But no format stores more than
+`STORED_BYTES` in one piece: where members follow one another over more than that, each whole and
+each begun by a record, or up to the end of the file, no record has them inside it.
 """
 
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import CRAWLED
-from tokenmill.pipelines.core.shard import SourceShard
+from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Html, Reading
-from tokenmill.pipelines.read.web.cut import packing_of
+from tokenmill.pipelines.read.columns import Columns, Piece
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Html, Limits, Reading
+from tokenmill.pipelines.read.stream import DamagedError, expansion_ratio
 from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
-from tokenmill.pipelines.read.web.members import read_members
-from tokenmill.pipelines.read.web.pages import Lost, Page, Pages, Passed
-from tokenmill.pipelines.read.web.records import Record, Walk
+from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
+from tokenmill.pipelines.read.web.pages import LostPage, Page, Pages, SkippedRecord
+from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Record, Walk, begins_record
+from tokenmill.pipelines.storage.inputs import open_input, patiently
+
+STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 KiB
+LOOK_BYTES = 4 * 1024**2  # behind a place where a file might be cut
+MOST_EXPANDED_BYTES = 256 * 1024**2  # of members looked into at one place
+HEADER_BYTES = 256  # of a record, that tell that it is one
+_COLUMNS = Columns("text", None, None)
+
+
+def packing_of(path: str) -> str | None:
+    """How a file is packed: "gzip", "zstd", "lz4" or not at all, told by its first bytes.
+
+    Its name may tell otherwise.
+    """
+    with open_input(path) as file:
+        head = bytes(file.read(4))
+    if head == DICTIONARY:
+        return "zstd"
+    return next((name for name, magic in MAGIC.items() if head.startswith(magic)), None)
+
+
+def cut_warc(file: InputFile, *, shard_bytes: int, limits: Limits) -> list[Piece]:
+    """Cut into pieces of about `shard_bytes` of plain text, at least; each can be read by itself.
+
+    A file whose members are not begun by records is one piece, and so is one packed with lz4.
+
+    Raises:
+        InputError: it does not begin with a record ("damaged_warc"), or cannot be unpacked.
+    """
+    packing = packing_of(file.path)
+    _check(file.path, packing, limits)
+    if packing is None:
+        return _cut_plain(file, shard_bytes, limits)
+    if packing == "lz4":
+        return [Piece(_COLUMNS, 0, None, bytes=file.bytes)]
+    ratio = expansion_ratio(file.path, packing, limits)
+    size = int(file.bytes * ratio)
+    n = max(size // shard_bytes, 1)
+    starts = [0]
+    for i in range(1, n):
+        nominal = i * file.bytes // n
+        if nominal > starts[-1]:
+            find = partial(_member_from, file.path, packing, nominal, limits)
+            begin = patiently(find, file.path)  # a file has hundreds of cuts: not all of them anew
+            starts += [begin] if begin is not None and begin > starts[-1] else []
+    return _pieces(starts, file.bytes, ratio)
+
+
+def _check(path: str, packing: str | None, limits: Limits) -> None:
+    """Look at the first bytes of a file; an empty one is an archive of no records."""
+    with contextlib.closing(read_members(path, packing, limits=limits)) as pieces:
+        feed = Feed(pieces)
+        head = feed.peek(LONGEST_ARC_LINE)
+        if feed.broken is not None and not head:
+            raise InputError(f"{path}: {feed.broken}", cause=feed.broken.cause)
+        if head.strip() and not begins_record(head.lstrip(b"\r\n")):
+            raise InputError(
+                f"{path}: not a web archive, it begins with {head[:40]!r};"
+                " a WARC file begins with WARC/1.0 or the like",
+                cause="damaged_warc",
+            )
+
+
+def _cut_plain(file: InputFile, shard_bytes: int, limits: Limits) -> list[Piece]:
+    n = max(file.bytes // shard_bytes, 1)
+    if n == 1:
+        return _pieces([0], file.bytes, 1.0)
+    nominal = [i * file.bytes // n for i in range(1, n)]
+    starts = [0]
+    with contextlib.closing(read_members(file.path, None, limits=limits)) as pieces:
+        for record in Walk(pieces, stop=None, plain=True, most_bytes=0):
+            at = record.place.offset
+            if nominal and at >= nominal[0] and not record.cause:
+                starts.append(at)
+                nominal = [place for place in nominal if place > at]
+    return _pieces(starts, file.bytes, 1.0)
+
+
+def _pieces(starts: list[int], size: int, ratio: float) -> list[Piece]:
+    ends: list[int | None] = [*starts[1:], None]
+    return [
+        Piece(_COLUMNS, a, b, bytes=int(((size if b is None else b) - a) * ratio))
+        for a, b in zip(starts, ends, strict=True)
+    ]
+
+
+def _member_from(path: str, packing: str, at: int, limits: Limits) -> int | None:
+    """The first byte from `at` on where a member begins, and a record with it; None if far away."""
+    with open_input(path) as file:
+        file.seek(at)
+        data = bytes(file.read(LOOK_BYTES))
+    magic = MAGIC[packing]
+    here = data.find(magic)
+    while here >= 0:
+        if _follow_one_another(path, packing, at + here, limits):
+            return at + here
+        here = data.find(magic, here + 1)
+    return None
+
+
+def _follow_one_another(path: str, packing: str, at: int, limits: Limits) -> bool:
+    """Whether a member begins at `at` and others behind it, as far as a record cannot reach."""
+    with contextlib.closing(read_members(path, packing, start=at, limits=limits)) as pieces:
+        try:
+            for begin, head in _heads(pieces):
+                if not begins_record(head.lstrip(b"\r\n")):
+                    return False
+                if begin - at > STORED_BYTES:
+                    return True
+        except (DamagedError, _TooMuchError):
+            return False
+    return True
+
+
+class _TooMuchError(Exception):
+    """More was unpacked than is worth it."""
+
+
+def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Where each member begins, and its first bytes; the one before was whole by then."""
+    begin, head, expanded = -1, b"", 0
+    for at, data in pieces:
+        if at is not None:
+            if begin >= 0:
+                yield begin, head
+            begin, head = at, b""
+        if len(head) < HEADER_BYTES:
+            head += data[: HEADER_BYTES - len(head)]
+        expanded += len(data)
+        if expanded > MOST_EXPANDED_BYTES:
+            raise _TooMuchError
+    if begin >= 0:
+        yield begin, head
+
 
 NO_TEXT = "no_text"
 
@@ -69,13 +210,13 @@ class _Reader:
         """Take a record in; return the bytes of its text."""
         self._notes[f"records_{record.kind}"] += 1
         found = self._pages(record)
-        if isinstance(found, Passed):
+        if isinstance(found, SkippedRecord):
             self._notes[found.why] += 1
             return 0
         made = self._read_page(found) if isinstance(found, Page) else found
         row, self._row = self._row, self._row + 1
         own = record.headers.get("warc-record-id") or f"{self._shard.names[0]}#{record.place}"
-        if isinstance(made, Lost):
+        if isinstance(made, LostPage):
             where = (
                 f"{self._shard.paths[0]} byte {record.place}: record {record.number} of the shard"
             )
@@ -84,15 +225,15 @@ class _Reader:
         self._read.append(_Read(row, own, made))
         return len(made.text)
 
-    def _read_page(self, page: Page) -> Page | Lost:
+    def _read_page(self, page: Page) -> Page | LostPage:
         """The page with its text alone."""
         self._notes.update(page.odd)
         try:
             text = self._extractor(page.text) if page.html else page.text
         except ExtractionError as e:
-            return Lost(e.cause, f"{page.url}: {e}")
+            return LostPage(e.cause, f"{page.url}: {e}")
         if not text.strip():
-            return Lost(NO_TEXT, f"{page.url}: nothing is left of the page")
+            return LostPage(NO_TEXT, f"{page.url}: nothing is left of the page")
         return page._replace(text=text)
 
     def _batch(self) -> ReadBatch:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ShardError
+from tokenmill.pipelines.storage.files import open_batch
 from tokenmill.pipelines.storage.inputs import is_outage
 from tokenmill.pipelines.storage.mirror import present
-from tokenmill.pipelines.storage.sidecar import open_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun

@@ -11,7 +11,7 @@ import pyarrow as pa
 import xxhash
 
 from tokenmill.pipelines.core.pieces import parent_ids
-from tokenmill.pipelines.storage.sidecar import open_sidecar
+from tokenmill.pipelines.storage.files import open_sidecar
 from tokenmill.pipelines.tokens.mix.draws import Copies, copies, draws, states
 from tokenmill.pipelines.tokens.mix.lists import Gathered, Spans, one_batch, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
-from tokenmill.pipelines.storage.sidecar import open_batch
+from tokenmill.pipelines.storage.files import open_batch
 from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed
 from tokenmill.pipelines.tokens.mix.spill import SpillFacts, spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed

@@ -1,7 +1,7 @@
 """Spilling: the copies of a group's documents, each into the cell of its bucket.
 
-A document of which no epoch has a copy leaves a receipt, whose value is its draw: it would stand
-in the dataset if `epochs * weight` were greater than that.
+A document of which no epoch has a copy leaves a removed row, whose value is its draw: it would
+stand in the dataset if `epochs * weight` were greater than that.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import REMOVED
-from tokenmill.pipelines.core.stage import removed_rows
+from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, parquet_file
@@ -37,13 +37,13 @@ class SpillFacts(WorkFacts):
 def spill(
     job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]
 ) -> Done[SpillFacts]:
-    """Write the cells of a group, and receipts of its documents that no epoch has."""
+    """Write the cells of a group, and removed rows of its documents that no epoch has."""
     group = Group([drawn(job, mixed.split, shard) for shard in shards])
     paths = list(_write_cells(job, mixed, number, group))
     paths.append(job.bucket_counts(mixed.split, number))
     with arrow_file(paths[-1], COUNTS) as writer:
         writer.write_batch(_bucket_counts(job, mixed, group))
-    paths += [_write_receipts(job, s) for s in group.shards if not s.copies.counts.all()]
+    paths += [_write_removed(job, s) for s in group.shards if not s.copies.counts.all()]
     stats = sum((_stats(s) for s in group.shards), StageStats())
     return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=_by_source(group)))
 
@@ -79,18 +79,18 @@ def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
     return pa.record_batch([pa.array(counts[name]) for name in COUNTS.names], schema=COUNTS)
 
 
-def _write_receipts(job: TokenRun, shard: Drawn) -> Path:
+def _write_removed(job: TokenRun, shard: Drawn) -> Path:
     path, gone = job.sampled_out(shard.shard.key), np.flatnonzero(shard.copies.counts == 0)
     left = shard.rest.take(pa.array(gone))
     with parquet_file(path, REMOVED) as writer:
-        receipts = removed_rows(
+        removed = removed_rows(
             STAGE,
             left,
             [SAMPLED_OUT] * len(gone),
             text_bytes=np.asarray(left["text_bytes"]),
             values=shard.draw[gone] / ONE,
         )
-        writer.write_batch(receipts)
+        writer.write_batch(removed)
     return path
 
 

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tests.bench.corpus import texts_of
-from tokenmill.dedup.cluster import clusters
-from tokenmill.dedup.digest import digests, first_occurrence
-from tokenmill.dedup.fold import Folding, fold
-from tokenmill.dedup.lsh import Bands, band_keys, candidate_pairs
-from tokenmill.dedup.minhash import MinHash, signatures
-from tokenmill.dedup.ngram_index import NgramIndex
-from tokenmill.dedup.overlap import find
+from tokenmill.dedup.overlap.find import find
+from tokenmill.dedup.overlap.index import NgramIndex
+from tokenmill.dedup.same.cluster import clusters
+from tokenmill.dedup.same.digest import digests, first_occurrence
+from tokenmill.dedup.same.lsh import Bands, band_keys, candidate_pairs
+from tokenmill.dedup.same.minhash import MinHash, signatures
+from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.pipelines.contamination.cleaner import Cleaner
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import search

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from tests.pipelines.contamination.disguises import Disguise
 from tests.strategies import document_batch
-from tokenmill.dedup.fold import fold, names_of
-from tokenmill.dedup.gram_words import count_words
-from tokenmill.dedup.overlap import overlaps
+from tokenmill.dedup.overlap.find import overlaps
+from tokenmill.dedup.text.fold import fold, names_of
+from tokenmill.dedup.text.gram_words import count_words
 from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching

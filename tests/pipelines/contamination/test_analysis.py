@@ -3,12 +3,12 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.dedup.grams import gram_texts
+from tests.dedup.overlap.grams import gram_texts
 from tests.reference import contamination as reference
 from tests.reference.overlap import gram_words
 from tests.strategies import document_batch
-from tokenmill.dedup.gram_counts import document_counts, frequent, total
-from tokenmill.dedup.overlap import find
+from tokenmill.dedup.overlap.counts import document_counts, frequent, total
+from tokenmill.dedup.overlap.find import find
 from tokenmill.pipelines.contamination import found as found_module
 from tokenmill.pipelines.contamination.analysis import Analysis, BenchmarkCounts
 from tokenmill.pipelines.contamination.found import FOUND, collect, hits_of, parts_of
@@ -200,7 +200,7 @@ def test_the_parts_in_which_a_batch_is_analysed_do_not_matter(monkeypatch):
     docs = [f"{shared} {words(13, o)}" for o in "abxa"] * 2
     made = [analysed(texts, [docs])]
     monkeypatch.setattr(found_module, "MOST_PAIRS", 1)
-    monkeypatch.setattr("tokenmill.dedup.overlap.MOST_PAIRS", 1)
+    monkeypatch.setattr("tokenmill.dedup.overlap.find.MOST_PAIRS", 1)
     index = texts.indexed()
     assert len(list(parts_of(searched(document_batch(docs), index, ""), index))) == len(docs)
     made.append(analysed(texts, [docs]))

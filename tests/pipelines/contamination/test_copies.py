@@ -11,7 +11,7 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
 )
 from tests.strategies import document_batch
-from tokenmill.dedup.fold import fold
+from tokenmill.dedup.text.fold import fold
 from tokenmill.pipelines.contamination.copies import (
     COPY,
     Copies,

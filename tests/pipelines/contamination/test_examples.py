@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.contamination import examples as module
-from tokenmill.pipelines.contamination.examples import BestRows
+from tokenmill.pipelines.contamination import analysis as module
+from tokenmill.pipelines.contamination.analysis import BestRows
 
 ROWS = pa.schema([("item", pa.int64()), ("doc_id", pa.uint64()), ("share", pa.float64())])
 tables = st.lists(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.2, 0.5, 1.0]))))

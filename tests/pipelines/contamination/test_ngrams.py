@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.dedup.overlap import find, overlaps
+from tokenmill.dedup.overlap.find import find, overlaps
 from tokenmill.pipelines.contamination.index import ngram_of, prepare_texts
 
 

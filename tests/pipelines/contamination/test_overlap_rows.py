@@ -14,8 +14,8 @@ from tests.pipelines.contamination.corpus import (
     write_benchmark,
 )
 from tests.strategies import document_batch
-from tokenmill.dedup.fold import fold, names_of
-from tokenmill.dedup.gram_counts import document_counts
+from tokenmill.dedup.overlap.counts import document_counts
+from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination import rows as module
 from tokenmill.pipelines.contamination.copies import Copies, find_copies, index_copies
 from tokenmill.pipelines.contamination.found import (
@@ -35,8 +35,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 HALVES = [" ".join(q.split()[:17]) for q in QUESTIONS[:3]]
 parts = st.sampled_from(

@@ -21,7 +21,7 @@ from tests.pipelines.contamination.planting import (
     shown_overlaps,
 )
 from tests.strategies import document_batch
-from tokenmill.dedup.cut import cut, piece_texts
+from tokenmill.dedup.overlap.cut import cut, piece_texts
 from tokenmill.pipelines.contamination.found import hits_of, search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Folds
 

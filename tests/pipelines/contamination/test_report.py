@@ -14,9 +14,9 @@ from tests.pipelines.contamination.as_json import (
 )
 from tests.pipelines.contamination.test_summary import questions, quiz, summary_of, written
 from tests.sizing.document.test_passages import HOSTILE
-from tokenmill.dedup.fold import FOLDINGS
+from tokenmill.dedup.text.fold import FOLDINGS
+from tokenmill.pipelines.contamination.report import FOLDING_WORDS as FOLDING_MEANINGS
 from tokenmill.pipelines.contamination.report_found import MOST_OPEN, MOST_ROWS, REASONS, percent
-from tokenmill.pipelines.contamination.report_method import FOLDING_WORDS as FOLDING_MEANINGS
 from tokenmill.sizing.document.section import Table
 
 HOSTILE = HOSTILE.replace("\ud800", "")  # JSON has no half characters

@@ -12,7 +12,7 @@ from tests.pipelines.contamination.planting import (
     read_index,
     results,
 )
-from tokenmill.pipelines.contamination.report_method import EDITED_FRAC
+from tokenmill.pipelines.contamination.report import EDITED_FRAC
 
 
 def test_as_many_edited_copies_are_seen_as_is_said(shared_data):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.dedup.fold import Folding
+from tokenmill.dedup.text.fold import Folding
 from tokenmill.pipelines.contamination.passages import differences
 
 ITEM = "Is it well-known - or not?\nYes, it is."

@@ -17,21 +17,20 @@ from tokenmill.pipelines.core.step import register
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import Part, Room, parts
-from tokenmill.pipelines.corpus.spill import SPILL, KeyedStep, spilled
+from tokenmill.pipelines.corpus.spill import KeyedStep, spilled
 from tokenmill.pipelines.corpus.step import Chain, Pass, Shuffled, Size, Told, group_works
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.filters.images.keys import text_keys
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Phases
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
 
 LEAVING = Folder("2-of-hosts", "leaving-{number:05d}.arrow")
 ROW = pa.schema([pa.field("row", pa.int64())])
 LEAVING_BYTES = 24  # of a document of a range: its row, joined, sorted
+KEPT_BYTES = 24  # of a document of a group that leaves: its row, joined, sorted
 ROW_BYTES = 48  # of a part: row and key 24, their order 8, the key in order 16
-LEAST_BYTES = 1 << 18  # with less memory than this, nothing is gained by trying
 
 
 @register
@@ -43,7 +42,6 @@ class PerHost(KeyedStep, VerdictStep):
     """
 
     name: ClassVar[str] = "per_host"
-    folders = (SPILL, LEAVING)
 
     most: Annotated[int, Field(ge=1)]
 
@@ -86,8 +84,8 @@ def find_leaving(run: RunFolder, part: Pass, number: int) -> Done:
     """Write the documents of a range of hosts that leave: those of this run behind the first."""
     corpus, step = Corpus(run, part), part.step(PerHost.name)
     assert isinstance(step, PerHost)
-    keys, at_once = spilled(corpus, step.name, 0, number), corpus.at_once(corpus.n_ranges)
-    left = corpus.memory_left(step.name, keys.n, LEAVING_BYTES, least=LEAST_BYTES, at_once=at_once)
+    keys = spilled(corpus, step.name, 0, number)
+    left = corpus.memory_left(step.name, keys.n, LEAVING_BYTES, works=corpus.n_ranges)
     leaving, hosts = [np.empty(0, np.int64)], 0
     for some in parts(keys, Room(left, ROW_BYTES, 0)):
         n_hosts, behind = behind_the_first(some, step.most)
@@ -117,6 +115,7 @@ def write_leaving(run: RunFolder, part: Pass, group: int) -> Done:
     corpus, step = Corpus(run, part), part.step(PerHost.name)
     assert isinstance(step, PerHost)
     of_group, leaving = corpus.group(group)[1], [np.empty(0, np.int64)]
+    corpus.memory_left(step.name, len(of_group), KEPT_BYTES, works=corpus.shards.n_groups)
     for number in range(corpus.n_ranges):
         rows = values(open_arrow(corpus.path(LEAVING, number=number))[0][0], "row")
         leaving.append(rows[slice(*np.searchsorted(rows, [of_group.start, of_group.stop]))])

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.cluster import clusters
-from tokenmill.dedup.lsh import NO_KEY, band_keys, candidate_pairs
-from tokenmill.dedup.minhash import EMPTY, pair_similarity
+from tokenmill.dedup.same.cluster import clusters
+from tokenmill.dedup.same.lsh import NO_KEY, band_keys, candidate_pairs
+from tokenmill.dedup.same.minhash import EMPTY, pair_similarity
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import equal, near, pairs, rows
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl

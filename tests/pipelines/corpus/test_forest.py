@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.pipelines.keyed import job_of, part_of, write_shards
 from tests.reference import cluster as reference
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus import clusters as cluster_facts
 from tokenmill.pipelines.corpus import near, pairs
+from tokenmill.pipelines.corpus import pairs as cluster_facts
 from tokenmill.pipelines.corpus.near import EDGE, EDGES, NearDedup, join_forests, levels
 from tokenmill.pipelines.corpus.pairs import (
     FOREST,

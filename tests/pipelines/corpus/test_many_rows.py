@@ -21,9 +21,9 @@ from tests.pipelines.corpus.counted.test_count import job_of as counting_job
 from tests.pipelines.corpus.repeats_corpora import corpus
 from tests.pipelines.corpus.test_spans import set_sizes
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.minhash import EMPTY
+from tokenmill.dedup.same.minhash import EMPTY
 from tokenmill.pipelines.corpus import near, rows
-from tokenmill.pipelines.corpus.counted import table
+from tokenmill.pipelines.corpus.counted import count as table
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.equal import ExactDedup, SameUrl
 from tokenmill.pipelines.corpus.near import NearDedup

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.digest import newest_occurrence
+from tokenmill.dedup.same.digest import newest_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.corpus import rows as corpus_rows
@@ -99,7 +99,7 @@ def newest_of(keys, dates, ids):
 def test_more_equal_documents_than_fit_keep_the_newest(tmp_path, monkeypatch, n_keys, at_once):
     monkeypatch.setattr("tokenmill.pipelines.corpus.equal.ROWS_AT_ONCE", at_once)
     n = 30_000 if at_once > 100 else 12_000
-    monkeypatch.setattr("tokenmill.pipelines.corpus.equal.LEAST_BYTES", 1 << 10)
+    monkeypatch.setattr("tokenmill.pipelines.corpus.rows.LEAST_BYTES", 1 << 10)
     monkeypatch.setattr(corpus_rows, "GROUP_ROWS", n // 3)
     rng = np.random.default_rng(4)
     keys = np.repeat(rng.integers(1, n_keys + 1, n, dtype=np.uint64)[:, None], 2, axis=1)

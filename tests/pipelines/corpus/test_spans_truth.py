@@ -11,8 +11,8 @@ import pytest
 
 from tests.pipelines.corpus.spans_corpora import find, job_of, taken
 from tests.reference.shingle import words_of
-from tokenmill.dedup.arrow_text import text_buffers
-from tokenmill.dedup.span_cut import word_places
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.words import word_places
 
 NGRAM = 50
 

@@ -8,7 +8,7 @@ from tests.pipelines.keyed import find, job_of, part_of, stats_of, write_shards
 from tokenmill.pipelines.corpus import rows
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
-from tokenmill.pipelines.corpus.phases import corpus_wide
+from tokenmill.pipelines.corpus.passes import corpus_wide
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, one_by_one
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tests.pipelines.filters.texts import texts
 from tests.strategies import document_batch, text_columns
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
 from tokenmill.pipelines.filters.stages import STAGES

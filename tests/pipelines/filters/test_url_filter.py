@@ -158,7 +158,7 @@ def test_a_file_is_pinned_by_its_bytes(tmp_path):
     path.write_text("bad.com\n")
     step = UrlFilter.model_validate({"domains": [{"file": str(path)}]})
     path.write_text("worse.com\n")
-    url_lists.host_table.cache_clear()
+    url_lists.table_of.cache_clear()
     with pytest.raises(ConfigError, match="has changed since the run began; put it back"):
         step(batch_of(["http://a.com"]))
 

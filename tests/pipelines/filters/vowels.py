@@ -6,9 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.pipelines.core.rules import below, decide
-from tokenmill.pipelines.core.stage import StageResult
-from tokenmill.pipelines.core.step import Step, register
+from tokenmill.pipelines.core.step import StageResult, Step, below, decide, register
 
 
 @register

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tokenmill.pipelines.measure.between import between
+from tokenmill.pipelines.measure.drawn import between
 
 
 def test_what_lies_between_two_numbers_has_them_as_its_interval():

@@ -39,7 +39,7 @@ def test_hash_samples_cover_where_ratios_do_not():
 @pytest.mark.parametrize("files", [5, 30])
 def test_local_quantities_cover(files):
     rows = list(coverage.local_rows(500, (files,)))
-    assert len(rows) == 10
+    assert len(rows) == 5
     for row in rows:
         assert row[3] >= LEAST, row
 
@@ -49,7 +49,7 @@ def test_growth_covers():
         assert row[3] >= LEAST, row
 
 
-@pytest.mark.parametrize("rows", ["grouped_rows", "bracket_rows", "chain_rows"])
+@pytest.mark.parametrize("rows", ["bracket_rows", "chain_rows"])
 def test_what_is_put_together_covers(rows):
     for row in getattr(coverage_joint, rows)(100, (0.3,)):
         assert row[3] >= LEAST, row

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.reference import estimate as reference
-from tokenmill.pipelines.measure.fraction import fraction, t_ratio
+from tokenmill.pipelines.measure.drawn import fraction, t_ratio
 
 SCORE = np.random.default_rng(0).random(400)
 

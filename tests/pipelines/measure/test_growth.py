@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.reference import estimate as reference
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.growth import Growth
+from tokenmill.pipelines.measure.unseen import Growth
 
 DOCS = 1_000 * 2 ** np.arange(7)
 

@@ -3,8 +3,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
-from tokenmill.pipelines.core.stage import keep_where
-from tokenmill.pipelines.measure.removed import rows_measured
+from tokenmill.pipelines.core.step import keep_where
+from tokenmill.pipelines.measure.scan import rows_measured
 
 
 def documents(n):

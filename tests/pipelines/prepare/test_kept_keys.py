@@ -11,7 +11,7 @@ from tests.receipts import receipts
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.storage.sidecar import PARAMETERS, open_arrow
+from tokenmill.pipelines.storage.files import PARAMETERS, open_arrow
 
 TEXTS = [words(of) for of in "abcdef"]
 NEARLY = words("a").replace("a60 ", "other ")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.tokens.dataset import dataset_schema
-from tokenmill.sizing.inputs import size
+from tokenmill.sizing.requirements import size
 
 SEQ_LEN = 64
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.pipelines.probe.demand import MOST_STEP_S, Demand, demand
-from tokenmill.sizing.inputs import size
+from tokenmill.sizing.requirements import size
 
 
 def made(**changes):

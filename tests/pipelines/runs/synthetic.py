@@ -10,7 +10,7 @@ import hashlib
 import sys
 from typing import Any
 
-from tokenmill.pipelines.core.digest import digest_of
+from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import Place, place

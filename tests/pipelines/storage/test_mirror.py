@@ -26,8 +26,7 @@ from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
 from tokenmill.pipelines.runs.receipt import valid_receipt
 from tokenmill.pipelines.runs.work import Done, Job, Work, attempt, one_by_one
-from tokenmill.pipelines.storage import mirror
-from tokenmill.pipelines.storage import retry as outages
+from tokenmill.pipelines.storage import inputs, mirror
 from tokenmill.pipelines.storage.mirror import fetched, viewed
 from tokenmill.pipelines.tokens.dataset import first_rows
 
@@ -40,7 +39,7 @@ ONE_IN_TEN = {"slow_down": 0.03, "time_out": 0.005, "truncate": 0.035, "reset": 
 def s3(reached_s3, monkeypatch, tmp_path):
     reached_s3.client().create_bucket(Bucket=BUCKET)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
-    outages._gone.clear()
+    inputs._gone.clear()
     yield reached_s3
     assert not list((tmp_path / "t").glob("*")), "scratch goes with the run"
 

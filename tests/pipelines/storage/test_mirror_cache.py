@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from tokenmill.pipelines.storage import cache as mirror_cache
-from tokenmill.pipelines.storage.cache import Cache
+from tokenmill.pipelines.storage import mirror
+from tokenmill.pipelines.storage.mirror import Cache
 
 
 def test_the_cache_is_bounded_and_keeps_what_is_a_work_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(mirror_cache, "GRACE_S", 0.0)
+    monkeypatch.setattr(mirror, "GRACE_S", 0.0)
     cache = Cache(tmp_path, most_bytes=1000)
     (tmp_path / "own").write_bytes(bytes(5000))
     for i in range(100):
@@ -28,7 +28,7 @@ def test_the_cache_is_bounded_and_keeps_what_is_a_work_own(tmp_path, monkeypatch
 
 
 def test_a_file_that_is_mapped_may_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(mirror_cache, "GRACE_S", 0.0)
+    monkeypatch.setattr(mirror, "GRACE_S", 0.0)
     cache = Cache(tmp_path, most_bytes=8)
     with cache.adding(tmp_path / "a") as partial:
         partial.write_bytes(b"12345678")

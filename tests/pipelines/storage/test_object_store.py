@@ -14,11 +14,16 @@ from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.storage import inputs as store_of_inputs
-from tokenmill.pipelines.storage import retry as outages
+from tokenmill.pipelines.storage import inputs
 from tokenmill.pipelines.storage import s3 as object_store
-from tokenmill.pipelines.storage.inputs import OutageError, arrow_s3, is_outage, outage, resolve
-from tokenmill.pipelines.storage.retry import stop_if_gone
+from tokenmill.pipelines.storage.inputs import (
+    OutageError,
+    arrow_s3,
+    is_outage,
+    outage,
+    resolve,
+    stop_if_gone,
+)
 from tokenmill.pipelines.storage.s3 import PART_BYTES, ObjectStore, translated
 
 BUCKET = "objects"
@@ -28,7 +33,7 @@ SOME = {"slow_down": 0.1, "truncate": 0.15, "reset": 0.15}
 @pytest.fixture(autouse=True)
 def s3(reached_s3):
     reached_s3.client().create_bucket(Bucket=BUCKET)
-    outages._gone.clear()
+    inputs._gone.clear()
     return reached_s3
 
 
@@ -41,7 +46,7 @@ def store(request):
 def soon(monkeypatch):
     """Give up after a second instead of most of a minute."""
     monkeypatch.setattr(object_store, "WRITE_ATTEMPTS", 2)
-    monkeypatch.setattr(outages, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(inputs, "PATIENCE_S", 1.0)
 
 
 def digest(data):
@@ -198,7 +203,7 @@ def test_uploads_that_were_left_are_aborted_below_the_prefix_alone(s3, store):
 
 @pytest.mark.parametrize("fault", ["slow_down", "time_out", "truncate", "reset"])
 def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, fault):
-    for module, made in ((object_store, object_store._client), (store_of_inputs, arrow_s3)):
+    for module, made in ((object_store, object_store._client), (inputs, arrow_s3)):
         monkeypatch.setattr(module, "REQUEST_TIMEOUT_S", 0.5)
         monkeypatch.setattr(module, "WRITE_TIMEOUT_S", 0.5, raising=False)
         made.cache_clear()
@@ -215,7 +220,7 @@ def test_a_store_that_answers_nothing_is_given_up(s3, store, soon, monkeypatch, 
 
 
 def test_a_store_that_answers_others_is_not_gone(s3, soon, monkeypatch):
-    monkeypatch.setattr(outages, "PROBE_S", 0.02)
+    monkeypatch.setattr(inputs, "PROBE_S", 0.02)
     s3.proxy.rates = {"slow_down": 0.8}
     stop_if_gone(outage(f"s3://{BUCKET}/x", "slow down"))
     stop_if_gone(ValueError("of something else"))

@@ -93,11 +93,11 @@ def test_a_wrong_function_turns_a_claim_red():
     """All that is held of a parameter, and what is held besides its weight: same arguments."""
     figure = {
         "published": "8 times",
-        "call": "parameters.memory_over_weights",
+        "call": "claims.memory_over_weights",
         "inputs": {"bytes_per_param": 16, "weight_bytes": 2},
     }
     assert verdict(figures=[figure]).verdict == "agrees"
-    red = verdict(figures=[figure | {"call": "parameters.state_over_weights"}])
+    red = verdict(figures=[figure | {"call": "claims.state_over_weights"}])
     assert (red.verdict, red.why) == ("differs", "off by -12.5%")
 
 
@@ -152,7 +152,7 @@ def test_unverified_cells_are_told_wherever_they_go_in():
 def test_bits_are_not_compared_with_bytes():
     with pytest.raises(UnitError, match="'720 Gb/s' is in bits/s, computed in bytes"):
         verdict(figures=[{**OPT["figures"][0], "published": "720 Gb/s"}])
-    ports = {"published": "1 GB/s", "call": "published.ports_bytes_per_s"}
+    ports = {"published": "1 GB/s", "call": "claims.ports_bytes_per_s"}
     with pytest.raises(UnitError, match="port_bits_per_s is in bits/s, got '1 GB/s' in bytes/s"):
         verdict(figures=[{**ports, "inputs": {"ports": 8, "port_bits_per_s": "1 GB/s"}}])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.sizing.document.curves import Curve, Dots, Flag, curves, dots
+from tokenmill.sizing.document.charts import Curve, Dots, Flag, curves, dots
 from tokenmill.sizing.document.svg import WIDTH, Axis
 from tokenmill.sizing.units import format_rate
 

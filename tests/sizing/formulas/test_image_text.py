@@ -4,7 +4,6 @@ import pytest
 
 from tokenmill.sizing.formulas.bandwidth import node_read_bytes_per_s, read_bytes_per_s
 from tokenmill.sizing.formulas.image_text import (
-    FLOP_RATIO_BYTES_PER_S,
     bytes_per_flop,
     compute_samples_per_s,
     flop_ratio_bytes_per_s,
@@ -112,8 +111,8 @@ def test_trap_of_the_peak():
     assert 65 * 35e12 / 1e15 / (cosmoflow / 1e9) == pytest.approx(7.5, abs=0.1)
     assert 65 * 50e12 / 1e15 / (cosmoflow / 1e9) == pytest.approx(10.8, abs=0.1)
     assert pytest.approx(5.9, abs=0.05) == 16 * MIB / 2_828_486  # decoded over stored
-    assert FLOP_RATIO_BYTES_PER_S.equation.startswith("at most")
-    assert "upper bound" in FLOP_RATIO_BYTES_PER_S.source
+    assert flop_ratio_bytes_per_s.equation.startswith("at most")
+    assert "upper bound" in flop_ratio_bytes_per_s.source
 
 
 @pytest.mark.parametrize(("tflops", "gb_per_s"), [(35, 2.275), (50, 3.250)])

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import load_plan, parse_plan
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.tables.tiers import find_tier
+from tokenmill.sizing.tables.shipped import TIERS
 
 
 def test_without_a_file_or_with_an_empty_one_every_default_is_assumed():
@@ -246,7 +246,7 @@ def test_a_row_of_the_table_is_changed_as_if_the_plan_gave_it():
     key = "tiers.nfs nconnect.client_write_bytes_per_s"
     (tier,) = parse_plan("", where="f", changes={key: "1 GB/s"}).tiers
     assert (tier.name, tier.client_write_bytes_per_s) == ("NFS nconnect", 1e9)
-    assert tier.client_read_bytes_per_s == find_tier("NFS nconnect").client_read_bytes_per_s
+    assert tier.client_read_bytes_per_s == TIERS.find("NFS nconnect").client_read_bytes_per_s
     assert tier.source_of("client_write_bytes_per_s") == "NFS nconnect: stated in the plan"
     assert tier.source_of("client_read_bytes_per_s").startswith("NFS nconnect: Lockwood")
     key = "accelerators.H100 SXM.per_node"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sizing.sections.begun import begun, names
-from tokenmill.sizing.formulas.capacity import LOGICAL_BYTES
+from tokenmill.sizing.formulas.capacity import logical_bytes
 from tokenmill.sizing.sections import capacity, formats
 
 
@@ -17,7 +17,7 @@ def test_everything_stored_is_counted_once():
 def test_what_later_sections_store_is_counted_too():
     made = begun("", until=formats)
     stored = made.assume("n_bytes", 1e18, unit="bytes", source="a test")
-    made.add_parts("stored: checkpoints", LOGICAL_BYTES, [stored])
+    made.add("stored: checkpoints", logical_bytes, n_bytes=stored)
     capacity.add(made)
     assert made["stored in all"].value > 1e18
 

@@ -3,30 +3,30 @@
 import pytest
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.tables.recipes import find_recipe, recipes
+from tokenmill.sizing.tables.shipped import RECIPES
 
 
 def test_the_nine_recipes_and_which_of_them_are_memory():
-    sizes = {row.bytes_per_param: row.on_disk for row in recipes()}
+    sizes = {row.bytes_per_param: row.on_disk for row in RECIPES.rows}
     assert sizes == {
         **dict.fromkeys((2, 6, 8, 10, 12, 14), True),
         **dict.fromkeys((16, 18, 20), False),
     }
-    assert all(row.on_disk is ("gradients" not in row.parts) for row in recipes())
+    assert all(row.on_disk is ("gradients" not in row.parts) for row in RECIPES.rows)
 
 
 def test_a_recipe_is_shown_as_the_sum_it_is():
-    row = find_recipe("bf16+adam")
+    row = RECIPES.find("bf16+adam")
     assert row.summed == "2 weights + 4 master weights + 4 momentum + 4 variance"
-    assert not find_recipe("bf16+momentum").verified("bytes_per_param")
-    assert find_recipe("bf16+momentum").source_of("bytes_per_param") == (
+    assert not RECIPES.find("bf16+momentum").verified("bytes_per_param")
+    assert RECIPES.find("bf16+momentum").source_of("bytes_per_param") == (
         "bf16+momentum: from memory (unverified)"
     )
-    assert find_recipe("BF16 + Muon") is find_recipe("bf16+momentum")
+    assert RECIPES.find("BF16 + Muon") is RECIPES.find("bf16+momentum")
 
 
 def test_an_unknown_recipe_is_refused():
     with pytest.raises(PlanError) as e:
-        find_recipe("bf16+adm")
+        RECIPES.find("bf16+adm")
     assert str(e.value).startswith("unknown recipe 'bf16+adm'; did you mean 'bf16+adam'")
     assert str(e.value).endswith("(or give checkpoints.bytes_per_param)")

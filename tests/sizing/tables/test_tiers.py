@@ -4,13 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from tokenmill.sizing.errors import PlanError
-from tokenmill.sizing.tables.tiers import TierRow, find_tier, tiers
+from tokenmill.sizing.tables.shipped import TIERS, TierRow
 
 TIB = 2**40
 
 
 def test_every_row_says_what_it_delivers_and_where_that_was_read():
-    for row in tiers():
+    for row in TIERS.rows:
         cells = [c for c in row.columns() if c.endswith(("_per_s", "_iops")) and getattr(row, c)]
         assert cells, row.name
         for column in cells:
@@ -28,30 +28,30 @@ def test_every_row_says_what_it_delivers_and_where_that_was_read():
     ],
 )
 def test_capacity_that_20_gb_per_s_takes(name, column, tib):
-    assert 20e9 / getattr(find_tier(name), column) == pytest.approx(tib, rel=1e-4)
+    assert 20e9 / getattr(TIERS.find(name), column) == pytest.approx(tib, rel=1e-4)
 
 
 def test_superpod_gives_one_node_more_than_its_share_of_all():
     """Good, better, best: 0.5, 1 and 5 GB/s a GPU of one node, 0.059, 0.156 and 0.49 of 32."""
-    rows = [find_tier(f"SuperPOD {grade}") for grade in ("good", "better", "best")]
+    rows = [TIERS.find(f"SuperPOD {grade}") for grade in ("good", "better", "best")]
     assert [r.client_read_bytes_per_s / 8 / 1e9 for r in rows] == [0.5, 1, 5]
     shares = [r.group_read_bytes_per_s / r.group_nodes / 8 / 1e9 for r in rows]
     assert shares == pytest.approx([0.059, 0.156, 0.49], rel=0.01)
 
 
 def test_what_others_have_built_is_no_candidate():
-    assert [row.name for row in tiers() if not row.candidate] == ["Meta Tectonic", "Aurora DAOS"]
+    assert [row.name for row in TIERS.rows if not row.candidate] == ["Meta Tectonic", "Aurora DAOS"]
 
 
 def test_a_users_tier_comes_first():
     row = TierRow.model_validate({"name": "S3", "client_read_bytes_per_s": "12 GB/s"})
-    assert find_tier("s3", [row]) is row
-    assert find_tier("S3").prefix_get_per_s == 5500
+    assert TIERS.find("s3", [row]) is row
+    assert TIERS.find("S3").prefix_get_per_s == 5500
 
 
 def test_an_unknown_tier_is_refused():
     with pytest.raises(PlanError) as e:
-        find_tier("Filestor")
+        TIERS.find("Filestor")
     assert str(e.value) == (
         "unknown storage tier 'Filestor'; did you mean 'Filestore zonal'?"
         " (or give a row of your own under tiers)"
@@ -86,14 +86,14 @@ def test_limits_that_say_nothing_alone_are_refused(cells, message):
 )
 def test_an_instance_is_sold_from_a_least_to_a_most(name, least, most):
     """In GiB, as Google Cloud documents them."""
-    row = find_tier(name)
+    row = TIERS.find(name)
     assert (row.least_bytes, row.most_bytes) == (least * 2**30, most * 2**30)
     assert row.several
 
 
 @pytest.mark.parametrize("rate", [125, 250, 500, 1000])
 def test_fsx_is_sold_from_1200_gib_in_steps_of_2400(rate):
-    row = find_tier(f"FSx Lustre {rate}")
+    row = TIERS.find(f"FSx Lustre {rate}")
     assert (row.least_bytes, row.step_bytes, row.most_bytes) == (1200 * 2**30, 2400 * 2**30, None)
     assert "StorageCapacity" in row.source_of("step_bytes")
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from tokenmill.sizing.tables.workloads import WorkloadRow, find_workload
+from tokenmill.sizing.tables.shipped import WORKLOADS, WorkloadRow
 
 MB = 1e6
 
@@ -19,7 +19,7 @@ MB = 1e6
     ],
 )
 def test_demand_of_one_accelerator(name, accelerator, mb_per_s):
-    row = find_workload(name)
+    row = WORKLOADS.find(name)
     rate = row.batch[accelerator] * row.sample_bytes / row.computation_s[accelerator]
     assert rate / MB == pytest.approx(mb_per_s, rel=0.003)
 
@@ -29,7 +29,7 @@ def test_demand_of_one_accelerator(name, accelerator, mb_per_s):
     [("cosmoflow", 247, 16), ("deepcam", 2887, 27), ("resnet50", 31, 0.14)],
 )
 def test_constants_of_the_flop_ratio(name, gib_flop, mib):
-    row = find_workload(name)
+    row = WORKLOADS.find(name)
     assert row.flop_per_sample == gib_flop * 1024**3
     assert row.decoded_bytes == pytest.approx(mib * 1024**2)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U64, inlined, kernel
 
-# what pipelines.read.web.outline knows of each element
+# what pipelines.read.web.extract knows of each element
 LOOSE, FORMATTING, SPECIAL, BARRIER, RAW, FOREIGN, OPTION, HEADING = 1, 2, 4, 8, 16, 32, 64, 128
 PARAGRAPH, CLOSES_P, CELL, ROW, TABLE = 256, 512, 1024, 2048, 4096
 LEAVES_FOREIGN, INTEGRATION, REOPENS_NONE, MARKER = 8192, 16384, 32768, 65536

@@ -8,8 +8,8 @@ from pathlib import Path
 import datasets
 import pytest
 
-from tokenmill.pipelines.contamination.items.hub import HubSet, hub_rows, parse_hub
 from tokenmill.pipelines.contamination.items.items import read_items
+from tokenmill.pipelines.contamination.items.rows import HubSet, hub_rows, parse_hub
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.errors import ConfigError
 

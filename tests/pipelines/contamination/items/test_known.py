@@ -1,7 +1,7 @@
 import pytest
 
-from tokenmill.pipelines.contamination.items.hub import parse_hub
-from tokenmill.pipelines.contamination.items.known import by_name, find, read_known
+from tokenmill.pipelines.contamination.items.rows import parse_hub
+from tokenmill.pipelines.contamination.items.spec import by_name, find, read_known
 
 ASKED_FOR = (
     "GSM8K, HumanEval, MBPP, MMLU, MMLU-Pro, ARC-Easy, ARC-Challenge, HellaSwag, BoolQ, PIQA,"

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from tokenmill.pipelines.contamination.items.items import item_texts, read_items
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import parse_benchmark
+from tokenmill.pipelines.contamination.items.spec import parse_benchmark, read_known
 from tokenmill.pipelines.core.errors import ConfigError
 
 EXPORTS = [

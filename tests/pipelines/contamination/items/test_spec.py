@@ -1,8 +1,7 @@
 import pytest
 
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
-from tokenmill.pipelines.contamination.items.known import read_known
-from tokenmill.pipelines.contamination.items.spec import parse_benchmark
+from tokenmill.pipelines.contamination.items.spec import parse_benchmark, read_known
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import make_recipe
 

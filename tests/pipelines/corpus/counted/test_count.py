@@ -6,16 +6,17 @@ from tests.pipelines.corpus.repeats_corpora import batch_of, corpus
 from tests.pipelines.keyed import part_of
 from tests.reference import repeats as reference
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
-from tokenmill.pipelines.corpus.counted import count, table
+from tokenmill.pipelines.corpus.counted import count
 from tokenmill.pipelines.corpus.counted.count import (
+    CountedStep,
     count_units,
     merged_facts,
     spill_units,
     write_repeated,
+    write_units,
 )
 from tokenmill.pipelines.corpus.counted.images import RepeatedImages
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.table import CountedStep, write_units
 from tokenmill.pipelines.corpus.equal import SameImages, SameUrl, find_equal, write_equal
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.corpus.rows import write_rows
@@ -25,8 +26,7 @@ from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import KEYS
-from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.storage.sidecar import open_arrow
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 BATCH = 13
 IMAGE_STEPS = {
@@ -195,8 +195,8 @@ def test_many_groups_and_ranges_find_what_few_do(tmp_path, step, monkeypatch):
     shards = corpus(3, (30, 0, 60, 5, 0, 20))
     n_ranges = {}
     for name, units in (("few", 1 << 20), ("many", 40)):
-        monkeypatch.setattr(table, "GROUP_ROWS", 7 * units)
-        monkeypatch.setattr(table, "RANGE_UNITS", units)
+        monkeypatch.setattr(count, "GROUP_ROWS", 7 * units)
+        monkeypatch.setattr(count, "RANGE_UNITS", units)
         job = job_of(tmp_path / name, [step])
         write_sidecars(job, shards)
         find_repeats(job, (step,))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.corpus.counted import table as unit_table
+from tokenmill.pipelines.corpus.counted import count as unit_table
+from tokenmill.pipelines.corpus.counted.count import Span, Units
 from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs
-from tokenmill.pipelines.corpus.counted.table import Span, Units
 from tokenmill.pipelines.prepare.recipe import make_recipe
 
 

@@ -13,8 +13,7 @@ from tests.pipelines.filters.languages import SENTENCES
 from tests.reference import language as reference
 from tests.strategies import text_columns
 from tokenmill.pipelines.filters.models import language_models as ours
-from tokenmill.pipelines.filters.models.language_models import langid_model
-from tokenmill.pipelines.filters.text.iso639 import code_of
+from tokenmill.pipelines.filters.models.language_models import code_of, langid_model
 
 
 @functools.cache

@@ -17,10 +17,10 @@ from tests.reference import language as reference
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.filters.models import language_models
+from tokenmill.pipelines.filters.models import language, language_models
 from tokenmill.pipelines.filters.models.language import Language
 from tokenmill.pipelines.filters.models.language_models import LEAST, language_model
-from tokenmill.pipelines.prepare.identity import run_identity
+from tokenmill.pipelines.prepare.job import run_identity
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -285,6 +285,6 @@ def test_a_run_accounts_for_the_paragraphs_that_left_and_goes_on_with_its_librar
     (stats,) = (row for row in report["ledger"] if row["stage"] == "language")
     assert stats["removed"] == {"other_language": 1}
     assert stats["bytes_edited"] == len(f"\n\n{GERMAN}".encode())
-    monkeypatch.setattr(language_models, "version", lambda _: "0.4.1")
+    monkeypatch.setattr(language, "version", lambda _: "0.4.1")
     with pytest.raises(ConfigError, match="versions"):
         runs.make("mixed", docs, **settings)

@@ -12,18 +12,16 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.filters.words import KINDS
 from tests.reference.words import words
 from tests.strategies import text_columns
-from tokenmill.dedup.unicode import UNICODE_VERSION
-from tokenmill.pipelines.core.stage import KEEP
-from tokenmill.pipelines.filters.kernels import classes as bits
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
+from tokenmill.pipelines.core.step import KEEP
+from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.text import characters as chars
 from tokenmill.pipelines.filters.text.characters import (
     char_counts,
     characters,
     class_table,
-    word_counts,
 )
-from tokenmill.pipelines.filters.text.letters import letters
-from tokenmill.pipelines.filters.text.words import words_of
+from tokenmill.pipelines.filters.text.words import letters, word_counts, words_of
 
 same_unicode = pytest.mark.skipif(
     unicodedata.unidata_version != UNICODE_VERSION,
@@ -63,7 +61,7 @@ def test_offsets_of_a_slice_begin_at_0(column):
     text = characters(column)
     docs = [text.data[a:b].tobytes().decode() for a, b in pairwise(text.offsets)]
     assert docs == column.to_pylist()
-    assert word_counts(text).tolist() == [len(t.split()) for t in docs]
+    assert word_counts(words_of(text, "whitespace")).tolist() == [len(t.split()) for t in docs]
     assert char_counts(text).tolist() == [len(t) for t in docs]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.pipelines.contamination.as_json import summarize
 from tests.strategies import document_batch
-from tokenmill.dedup.gram_counts import document_counts, frequent
+from tokenmill.dedup.overlap.counts import document_counts, frequent
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
 from tokenmill.pipelines.contamination.found import hits_of, search
@@ -19,7 +19,7 @@ from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import headline, sections, write_report
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.report import summary_json
+from tokenmill.sizing.report.data import summary_json
 from tokenmill.sizing.requirements import requirement_sheet
 
 HOSTILE = '</title><script>alert("1")</script>'

@@ -79,7 +79,7 @@ def test_no_more_than_so_many_pixels_are_decoded(monkeypatch):
         batch, window = documents([data] * 5, format=kind)
         made = Thumbnails()
         made.kept(batch, window)
-        assert [row.jpeg is not None for row in made.rows] == [True] * n + [False] * (5 - n)
+        assert [row["jpeg"] is not None for row in made.rows] == [True] * n + [False] * (5 - n)
 
 
 def test_the_first_of_each_reason_are_shown_and_no_more(tmp_path):
@@ -115,4 +115,4 @@ def test_an_image_too_large_to_decode_is_named_alone():
     made = Thumbnails()
     made.kept(batch, Window(0, [b"imaginary"]))
     made.kept(illustrated([("b", [image(1, offset=None, bytes=None, md5=None)])]), None)
-    assert [(r.number, r.jpeg) for r in made.rows] == [(0, None), (1, None)]
+    assert [(r["number"], r["jpeg"]) for r in made.rows] == [(0, None), (1, None)]

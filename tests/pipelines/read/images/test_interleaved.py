@@ -17,7 +17,7 @@ from tokenmill.pipelines.read.images.documents import (
     Value,
     caption_of,
     claims_of,
-    source_document,
+    document_of,
 )
 from tokenmill.pipelines.read.options import Images
 
@@ -33,7 +33,7 @@ def page(text, images, **fields):
     if isinstance(images, list):
         values = [None if u is None else Value(reference=u) for u in images]
     raw = Raw(0, "x", PLACE, text, values, isinstance(images, list), **fields)
-    return source_document(raw, captions="join", folder=FOLDER)
+    return document_of(raw, None, "join", FOLDER)
 
 
 def woven(document):

@@ -1,6 +1,6 @@
 """What a stage did to illustrated documents, as plain values, and the laws that it must keep."""
 
-from tokenmill.dedup.arrow_text import text_buffers
+from tokenmill.dedup.arrays import text_buffers
 from tokenmill.pipelines.core.schema import ILLUSTRATED, PLACEHOLDER, REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.filters.images.edit import image_stats
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.read.web.charset import decode_page
+from tokenmill.pipelines.read.web.pages import decode_page
 
 RUSSIAN = "Привет! Это страница на русском языке, чтобы её можно было узнать по буквам. " * 3
 FRENCH = "Café crème, déjà vu, garçon, où êtes-vous allés cet été? Noël à la forêt. " * 3

@@ -20,7 +20,7 @@ from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
-from tokenmill.pipelines.read.web.cut import cut_warc, packing_of
+from tokenmill.pipelines.read.web.warc import cut_warc, packing_of
 from tokenmill.pipelines.storage.inputs import expand
 
 CUTTABLE = (None, "gzip", "zstd")

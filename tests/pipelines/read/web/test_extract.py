@@ -9,8 +9,7 @@ import pytest
 
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
-from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
-from tokenmill.pipelines.read.web.outline import MOST_OPTIONS
+from tokenmill.pipelines.read.web.extract import MOST_OPTIONS, ExtractionError, Extractor
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "html.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

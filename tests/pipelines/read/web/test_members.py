@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.pipelines.read.web.archives import PACK
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.web.cut import packing_of
 from tokenmill.pipelines.read.web.members import DICTIONARY, read_members
+from tokenmill.pipelines.read.web.warc import packing_of
 
 MEMBERS = st.lists(
     st.one_of(

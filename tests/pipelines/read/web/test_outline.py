@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from resiliparse.parse.html import HTMLTree
 
-from tokenmill.pipelines.read.web.outline import Bounds, Outline, outline
+from tokenmill.pipelines.read.web.extract import Bounds, Outline, outline
 
 BOUNDS = Bounds(tags=10_000, attributes=50, depth=512)
 TAGS = str.split(

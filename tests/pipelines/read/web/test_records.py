@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.pipelines.read.web.archives import PACK, archive, http, record, response
 from tests.reference import warc as reference
 from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.web.cut import packing_of
 from tokenmill.pipelines.read.web.members import Piece, read_members
 from tokenmill.pipelines.read.web.records import MADE_OF, Walk, begins_record
+from tokenmill.pipelines.read.web.warc import packing_of
 
 KINDS = ("warcinfo", "request", "response", "resource", "metadata", "revisit", "conversion")
 NAMES = st.sampled_from(("X_Test", "WARC_Target_URI", "WARC_Record_ID", "Content_Type"))

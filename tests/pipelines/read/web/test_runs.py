@@ -18,6 +18,7 @@ from tests.pipelines.read.web.archives import (
     response,
     words,
 )
+from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.inspect import documents, removals
 from tokenmill.pipelines.prepare.prepare import prepare
@@ -88,7 +89,7 @@ def test_a_dataset_does_not_depend_on_how_its_archive_is_packed_and_cut(
     }
 
 
-def test_documents_and_receipts_are_found_again(tmp_path, tokenizer):
+def test_documents_and_receipts_are_found_again(tmp_path, tokenizer, capsys):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "crawl.warc.gz").write_bytes(archive(crawl()))
     run(tmp_path, tokenizer, "run")
@@ -97,6 +98,12 @@ def test_documents_and_receipts_are_found_again(tmp_path, tokenizer):
     (found,) = documents(tmp_path / "run", [8]).values()
     assert found["url"] == "http://example.org/8"
     assert found["text"].startswith("This is page 8. word8x0 is here.")
+    assert main(["inspect", str(tmp_path / "run"), "--doc", "8", "--json"]) == 0
+    kept = json.loads(capsys.readouterr().out)["kept"]
+    assert kept["date"] == found["date"].isoformat() == DATE.replace("Z", "+00:00")
+    assert main(["inspect", str(tmp_path / "run"), "--documents", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {row["date"] for row in shown if row["id"] == found["id"]} == {kept["date"]}
 
 
 def test_a_run_is_known_by_its_extractor(tmp_path, tokenizer):

@@ -75,7 +75,7 @@ def test_quantized_models_are_whole_too(tmp_path, norms, dim):
     made = fasttext_bytes(dim=dim, inputs=quantized(4, dim, norms=norms), outputs=outputs, pruned=2)
     path = tmp_path / "tiny.ftz"
     path.write_bytes(made)
-    assert check_fasttext(path).labels == LABELS
+    assert check_fasttext(path) == LABELS
     path.write_bytes(made[:-1])
     with pytest.raises(ConfigError, match="not a whole fastText model"):
         check_fasttext(path)

@@ -1,0 +1,150 @@
+"""Edited copies of benchmark items in documents: containment in a stretch of the document.
+
+    documents --> gram words --> seeds of item texts --> stretches around them --> Containments
+
+The *containment* of a text A in B is the share of A's grams that stand in B too (Broder 1997, "On
+the resemblance and containment of documents"). Here
+- A is an item's text, B a *stretch* of the document: words in a row, at most 5/4 as many as A has;
+- a gram is 2 gram words in a row (`dedup.text.gram_words`), counted once however often it stands;
+- a *seed* is 4 to 7 of them, more of longer texts (`SEED_LENGTHS`). Windows of as many words that
+  many items of a benchmark share (`overlap.counts.MOST_ITEMS`), or more than 64 texts of all
+  (`MOST_TEXTS`), or that have no letter, are no seeds, and grams within them do not count if 12
+  others do: a prompt is not found for its items;
+- the document's containment of the text is the greatest of all stretches each word of which is
+  near a seed of the text: in some stretch that holds a whole one.
+Texts of fewer than 8 words, without a seed, or of fewer than 7 distinct grams are left out. A
+document's figures depend on nothing but it and the items: not on the batch, nor on others.
+
+A replaced word costs two grams: one word in ten leaves .8 of a long text, of 8 words 5 of 7; one
+in six leaves .67. Measured with tests/bench/containment.py on 7,768 items of GSM8K, HumanEval,
+MBPP, ARC and BoolQ, in web text, documentation and Wikipedia:
+
+    containment from                         .3     .4     .5     .6     .7     .8   both below
+    one word in ten, items of N words+    1.000  1.000  1.000  1.000   .999   .848   1.000
+    one in six, items of N words+          .999   .999   .999   .995   .586   .068    .987
+    one in ten, single fields of 8 words+  .995   .995   .995   .993   .943   .387    .756
+    one in six, single fields of 8 words+  .921   .920   .899   .752   .203   .014    .634
+    pairs by chance in 10 MB              2,500  1,000     87      5      0      0      .3
+
+By chance a short question has its commonest phrase in common ("is the netherlands part of the
+united kingdom": 4 of 7 grams; "which of the following is an example of": 7 of 9); with 12 grams,
+of 13 words, .6 was not reached. So SHORT_THRESHOLD: of single fields of 8 to 12 words, one of them
+replaced, .22 are found, where .7 would find .91.
+Translations and paraphrases are out of reach.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import F64, I64, text_buffers
+from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
+from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex, whole_blocks
+from tokenmill.dedup.text.gram_words import Block
+
+THRESHOLD = 0.6
+SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
+
+FIRST_HITS = 1 << 10  # room for what is found in a block; where it is more the block is read again
+
+
+class Containments(NamedTuple):
+    """Item texts that stand in documents, perhaps edited, in order of doc, item, text.
+
+    n_docs: documents searched.
+    docs: (n_found,) int64, rows of the text column.
+    items: (n_found,) int64, ids of items.
+    texts: (n_found,) int64, rows of the item texts that the index was built from.
+    starts, ends: (n_found,) int64, UTF-8 bytes from the beginning of the document: the stretch
+        with most of the text's grams; of several the one that ends first, and of these the
+        shortest. From the first character of its first gram to the last of its last one,
+        punctuation aside.
+    containment: (n_found,) float64, share of the text's grams that the stretch has.
+    """
+
+    n_docs: int
+    docs: I64
+    items: I64
+    texts: I64
+    starts: I64
+    ends: I64
+    containment: F64
+
+
+def contained(
+    text: pa.Array,
+    index: ContainmentIndex,
+    *,
+    threshold: float = THRESHOLD,
+    short_threshold: float = SHORT_THRESHOLD,
+) -> Containments:
+    """Find the item texts that documents contain, copied or edited.
+
+    text: (n_docs,) string column, no nulls.
+    threshold, short_threshold: containment from which on a text counts as found; of texts with
+        at least LONG_GRAMS grams, and of shorter ones.
+
+    Raises:
+        ValueError: a threshold is not above 0.
+    """
+    for least in (threshold, short_threshold):
+        if not least > 0:
+            raise ValueError(f"a threshold of containment must be above 0, got {least}")
+    data = text_buffers(text).data
+    search = _Search(index, Thresholds(float(short_threshold), float(threshold), LONG_GRAMS))
+    found = [np.empty((0, 7), np.int64)]
+    for block in whole_blocks(text):
+        hits = search(block)
+        places = block.places(data, np.ascontiguousarray(hits[:, :4]))
+        found.append(np.column_stack((places, hits[:, 4])))
+    docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(np.concatenate(found).T)
+    items = index.items[texts]
+    order = np.lexsort((texts, items, docs))
+    columns = (docs, items, texts, starts, ends, grams / index.grams[texts])
+    return Containments(len(text), *(column[order] for column in columns))
+
+
+class _Search:
+    """Finds stretches in blocks; keeps the scratch."""
+
+    def __init__(self, index: ContainmentIndex, least: Thresholds) -> None:
+        self._seeds, self._probes = index.kernel_seeds(), index.probes
+        self._texts, self._least = index.kernel_texts(), least
+        n_texts = len(index.words)
+        self._room = Room(
+            np.empty(0, np.int64),
+            np.empty(0, np.int32),
+            np.zeros(index.largest_table, np.int32),
+            np.zeros((n_texts, 4), np.int64),
+            np.empty(n_texts, np.int64),
+        )
+        self._hits = np.empty((FIRST_HITS, 5), np.int64)
+
+    def __call__(self, block: Block) -> I64:
+        """(n_found, 5), as `find_stretches` has them; overwritten by the next call."""
+        n_words = len(block.hashes)
+        if n_words > len(self._room.lasts):
+            lasts, at = np.empty(n_words, np.int64), np.empty(n_words, np.int32)
+            self._room = self._room._replace(lasts=lasts, at=at)
+        n = self._find(block)
+        if n > len(self._hits):  # they have been counted, now there is room
+            self._hits = np.empty((n, 5), np.int64)
+            self._find(block)
+        return self._hits[:n]
+
+    def _find(self, block: Block) -> int:
+        found = 0
+        for probe in self._probes:
+            found = find_stretches(
+                block.hashes,
+                block.doc_words,
+                probe,
+                self._seeds,
+                self._texts,
+                self._least,
+                self._room,
+                self._hits,
+                found,
+            )
+        return found

@@ -1,0 +1,355 @@
+"""Seeds and grams of benchmark items' texts, to find edited copies of them.
+
+texts --> gram words --> windows of 4 to 7 words: seeds --> which texts have each ┐
+                     --> windows of 2 words: grams --> a table a text             ┴ ContainmentIndex
+
+Two seeds are taken as equal if their 64-bit hashes are, two grams of a text if 32 bits of theirs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import (
+    I32,
+    I64,
+    U32,
+    U64,
+    Bools,
+    load_arrays,
+    power_of_two,
+    read_only,
+    save_arrays,
+    shift_of,
+    text_buffers,
+)
+from tokenmill.dedup.kernels import containment as kernels
+from tokenmill.dedup.kernels.containment import Probe, Seeds, Texts
+from tokenmill.dedup.kernels.gram_words import mark_letters
+from tokenmill.dedup.kernels.table import mark
+from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
+from tokenmill.dedup.text.gram_words import Block, blocks, chars, count_words
+from tokenmill.dedup.text.unicode import ALPHA, UNICODE_VERSION, tables
+
+MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
+# Words of a seed, of a text of so many words or more. In 8 words one of which is replaced, 4 in a
+# row are left; in 64 one of six of which is, 7 in a row mostly. Long seeds are met less by chance.
+SEED_LENGTHS = {MIN_WORDS: 4, 16: 5, 32: 6, 64: 7}
+GRAM_WORDS = 2
+MIN_GRAMS = MIN_WORDS - GRAM_WORDS + 1  # of a text, distinct
+# If as many grams of a text stand outside windows that are no seeds, they alone count.
+LONG_GRAMS = 12
+
+# A seed of more texts than this is none, whatever share of a benchmark they are: each document
+# that has it is compared with all of them, and a phrase that begins thousands of questions stands
+# in every other document. It spares a passage of 32 questions, by itself and with each of them.
+MOST_TEXTS = 64
+
+
+class Family(NamedTuple):
+    """Seeds of `shortest` to `longest` words, which are looked for together."""
+
+    shortest: int
+    longest: int
+
+
+FAMILIES = (Family(4, 4), Family(5, 7))
+BITS_PER_SEED = 16
+SLOTS_PER_SEED = 2
+
+
+class Postings(NamedTuple):
+    """Seeds, and which texts have each.
+
+    seeds: (n_seeds,) uint64, hashes, distinct, ascending.
+    tails: (n_seeds,) uint64, hash of the last words of each, `shortest` of its family.
+    offsets: (n_seeds + 1,) int64; seed s stands in `texts[offsets[s]:offsets[s + 1]]`.
+    texts: int32, rows of texts, ascending for each seed.
+    """
+
+    seeds: U64
+    tails: U64
+    offsets: I64
+    texts: I32
+
+    def only(self, wanted: Bools) -> "Postings":
+        """Those of the seeds for which `wanted` is true."""
+        counts = np.diff(self.offsets)
+        offsets = np.append(0, np.cumsum(counts[wanted]))
+        texts = self.texts[np.repeat(wanted, counts)]
+        return Postings(self.seeds[wanted], self.tails[wanted], offsets, texts)
+
+
+def seed_lengths(words: I64) -> I64:
+    """Words of a seed of texts of so many words; 0 of a text that is too short."""
+    lengths = np.array([0, *SEED_LENGTHS.values()])
+    return lengths[np.searchsorted(list(SEED_LENGTHS), words, "right")]
+
+
+def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Postings:
+    """The seeds of texts: windows that have a letter, and that not many items share.
+
+    texts: (n_texts,) string column, no nulls.
+    items, lengths: (n_texts,), the item of each; words of a seed of it, 0 for none.
+    starts: (n_benchmarks + 1,) first item of each benchmark, and where the last ends.
+    """
+    found = [
+        (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int32)),
+        *(_windows(block, texts, lengths) for block in whole_blocks(texts)),
+    ]
+    seeds, tails, rows = map(np.concatenate, zip(*found, strict=True))
+    order = np.argsort(seeds, kind="stable")  # rows are in order already
+    seeds, rows = seeds[order], rows[order]
+    is_seed = np.ones(len(seeds), bool)
+    is_seed[1:] = seeds[1:] != seeds[:-1]
+    is_pair = is_seed.copy()
+    is_pair[1:] |= rows[1:] != rows[:-1]
+    offsets = np.append(np.flatnonzero(is_seed[is_pair]), np.count_nonzero(is_pair))
+    postings = Postings(seeds[is_seed], tails[order[is_seed]], offsets, rows[is_pair])
+    return postings.only(~_shared(postings, items, starts))
+
+
+def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
+    """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
+    n = len(block.hashes)
+    lettered = np.empty(n, np.uint8)
+    mark_letters(
+        text_buffers(texts).data,
+        block.begins,
+        block.stops,
+        block.doc_words,
+        chars(),
+        read_only(((tables().flags & ALPHA) != 0).astype(np.uint8)),
+        lettered,
+    )
+    of_block = lengths[block.doc : block.doc + len(block.begins)]
+    family = np.searchsorted([f.shortest for f in FAMILIES], of_block, "right") - 1
+    seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    rows = np.empty(n, np.int32)
+    n = kernels.hash_seeds(
+        block.hashes,
+        block.doc_words,
+        read_only(lettered),
+        read_only(of_block),
+        read_only(np.array([f.shortest for f in FAMILIES])[family]),
+        seeds,
+        tails,
+        rows,
+    )
+    return seeds[:n], tails[:n], rows[:n] + np.int32(block.doc)
+
+
+def _shared(postings: Postings, items: I64, starts: I64) -> Bools:
+    """(n_seeds,) bool: those that many texts share, or many items of one benchmark."""
+    is_shared = np.diff(postings.offsets) > MOST_ITEMS
+    often = postings.only(is_shared)
+    seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
+    pairs = np.unique(np.stack([seeds, items[often.texts]]), axis=1)
+    is_shared[:] = False
+    is_shared[of_many_items(pairs[0], pairs[1], starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
+    return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
+
+
+def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Texts:
+    """The grams of each text that count.
+
+    words, lengths: (n_texts,), words of each text and of its seeds.
+    """
+    n_grams = np.where(lengths > 0, words - GRAM_WORDS + 1, 0)
+    offsets = np.append(0, np.cumsum(np.where(n_grams > 0, n_grams * 3 // 2 + 1, 0)))
+    table = np.full(offsets[-1], kernels.EMPTY, np.uint32)
+    counts = np.zeros(len(words), np.int64)
+    for block in whole_blocks(texts):
+        rows = slice(block.doc, block.doc + len(block.begins))
+        kernels.enter_grams(
+            block.hashes,
+            block.doc_words,
+            seeds,
+            read_only(lengths[rows]),
+            GRAM_WORDS,
+            LONG_GRAMS,
+            read_only(offsets[rows.start : rows.stop + 1]),
+            table,
+            counts[rows],
+        )
+    has_seed = np.zeros(len(words), bool)
+    has_seed[seeds.texts] = True
+    counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
+    return Texts(GRAM_WORDS, words, counts, table, offsets)
+
+
+def whole_blocks(text: pa.Array) -> Iterator[Block]:
+    """As `blocks`, but no document is split over several: one may be as long as a document."""
+    parts: list[Block] = []
+    for block in blocks(text, longest=0):
+        if parts and block.doc != parts[0].doc:
+            yield _joined(parts)
+            parts = []
+        if len(block.begins) > 1:
+            yield block
+        else:  # perhaps a part, whose arrays are overwritten before the next is seen
+            hashes, stops = block.hashes.copy(), block.stops.copy()
+            parts.append(block._replace(hashes=hashes, stops=stops))
+    if parts:
+        yield _joined(parts)
+
+
+def _joined(parts: list[Block]) -> Block:
+    hashes = np.concatenate([part.hashes for part in parts])
+    stops = np.concatenate([part.stops for part in parts])
+    doc_words = read_only(np.array([0, len(hashes)]))
+    return parts[0]._replace(hashes=read_only(hashes), stops=read_only(stops), doc_words=doc_words)
+
+
+def bitmap_of(tails: U64) -> U64:
+    bitmap = np.zeros(power_of_two(len(tails) * BITS_PER_SEED // 64), np.uint64)
+    mark(read_only(tails), bitmap, shift_of(bitmap))
+    return bitmap
+
+
+def slots_of(seeds: U64) -> I32:
+    slots = np.full(power_of_two(len(seeds) * SLOTS_PER_SEED + 1), -1, np.int32)
+    kernels.enter_seeds(read_only(seeds), slots, shift_of(slots))
+    return slots
+
+
+FORMAT = "1"  # of the saved index; raise it with any change of hash, gram words or layout
+KIND = "containment index"
+
+
+@dataclass(frozen=True, eq=False)
+class ContainmentIndex:
+    """Seeds and grams of item texts.
+
+    seeds, seed_offsets, seed_texts: as of `Postings`.
+    slots: the way into `seeds`; see `Seeds`.
+    bitmaps, bitmap_ends: uint64 bits of the `Probe` of each of `FAMILIES`, one behind the other,
+        and (n_families,) int64, where they end.
+    words: (n_texts,) int64, gram words of each text.
+    items: (n_texts,) int64, the item of each.
+    grams, table, table_offsets: as of `Texts`.
+    """
+
+    seeds: U64
+    seed_offsets: I64
+    seed_texts: I32
+    slots: I32
+    bitmaps: U64
+    bitmap_ends: I64
+    words: I64
+    items: I64
+    grams: I64
+    table: U32
+    table_offsets: I64
+
+    @classmethod
+    def build(
+        cls,
+        texts: pa.Array,
+        items: npt.NDArray[np.integer],
+        *,
+        benchmark_starts: npt.NDArray[np.integer],
+        n_items: int,
+    ) -> "ContainmentIndex":
+        """Index the texts of benchmark items.
+
+        Args:
+            texts: (n_texts,) string column, no nulls; an item may have several texts.
+            items: (n_texts,) the item of each, from 0 to n_items - 1.
+            benchmark_starts: (n_benchmarks,) first item of each benchmark, ascending from 0.
+            n_items: of all benchmarks.
+
+        Raises:
+            ValueError: there is not one item for each text.
+        """
+        if len(items) != len(texts):
+            raise ValueError(f"{len(items)} items for {len(texts)} item texts")
+        of_text, starts = np.asarray(items, np.int64), np.append(benchmark_starts, n_items)
+        words = count_words(texts)
+        lengths = seed_lengths(words)
+        postings = postings_of(texts, of_text, lengths, starts)
+        slots = slots_of(postings.seeds)
+        seeds = _kernel_seeds(postings.seeds, slots, postings.offsets, postings.texts)
+        tables = gram_tables(texts, words, lengths, seeds)
+        of_seeds = lengths[postings.texts[postings.offsets[:-1]]]
+        bitmaps = [
+            bitmap_of(postings.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
+            for f in FAMILIES
+        ]
+        return cls(
+            seeds=postings.seeds,
+            seed_offsets=postings.offsets,
+            seed_texts=postings.texts,
+            slots=slots,
+            bitmaps=np.concatenate(bitmaps),
+            bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
+            words=words,
+            items=of_text,
+            grams=tables.grams,
+            table=tables.table,
+            table_offsets=tables.offsets,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the index as an Arrow IPC file, which `load` maps into memory."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters())
+
+    @classmethod
+    def load(cls, path: Path) -> "ContainmentIndex":
+        """Map a saved index into memory.
+
+        Raises:
+            ValueError: the file is not an index, or was made with other parameters.
+            OSError: it cannot be read.
+        """
+        return cls(**load_arrays(path, kind=KIND, parameters=_parameters()))
+
+    def kernel_seeds(self) -> Seeds:
+        return _kernel_seeds(self.seeds, self.slots, self.seed_offsets, self.seed_texts)
+
+    def kernel_texts(self) -> Texts:
+        return Texts(
+            GRAM_WORDS,
+            read_only(self.words),
+            read_only(self.grams),
+            read_only(self.table),
+            read_only(self.table_offsets),
+        )
+
+    @cached_property
+    def largest_table(self) -> int:
+        """Places in the largest table of a text."""
+        return int(np.diff(self.table_offsets).max(initial=0))
+
+    @cached_property
+    def probes(self) -> list[Probe]:
+        """How to find the seeds of each family that the index has."""
+        bitmaps = np.split(self.bitmaps, self.bitmap_ends[:-1])
+        return [
+            Probe(*family, read_only(bitmap), shift_of(bitmap))
+            for family, bitmap in zip(FAMILIES, bitmaps, strict=True)
+            if bitmap.any()
+        ]
+
+
+def _kernel_seeds(seeds: U64, slots: I32, offsets: I64, texts: I32) -> Seeds:
+    hashes, slots = read_only(seeds), read_only(slots)
+    return Seeds(hashes, slots, shift_of(slots), read_only(offsets), read_only(texts))
+
+
+def _parameters() -> dict[str, str]:
+    """What decides the seeds and grams of an index; texts scored with others would never match."""
+    return {
+        "format": FORMAT,
+        "seed": ",".join(f"{n} from {words}" for words, n in SEED_LENGTHS.items()),
+        "gram": f"{GRAM_WORDS}, {MIN_GRAMS} to {LONG_GRAMS}",
+        "shared": f"{MOST_ITEMS}, {MOST_ITEMS_FRAC}, {MOST_TEXTS}",
+        "unicode": UNICODE_VERSION,
+    }

@@ -1,0 +1,305 @@
+"""The n-grams of benchmark items, hashed, and which items have each.
+
+    item texts --> gram words --> windows --> hashes (to know them by)        ┐
+                                              minimizers (to pass by others)  ┴ NgramIndex <--> file
+
+Benchmarks of different N share one index: a text is cut into windows of its own N. Two n-grams
+are taken as equal if their hashes are. Of D n-grams of documents and I of items, about
+D * I / 2**64 match falsely: of 1e12 (some 6 TB of English) and 1e6, 0.05.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import (
+    I32,
+    I64,
+    U64,
+    load_arrays,
+    power_of_two,
+    read_only,
+    save_arrays,
+    shift_of,
+)
+from tokenmill.dedup.kernels import overlap as kernels
+from tokenmill.dedup.kernels.table import mark
+from tokenmill.dedup.text.gram_words import blocks, count_words
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
+
+MAX_WORDS = 256  # of a window
+GRAMS_PER_BUCKET = 2  # at most, on the average
+BITS_PER_MINIMIZER = 32  # at most: a bitmap of which fewer are set is halved
+LEAST_SET = 1 / 32  # of its bits
+
+
+class Family(NamedTuple):
+    """Window lengths that are looked for together, by the minimizer of their last words.
+
+    least: words of the shortest; up to those of the next family, without them.
+    run: words of the runs of which a minimizer is the least. Long windows have a minimizer
+        in common with their neighbours, short ones are told apart better by all their words.
+    """
+
+    least: int
+    run: int
+
+
+FAMILIES = (Family(1, 1), Family(3, 3), Family(5, 5), Family(8, 8), Family(13, 7))
+
+
+class Windows(NamedTuple):
+    """Windows of texts: hash, minimizer, row of the text."""
+
+    grams: U64
+    minimizers: U64
+    texts: I64
+
+
+def family_of(lengths: I64) -> npt.NDArray[np.intp]:
+    """Which of `FAMILIES` finds windows of each length; -1 for length 0."""
+    return np.searchsorted([f.least for f in FAMILIES], lengths, "right") - 1
+
+
+def scratch(n_words: int) -> kernels.Scratch:
+    """Room for a block of words."""
+    sums, least, partly, keys, hashes = (np.empty(n_words + 1, np.uint64) for _ in range(5))
+    rows, passed, lasts, places = (np.empty(n_words + 1, np.int64) for _ in range(4))
+    return kernels.Scratch(sums, least, partly, rows, keys, passed, lasts, hashes, places)
+
+
+def windows_of(texts: pa.Array, lengths: I64) -> Windows:
+    """Hash the windows of `lengths[t]` words of each text t; 0 leaves it out.
+
+    Of a text longer than a block some windows come twice: those of the words held.
+    """
+    families = np.array(FAMILIES)[family_of(lengths)]
+    made = [Windows(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))]
+    for block in blocks(texts, longest=MAX_WORDS):
+        rows = slice(block.doc, block.doc + len(block.begins))
+        room = len(block.hashes)
+        grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
+        rows_of = np.empty(room, np.int64)
+        n = kernels.hash_windows(
+            block.hashes,
+            block.doc_words,
+            read_only(lengths[rows]),
+            read_only(families[rows, 0]),
+            read_only(families[rows, 1]),
+            scratch(room),
+            grams,
+            minimizers,
+            rows_of,
+        )
+        made.append(Windows(grams[:n], minimizers[:n], rows_of[:n] + block.doc))
+    return Windows(
+        np.concatenate([w.grams for w in made]),
+        np.concatenate([w.minimizers for w in made]),
+        np.concatenate([w.texts for w in made]),
+    )
+
+
+def bitmap_of(minimizers: U64, family: Family) -> U64:
+    """Mark the minimizers of windows.
+
+    Of all windows, 2 in `runs + 1` have another minimizer than the one before (Schleimer et al.
+    2003), where a window has `runs` runs. Of windows that repeat others there are fewer.
+    """
+    runs = family.least - family.run + 1
+    bits = len(minimizers) * 2 // (runs + 1) * BITS_PER_MINIMIZER
+    bitmap = np.zeros(power_of_two(bits // 64), np.uint64)
+    mark(read_only(minimizers), bitmap, shift_of(bitmap))
+    n_set = int(np.bitwise_count(bitmap).sum())
+    while len(bitmap) > 2 and n_set < LEAST_SET * 64 * len(bitmap):
+        bitmap = bitmap[::2] | bitmap[1::2]  # what the bitmap of half the elements would be
+    return bitmap
+
+
+def starts_of(hashes: U64) -> I32:
+    """Where the buckets of a `Table` begin.
+
+    hashes: (n_grams,) distinct, ascending.
+    """
+    n_buckets = power_of_two(-(-len(hashes) // GRAMS_PER_BUCKET))
+    buckets = hashes >> np.uint64(65 - n_buckets.bit_length())
+    counts = np.bincount(buckets.astype(np.int64), minlength=n_buckets)
+    return np.append(0, np.cumsum(counts[:-1])).astype(np.int32)
+
+
+FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
+KIND = "n-gram index"
+MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
+MAX_NGRAM = MAX_WORDS
+
+_SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
+_COLUMNS = ("hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items")
+
+
+@dataclass(frozen=True, eq=False)
+class NgramIndex:
+    """Hashed n-grams of benchmark items, and which items have each.
+
+    ngrams: words in an n-gram, of each benchmark or all of them; distinct, ascending.
+    hashes: (n_grams,) uint64, distinct, ascending.
+    starts: the way into `hashes`; see `Table` of the kernels.
+    lengths: (n_lengths,) int64, words of the windows in the index, ascending: the `ngrams` and
+        those of shorter texts, matched as a whole.
+    bitmaps, bitmap_ends: uint64 bits of the `Probe` of each of `FAMILIES`, one behind the other,
+        and (n_families,) int64, where they end.
+    item_offsets: (n_grams + 1,) int64; `hashes[g]` stands in items
+        `items[item_offsets[g]:item_offsets[g + 1]]`, ascending.
+    """
+
+    ngrams: tuple[int, ...]
+    hashes: U64
+    starts: I32
+    lengths: I64
+    bitmaps: U64
+    bitmap_ends: I64
+    item_offsets: I64
+    items: I64
+
+    @classmethod
+    def build(
+        cls,
+        texts: pa.Array,
+        item_ids: npt.NDArray[np.integer],
+        *,
+        ngram: int | npt.NDArray[np.integer] = 13,
+        least: int | npt.NDArray[np.integer] = MIN_WORDS,
+    ) -> "NgramIndex":
+        """Index the n-grams of benchmark items.
+
+        Args:
+            texts: (n_texts,) string column, no nulls; an item may have several texts.
+            item_ids: (n_texts,) int32 or int64, the item of each.
+            ngram: words in an n-gram, 1 to 256; of all texts, or (n_texts,) of each.
+            least: a text of fewer words than an n-gram, but `least` of them, is matched as a
+                whole; of all texts, or (n_texts,) of each.
+
+        Raises:
+            ValueError: an `ngram` is out of range, or there is not one id for each text.
+        """
+        ngrams = np.broadcast_to(np.asarray(ngram, np.int64), len(texts))
+        _check(texts, item_ids, np.append(ngrams, ngram))
+        ids = np.asarray(item_ids, np.int64)
+        counts = count_words(texts)
+        tested = counts >= np.minimum(ngrams, np.maximum(least, 1))
+        lengths = np.where(tested, np.minimum(counts, ngrams), 0)
+        windows = windows_of(texts, lengths)
+        hashes, item_offsets, items = _postings(windows.grams, ids[windows.texts])
+        bitmaps = [
+            bitmap_of(windows.minimizers[family_of(lengths)[windows.texts] == number], family)
+            for number, family in enumerate(FAMILIES)
+        ]
+        return cls(
+            ngrams=tuple(np.unique(ngram).tolist()),
+            hashes=hashes,
+            starts=starts_of(hashes),
+            lengths=np.unique(lengths[tested]),
+            bitmaps=np.concatenate(bitmaps),
+            bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
+            item_offsets=item_offsets,
+            items=items,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the index as an Arrow IPC file, which `load` maps into memory."""
+        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams))
+
+    @classmethod
+    def load(cls, path: Path, *, ngram: int | tuple[int, ...]) -> "NgramIndex":
+        """Map a saved index into memory.
+
+        ngram: words in an n-gram; those of all benchmarks, if they differ.
+
+        Raises:
+            ValueError: the file is not an index, or was made with other parameters.
+            OSError: it cannot be read.
+        """
+        ngrams = tuple(np.unique(ngram).tolist())
+        return cls(ngrams=ngrams, **load_arrays(path, kind=KIND, parameters=_parameters(ngrams)))
+
+    def items_of(self, grams: I64) -> tuple[I64, I64]:
+        """Every item of each of some n-grams: places in `grams`, ascending, and the items."""
+        starts = self.item_offsets[grams]
+        sizes = self.n_items_of(grams)
+        at = np.repeat(np.arange(len(grams)), sizes)
+        within = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return at, self.items[starts[at] + within]
+
+    def alike(self, grams: I64) -> I64:
+        """Of each n-gram the first of them that just the same items have.
+
+        A passage that many items share has many n-grams and few such: what is the same for all
+        of its n-grams need be done once. Sets of items are told apart by 64-bit sums of hashes.
+        """
+        distinct, which = np.unique(grams, return_inverse=True)
+        if len(distinct) == 0:
+            return grams
+        sizes, (_, items) = self.n_items_of(distinct), self.items_of(distinct)
+        hashes = (items.astype(np.uint64) + np.uint64(1)) * _SPREAD
+        hashes = (hashes ^ (hashes >> np.uint64(29))) * _SPREAD
+        sums = np.add.reduceat(hashes ^ (hashes >> np.uint64(32)), np.cumsum(sizes) - sizes)
+        _, first, of = np.unique(sums, return_index=True, return_inverse=True)
+        representatives: I64 = distinct[first[of[which]]]
+        return representatives
+
+    def n_items_of(self, grams: I64) -> I64:
+        """How many items have each of some n-grams."""
+        return self.item_offsets[grams + 1] - self.item_offsets[grams]
+
+    def table(self) -> kernels.Table:
+        return kernels.Table(read_only(self.hashes), read_only(self.starts), shift_of(self.starts))
+
+    def probes(self) -> list[kernels.Probe]:
+        """How to find the windows of each family that the index has."""
+        families = family_of(self.lengths)
+        bitmaps = np.split(self.bitmaps, self.bitmap_ends[:-1])
+        return [
+            kernels.Probe(
+                read_only(self.lengths[families == family]),
+                FAMILIES[family].least,
+                FAMILIES[family].run,
+                read_only(bitmaps[family]),
+                shift_of(bitmaps[family]),
+            )
+            for family in np.unique(families)
+        ]
+
+
+def _check(texts: pa.Array, item_ids: npt.NDArray[np.integer], ngrams: I64) -> None:
+    wrong = ngrams[(ngrams < 1) | (ngrams > MAX_NGRAM)]
+    if len(wrong):
+        raise ValueError(f"ngram must be 1 to {MAX_NGRAM} words, got {wrong[0]}")
+    if len(item_ids) != len(texts):
+        raise ValueError(f"{len(item_ids)} item ids for {len(texts)} item texts")
+
+
+def _postings(grams: U64, items: I64) -> tuple[U64, I64, I64]:
+    """Distinct hashes, ascending, and the distinct items of each: hashes, offsets, items."""
+    order = np.argsort(grams)
+    grams, items = grams[order], items[order]
+    new_gram = np.ones(len(grams), bool)
+    new_gram[1:] = grams[1:] != grams[:-1]
+    often = np.flatnonzero(~(new_gram & np.append(new_gram[1:], True)))  # few: of several items
+    items[often] = items[often[np.lexsort((items[often], grams[often]))]]
+    new_pair = new_gram.copy()
+    new_pair[1:] |= items[1:] != items[:-1]
+    starts = np.flatnonzero(new_gram[new_pair])
+    offsets = np.append(starts, np.count_nonzero(new_pair)).astype(np.int64)
+    return grams[new_gram], offsets, items[new_pair]
+
+
+def _parameters(ngrams: tuple[int, ...]) -> dict[str, str]:
+    """What decides the hashes of an index; texts scanned with others would never match."""
+    return {
+        "format": FORMAT,
+        "ngram": ",".join(map(str, ngrams)),
+        "unicode": UNICODE_VERSION,
+    }

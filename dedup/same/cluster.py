@@ -1,0 +1,99 @@
+"""From verified edges to clusters of near-duplicates."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tokenmill.dedup.arrays import I64, read_only
+from tokenmill.dedup.kernels import cluster as kernels
+
+WORD_BITS = 64
+
+
+class Touched:
+    """The rows that edges name, of very many: what is known of a row needs memory for these alone.
+
+    Memory: 3 bits for each row of the corpus.
+    """
+
+    def __init__(self, n_docs: int, first: int = 0) -> None:
+        """first: the number of the corpus' first row."""
+        self.n_docs, self.first = n_docs, first
+        self.bits = np.zeros(n_docs // WORD_BITS + 1, np.uint64)
+
+    def mark(self, edges: I64) -> None:
+        """Mark the rows of (n_edges, 2) edges.
+
+        Raises:
+            IndexError: an edge names a row that is not one of the documents.
+        """
+        end = self.first + self.n_docs
+        if len(edges) and (edges.max() >= end or edges.min() < self.first):
+            row = edges.max() if edges.max() >= end else edges.min()
+            since = f" from {self.first} on" if self.first else ""
+            raise IndexError(f"edges name row {row}, there are {self.n_docs} rows{since}")
+        kernels.mark(read_only(edges.reshape(-1)), self.first, self.bits)
+
+    @property
+    def n(self) -> int:
+        return int(np.bitwise_count(self.bits).sum(dtype=np.int64))
+
+    def rows(self) -> I64:
+        """(n,) the rows marked, ascending."""
+        out = np.empty(self.n, np.int64)
+        kernels.marked(read_only(self.bits), self.first, out)
+        return out
+
+
+class Forest:
+    """Rows joined by edges, as they come; only rows that were marked before can be joined.
+
+    Memory: 12 bytes for each of these, and what `Touched` takes.
+    """
+
+    def __init__(self, touched: Touched) -> None:
+        counts = np.bitwise_count(touched.bits)
+        self._bits, self._first = touched.bits, touched.first
+        self._before = np.cumsum(counts, dtype=np.uint32) - counts
+        self.rows = touched.rows()
+        self._parents = np.arange(len(self.rows), dtype=np.uint32)
+
+    def join(self, edges: I64) -> None:
+        """Join the two rows of each of (n_edges, 2) edges."""
+        left, right = (read_only(edges[:, side]) for side in (0, 1))
+        bits, before = read_only(self._bits), read_only(self._before)
+        kernels.unite_marked(left, right, self._first, bits, before, self._parents)
+
+    def trees(self, at_once: int) -> Iterator[I64]:
+        """(n, 2) each row that is not the lowest of its tree, ascending, and that which is.
+
+        at_once: rows looked at for each.
+        """
+        kernels.flatten(self._parents)
+        for start in range(0, len(self.rows), at_once):
+            lowest = self._parents[start : start + at_once]
+            other = np.flatnonzero(lowest != np.arange(start, start + len(lowest)))
+            yield np.column_stack([self.rows[other + start], self.rows[lowest[other]]])
+
+
+def clusters(n_docs: int, edges: I64) -> I64:
+    """Find the connected components of documents.
+
+    Args:
+        n_docs: rows, numbered from 0.
+        edges: (n_edges, 2) row numbers of verified pairs, in any order.
+
+    Returns:
+        (n_docs,) int64, the lowest row number of each row's cluster, whatever the order of
+        the edges: "keep the first of each" is `labels == np.arange(n_docs)`.
+
+    Raises:
+        IndexError: an edge names a row that is not one of `n_docs`.
+    """
+    if len(edges) and (edges.min() < 0 or edges.max() >= n_docs):
+        raise IndexError(f"edges name rows {edges.min()} to {edges.max()}, there are {n_docs} rows")
+    parents = np.arange(n_docs, dtype=np.int64)
+    left, right = (edges[:, side].astype(np.int64, copy=False) for side in (0, 1))
+    kernels.unite(read_only(left), read_only(right), parents)
+    kernels.flatten(parents)
+    return parents

@@ -1,0 +1,182 @@
+"""Locality-sensitive hashing: documents that share a band of their signatures become candidates.
+
+    signatures (n, num_perm) --> band keys (n, bands) --one band at a time--> candidate pairs
+
+Candidates are pairs to verify, not duplicates: without verification about half of the pairs
+that LSH finds are below the wanted similarity.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenmill.dedup.arrays import I64, U32, U64, read_only
+from tokenmill.dedup.kernels import equal as kernels
+from tokenmill.dedup.same.partition import partition
+
+NO_KEY = np.uint64(0)  # every band's key of a document without shingles: never a candidate
+MAX_BUCKET = 128  # rows of a bucket of which all pairs are made
+PREVIOUS_ROWS = 8  # a row of an over-full bucket is paired with as many rows before it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands:
+    """How a signature is cut: `bands` bands of `rows` slots each.
+
+    Two documents of Jaccard similarity s share a band with probability
+    1 - (1 - s**rows)**bands. The default is FineWeb's and datatrove's.
+    """
+
+    bands: int = 14
+    rows: int = 8
+
+    def __post_init__(self) -> None:
+        if self.bands < 1 or self.rows < 1:
+            raise ValueError(
+                f"need at least 1 band of 1 row, got {self.bands} bands of {self.rows} rows"
+            )
+
+    @property
+    def num_perm(self) -> int:
+        """Slots of a signature that the bands use."""
+        return self.bands * self.rows
+
+    @classmethod
+    def for_threshold(cls, threshold: float, num_perm: int) -> "Bands":
+        """The bands datasketch's MinHashLSH chooses for a Jaccard similarity of `threshold`.
+
+        They minimise the sum of the areas of false positives and false negatives, so that
+        a pair right at the threshold is found only about half the time: choose a threshold
+        below the one you verify at.
+
+        Raises:
+            ValueError: `threshold` is not within 0 and 1, or no two bands fit `num_perm`.
+        """
+        from datasketch import MinHashLSH  # takes 1.1 s with SciPy, and few ask for it
+
+        chosen = MinHashLSH(threshold=threshold, num_perm=num_perm)
+        return cls(bands=chosen.b, rows=chosen.r)
+
+
+def band_keys(signatures: U32, bands: Bands) -> U64:
+    """Hash each band of each signature.
+
+    Args:
+        signatures: (n_docs, num_perm); slots beyond `bands.num_perm` are not used.
+        bands: how to cut them.
+
+    Returns:
+        (n_docs, bands) uint64, equal where all rows of the band are equal (and else with
+        probability 2**-64). NO_KEY, in every band, for documents without shingles.
+
+    Raises:
+        ValueError: signatures are shorter than the bands need.
+    """
+    if signatures.shape[1] < bands.num_perm:
+        raise ValueError(
+            f"{bands.bands} bands of {bands.rows} rows need {bands.num_perm} permutations,"
+            f" the signatures have {signatures.shape[1]}"
+        )
+    out = np.empty((len(signatures), bands.bands), np.uint64)
+    kernels.band_keys(read_only(signatures), bands.rows, out)
+    return out
+
+
+def candidate_pairs(
+    keys: U64, ids: npt.NDArray[Any], *, max_bucket: int = MAX_BUCKET
+) -> npt.NDArray[Any]:
+    """Pair the rows that have the same key in one band.
+
+    All pairs of a bucket of up to `max_bucket` rows. In a larger one each row is paired with
+    the first `max_bucket // 2` rows and with the PREVIOUS_ROWS rows before it: so that a bucket
+    of n rows yields at most n * (max_bucket // 2 + PREVIOUS_ROWS) pairs, and its rows are still
+    connected, should they verify.
+
+    Args:
+        keys: (n,) band keys of one band; NO_KEY is in no bucket.
+        ids: (n,) int64 or uint64 row numbers, distinct; "first" and "before" are by these.
+        max_bucket: rows of a bucket of which all pairs are made, at least 2.
+
+    Returns:
+        (n_pairs, 2) of the type of `ids`, each (lower, higher), sorted, none twice. Memory on
+        the way: about 24 bytes a row and 24 a pair.
+
+    Raises:
+        ValueError: `keys` and `ids` differ in length, or `max_bucket` is below 2.
+    """
+    if len(keys) != len(ids):
+        raise ValueError(f"{len(keys)} keys for {len(ids)} row numbers; each row has one key")
+    if max_bucket < 2:
+        raise ValueError(f"max_bucket must be at least 2 rows, got {max_bucket}")
+    if np.any(ids[1:] < ids[:-1]):
+        order = np.argsort(ids)
+        keys, ids = keys[order], ids[order]
+    members, ends = buckets(keys)
+    pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
+    kernels.bucket_pairs(
+        members.astype(np.uint32, copy=False),
+        ends,
+        max_bucket,
+        max_bucket // 2,
+        PREVIOUS_ROWS,
+        pairs,
+    )
+    pairs.sort()
+    out = np.empty((len(pairs), 2), ids.dtype)
+    np.take(ids, pairs >> np.uint64(32), out=out[:, 0])
+    np.take(ids, pairs & np.uint64(0xFFFF_FFFF), out=out[:, 1])
+    return out
+
+
+class Buckets(NamedTuple):
+    """Rows that share their key, bucket after bucket.
+
+    members: (n_members,) uint32 places among the keys, or int64 rows of a corpus, ascending within
+        a bucket.
+    ends: (n_buckets,) int64, where in `members` each bucket ends.
+    """
+
+    members: npt.NDArray[np.integer[Any]]
+    ends: I64
+
+
+def buckets(keys: U64, bits: int | None = None) -> Buckets:
+    """Gather the rows of (n,) keys that share theirs with another row; NO_KEY is in no bucket.
+
+    Buckets come in order of the top `bits` of their key, and of their first row: so that
+    those of a range of prefixes are a part of those of all. Memory: see BUCKET_BYTES.
+    """
+    parts = partition(keys, bits)
+    largest = parts.largest
+    members = np.empty(len(keys), np.uint32)
+    ends = np.empty(len(keys) // 2 + 1, np.int64)
+    n_buckets, n_members = kernels.buckets(
+        read_only(keys),
+        parts.starts,
+        parts.rows,
+        np.empty(parts.table_size, np.int32),
+        np.empty(largest, np.uint64),
+        np.empty(largest, np.int32),
+        np.empty(largest, np.int64),
+        members,
+        ends,
+    )
+    return Buckets(members[:n_members], ends[:n_buckets])
+
+
+def count_pairs(ends: I64, max_bucket: int = MAX_BUCKET) -> int:
+    """How many pairs `candidate_pairs` makes of buckets that end at `ends`."""
+    sizes = np.diff(ends, prepend=0)
+    n_first = max_bucket // 2
+    small = sizes * (sizes - 1) // 2
+    large = _sum_of_least(sizes, n_first) + _sum_of_least(sizes - n_first, PREVIOUS_ROWS)
+    return int(np.where(sizes <= max_bucket, small, large).sum())
+
+
+def _sum_of_least(n: I64, cap: int) -> I64:
+    """The sum of min(i, cap) over i from 0 to n - 1."""
+    below = np.minimum(n, cap)
+    total: I64 = below * (below - 1) // 2 + (n - below) * cap
+    return total

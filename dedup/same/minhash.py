@@ -1,0 +1,117 @@
+"""MinHash signatures (Broder 1997) of documents, as datasketch 2 computes them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import F32, I64, U32, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.kernels import minhash as kernels
+from tokenmill.dedup.text.shingle import Shingles, check_shingles, shingles_in_parts, shingles_of
+from tokenmill.dedup.text.words import LARGE_BYTES, Words, blocks
+
+EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinHash:
+    """How signatures are made; two signatures compare only if these are equal.
+
+    num_perm: permutations, and so uint32 slots per signature. The estimate of
+        Jaccard similarity J has standard error sqrt(J * (1 - J) / num_perm).
+    seed: draws the permutations; the same on every worker.
+    ngram: consecutive words in a shingle.
+    words: what a word is, see `dedup.text.shingle`.
+    """
+
+    num_perm: int = 112
+    seed: int = 1
+    ngram: int = 5
+    words: Words = "unicode"
+
+    def __post_init__(self) -> None:
+        if self.num_perm < 1:
+            raise ValueError(f"num_perm must be at least 1, got {self.num_perm}")
+        if not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed}")
+        check_shingles(self.ngram, self.words)
+
+
+def signatures(text: pa.Array, config: MinHash) -> U32:
+    """Sign every document.
+
+    Args:
+        text: (n_docs,) string or large_string, no nulls.
+        config: how.
+
+    Returns:
+        (n_docs, num_perm) uint32; slot p is the least value of `a[p] * h + b[p]`
+        mod 2**32 over the document's premixed shingle hashes h. `EMPTY` in every
+        slot means the document has no shingles.
+
+    Raises:
+        TypeError: `text` is not text.
+        ValueError: `text` has nulls.
+
+    Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
+    """
+    data, offsets = text_buffers(text)
+    a, b = permutations(config)
+    out = np.full((len(text), config.num_perm), EMPTY)
+    for start, stop in blocks(offsets):
+        block = TextBuffers(data, offsets[start : stop + 1])
+        for found in _shingles(block, config):
+            kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
+    return out
+
+
+def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
+    """The shingles of a block; those of a large document in several parts."""
+    if len(block.offsets) == 2 and block.offsets[1] - block.offsets[0] > LARGE_BYTES:
+        yield from shingles_in_parts(
+            block, ngram=config.ngram, words=config.words, part_bytes=LARGE_BYTES
+        )
+    else:
+        yield shingles_of(block, ngram=config.ngram, words=config.words)
+
+
+def permutations(config: MinHash) -> tuple[U32, U32]:
+    """Draw the (num_perm,) `a` and `b` of the affine maps; odd `a` makes each a bijection.
+
+    The order of the draws is that of datasketch 2.0 (MIT), without which signatures would differ.
+    """
+    rng = np.random.RandomState(config.seed)
+    a = rng.randint(0, 1 << 31, config.num_perm, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    b = rng.randint(0, 1 << 32, config.num_perm, dtype=np.uint32)
+    return a, b
+
+
+def pair_similarity(signatures: U32, left: I64, right: I64) -> F32:
+    """Estimate the Jaccard similarity of many pairs of documents from their signatures.
+
+    Two documents without shingles come out at 1.0, as datasketch has it.
+
+    Args:
+        signatures: (n_docs, num_perm).
+        left: (n_pairs,) row numbers.
+        right: (n_pairs,) row numbers.
+
+    Returns:
+        (n_pairs,) float32, share of equal slots.
+
+    Raises:
+        ValueError: `left` and `right` differ in length.
+        IndexError: a row number is not a row of `signatures`.
+    """
+    if len(left) != len(right):
+        raise ValueError(f"left has {len(left)} rows and right {len(right)}; they are pairs")
+    for side in (left, right):
+        if len(side) and not 0 <= int(side.min()) <= int(side.max()) < len(signatures):
+            raise IndexError(
+                f"pairs name rows {side.min()} to {side.max()}, there are {len(signatures)} rows"
+            )
+    out = np.empty(len(left), np.float32)
+    x, y = (read_only(side.astype(np.int64, copy=False)) for side in (left, right))
+    kernels.pair_similarity(read_only(signatures), x, y, out)
+    return out

@@ -1,0 +1,134 @@
+"""From buckets of rows that share a band key to edges: the pairs whose signatures agree."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from tokenmill.dedup.arrays import I64, U32, read_only
+from tokenmill.dedup.kernels import cluster as kernels
+from tokenmill.dedup.same.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets
+
+ALL_PAIRS = 32  # rows of a bucket of which every verified pair is an edge
+FIRST_ROWS = MAX_BUCKET // 2
+CONTEXT_ROWS = FIRST_ROWS + PREVIOUS_ROWS  # of a bucket, that its later rows are compared with
+
+
+def verified_edges(
+    buckets: Buckets,
+    signed: Callable[[I64], U32],
+    *,
+    num_perm: int,
+    verify: float,
+    rows_at_once: int,
+) -> Iterator[I64]:
+    """Compare the signatures of the candidate pairs of each bucket, as `candidate_pairs` has them.
+
+    In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
+    edges connect the same rows, and a million equal documents are a million comparisons.
+
+    Args:
+        buckets: of one band; edges come in their order.
+        signed: (n, num_perm) signatures of (n,) ascending rows.
+        num_perm: slots of a signature.
+        verify: least similarity of an edge, as `pair_similarity` estimates it.
+        rows_at_once: signatures to ask for at a time; a few more may be asked for.
+
+    Yields:
+        (n_edges, 2) int64 rows, each (lower, higher).
+    """
+    members, ends = buckets.members.astype(np.int64, copy=False), buckets.ends
+    parents = np.arange(len(members), dtype=np.uint32)
+    least = least_equal(num_perm, verify)
+    for start, stop in blocks(ends, rows_at_once):
+        bucket = int(np.searchsorted(ends, start, side="right"))
+        begin = int(ends[bucket - 1]) if bucket else 0
+        before = max(begin, start - PREVIOUS_ROWS)
+        head = np.arange(begin, min(begin + FIRST_ROWS, before))
+        rows = members[np.concatenate((head, np.arange(before, stop)))]
+        order = np.argsort(rows)
+        places = np.empty(len(rows), np.int64)
+        places[order] = np.arange(len(rows))
+        out = np.empty((_most_edges(ends, bucket, start, stop), 2), np.int64)
+        n = kernels.alike(
+            read_only(members),
+            read_only(ends),
+            bucket,
+            start,
+            stop,
+            read_only(signed(rows[order])),
+            places,
+            len(head),
+            start - before,
+            least,
+            ALL_PAIRS,
+            MAX_BUCKET,
+            FIRST_ROWS,
+            PREVIOUS_ROWS,
+            parents,
+            out,
+        )
+        yield out[:n]
+
+
+def cut_large(buckets: Buckets, most: int) -> Iterator[Buckets]:
+    """The buckets, those of more than `most` rows in pieces, which have the same candidate pairs.
+
+    A later piece begins with the rows that its rows are compared with, so that edges between these
+    may come again.
+
+    most: above 2 * MAX_BUCKET, for a piece of no more than MAX_BUCKET would have all of its pairs.
+    """
+    members, ends = buckets
+    begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
+    done = 0
+    for large in np.flatnonzero(ends - begins > most).tolist():
+        if done < large:
+            yield Buckets(members[begins[done] : begins[large]], ends[done:large] - begins[done])
+        rows = members[begins[large] : ends[large]]
+        n_pieces = -(-len(rows) // most)
+        cuts = [len(rows) * piece // n_pieces for piece in range(n_pieces + 1)]
+        for start, stop in pairwise(cuts):
+            context = rows[:FIRST_ROWS], rows[start - PREVIOUS_ROWS : start]
+            here = np.concatenate((*context, rows[start:stop])) if start else rows[:stop]
+            yield Buckets(here, np.array([len(here)]))
+        done = large + 1
+    if done < len(ends):
+        yield Buckets(members[begins[done] :], ends[done:] - begins[done])
+
+
+def least_equal(num_perm: int, verify: float) -> int:
+    """The least number of equal slots at which `pair_similarity` is `verify` or more.
+
+    >>> least_equal(112, 0.7), least_equal(10, 0.5), least_equal(10, 0.0)
+    (79, 5, 0)
+    """
+    estimates = (np.arange(num_perm + 1) / num_perm).astype(np.float32)
+    return int(np.searchsorted(estimates, np.float32(verify)))
+
+
+def blocks(ends: I64, rows_at_once: int) -> Iterator[tuple[int, int]]:
+    """Ranges of members: whole buckets, as many as fit; one that alone does not is cut.
+
+    Cut only where it is larger than MAX_BUCKET: the rows of a smaller one are all compared.
+    """
+    start, n_members = 0, int(ends[-1]) if len(ends) else 0
+    while start < n_members:
+        last = int(np.searchsorted(ends, start + rows_at_once, side="right"))
+        stop = int(ends[last - 1]) if last else 0
+        if stop <= start:  # this bucket alone is larger
+            stop = int(ends[last])
+            begin = int(ends[last - 1]) if last else 0
+            if stop - begin > MAX_BUCKET:
+                stop = min(stop, start + rows_at_once)
+        yield start, stop
+        start = stop
+
+
+def _most_edges(ends: I64, bucket: int, start: int, stop: int) -> int:
+    """A bound on the edges of a block: all pairs of small buckets; a tree of each large one."""
+    last = int(np.searchsorted(ends, stop, side="left"))
+    begin = int(ends[bucket - 1]) if bucket else 0
+    sizes = np.diff(ends[bucket : last + 1], prepend=begin)
+    small = sizes[sizes <= ALL_PAIRS]
+    return int((small * (small - 1) // 2).sum()) + stop - start + CONTEXT_ROWS

@@ -1,0 +1,80 @@
+"""The form by which CCNet takes two lines for the same.
+
+    strip ── str.lower ── decimal digits to 0 ── a few marks of punctuation and controls dropped
+
+The punctuation is what CCNet lists: 34 marks of Chinese, Japanese and European typography. None
+of ASCII is among them: "Read more." and "Read more" are two lines. Spaces inside stay, and so do
+those that dropping brings to the ends. Tables are frozen at Unicode 14, as those of text.unicode.
+
+Source: `normalize_for_dedup` of facebookresearch/cc_net, text_normalizer.py (Wenzek et al. 2020,
+arXiv:1911.00359); tests/reference/repeats.py is its twin.
+"""
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import U8, read_only, text_buffers
+from tokenmill.dedup.kernels import ccnet as kernels
+from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, lower_of, tables
+
+# In CCNet's order: full width and ideographic marks, quotes, dashes, an ellipsis, a triangle.
+# "1" of full width is one of them, but is a digit first.
+_PUNCTUATION = """
+    FF0C 3002 3001 201E 201D 201C 00AB 00BB FF11 300D 300C 300A 300B 00B4 2236 FF1A
+    FF1F FF01 FF08 FF09 FF1B 2013 2014 FF0E FF5E 2019 2026 2501 3008 3009 3010 3011
+    FF05 25BA
+"""
+PUNCTUATION = tuple(int(code_point, 16) for code_point in _PUNCTUATION.split())
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
+
+
+def ccnet_form(lines: pa.Array) -> pa.Array:
+    """The form of each line; lines are equal to CCNet if their forms are.
+
+    lines: (n,) string or large_string, no nulls.
+
+    Returns:
+        (n,) large_string.
+
+    >>> ccnet_form(pa.array([" Read «More» (12 of 345).\\t"])).to_pylist()
+    ['read more (00 of 000).']
+    """
+    data, offsets = text_buffers(lines)
+    n_bytes = int(offsets[-1] - offsets[0])
+    out = np.empty(n_bytes + n_bytes // 2 + 1, np.uint8)  # "Ⱥ" grows from 2 bytes to 3
+    out_offsets = np.empty(len(lines) + 1, np.int64)
+    known = tables()
+    kernels.ccnet_lines(
+        data,
+        offsets,
+        _low(),
+        known.pages,
+        known.flags,
+        known.lower_delta,
+        _actions(),
+        out,
+        out_offsets,
+    )
+    buffers = [None, pa.py_buffer(out_offsets), pa.py_buffer(out[: out_offsets[-1]])]
+    return pa.Array.from_buffers(pa.large_string(), len(lines), buffers)
+
+
+@cache
+def _low() -> U8:
+    """(128,) what becomes of each ASCII byte."""
+    low = np.array([lower_of(byte) for byte in range(0x80)], np.uint8)
+    low[ord("0") : ord("9") + 1] = ord("0")
+    low[[c for c in CONTROLS if c < 0x80]] = kernels.DROPPED
+    return read_only(low)
+
+
+@cache
+def _actions() -> U8:
+    """(0x110000,) what becomes of each character in lower case; a digit first, then a mark."""
+    actions = np.zeros(N_CODE_POINTS, np.uint8)
+    actions[[*CONTROLS, *PUNCTUATION]] = kernels.DROP
+    for zero in DECIMAL_ZEROS:
+        actions[zero : zero + 10] = kernels.ZERO_DIGIT
+    return read_only(actions)

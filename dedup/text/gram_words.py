@@ -1,0 +1,158 @@
+"""The words that benchmark overlap compares.
+
+The *gram words* of a text are those of GPT-3's overlap analysis (Brown et al. 2020,
+arXiv:2005.14165, appendix C): lower case, without punctuation, delimited by whitespace.
+Exactly:
+- a word is a maximal run of characters at which `str.split()` does not split;
+- punctuation is Unicode's general category P* and all of ASCII's `string.punctuation`
+  (so `$+<=>^`|~` too); it is deleted, not replaced: "well-known" is the word "wellknown",
+  and a word of punctuation alone vanishes;
+- each code point is lower-cased by itself: a final sigma like any other, U+0130 to "i".
+Documents and items are treated alike, from the frozen tables of `dedup.text.unicode`.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from string import punctuation
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.kernels import gram_words as kernels
+from tokenmill.dedup.kernels.words import hash_words
+from tokenmill.dedup.text import words
+from tokenmill.dedup.text.unicode import PUNCT, SPACE, tables
+
+
+class Block(NamedTuple):
+    """The words of some documents, or of a part of one that is longer than a block.
+
+    doc: row of the first document; a block has one document or more.
+    hashes: (n_words,) uint64.
+    stops: (n_words,) int64, the byte of the column's data at which each word is known to end.
+    doc_words: (n_docs + 1,) int64; words of document `doc + d` are
+        `doc_words[d]:doc_words[d + 1]`.
+    begins: (n_docs,) int64, byte of the column's data at which each document begins.
+    held: the first words of the block that the block before had too: the end of the part
+        before.
+    passed: words of the first document that stand before the block.
+
+    The arrays are overwritten when the next block is asked for.
+    """
+
+    doc: int
+    hashes: U64
+    stops: I64
+    doc_words: I64
+    begins: I64
+    held: int
+    passed: int
+
+    def places(self, data: U8, windows: I64) -> I64:
+        """(n, 6) where windows of the words stand; both as `locate` of the kernels has them."""
+        found = np.empty((len(windows), 6), np.int64)
+        words = self.begins, self.stops, self.doc_words
+        kernels.locate(data, chars(), *words, self.doc, self.passed, windows, found)
+        return found
+
+
+class _Room(NamedTuple):
+    """Where the words of a block go."""
+
+    letters: U8
+    ends: I64
+    stops: I64
+    hashes: U64
+
+
+@cache
+def chars() -> kernels.Chars:
+    """What becomes of each character, as the kernels read it."""
+    t = tables()
+    kinds = np.full(t.flags.shape, kernels.KEEP, np.uint8)
+    kinds[(t.flags & PUNCT) != 0] = kernels.DELETE
+    kinds[(t.flags & SPACE) != 0] = kernels.SPACE
+    code_points = np.arange(128, dtype=np.uint32)
+    slots = t.pages[0].astype(np.int64) * 256 + code_points
+    kinds[slots[[ord(c) for c in punctuation]]] = kernels.DELETE
+    lower = code_points + t.lower_delta[slots]
+    ascii_kinds = np.full(256, kernels.NON_ASCII, np.uint8)
+    ascii_kinds[:128] = np.where(kinds[slots] == kernels.KEEP, lower, kinds[slots])
+    return kernels.Chars(
+        read_only(ascii_kinds), read_only(t.pages), read_only(kinds), read_only(t.lower_delta)
+    )
+
+
+def blocks(text: pa.Array, *, longest: int) -> Iterator[Block]:
+    """Split a column into words, a block at a time.
+
+    text: (n_docs,) string column, no nulls.
+    longest: words of the longest window; a block that goes on with a document begins with as
+        many words of the block before, so that every window that ends in it is whole, and the
+        word before the window is there.
+    """
+    buffers = text_buffers(text)
+    offsets = buffers.offsets
+    room = _room(words.BLOCK_BYTES, 1)
+    for doc, stop in words.blocks(offsets):
+        rows = TextBuffers(buffers.data, offsets[doc : stop + 1])
+        if offsets[stop] - offsets[doc] > words.BLOCK_BYTES:
+            yield from _parts(rows, doc, longest)
+            continue
+        if len(room.ends) < _most_words(rows):  # many documents without a word
+            room = _room(words.BLOCK_BYTES, stop - doc)
+        hashes, stops, doc_words = _words(rows, room)
+        yield Block(doc, hashes, stops, doc_words, rows.offsets[:-1], 0, 0)
+
+
+def count_words(text: pa.Array) -> I64:
+    """(n_docs,) int64, gram words of each document.
+
+    text: (n_docs,) string column, no nulls.
+    """
+    counts = np.zeros(len(text), np.int64)
+    for block in blocks(text, longest=0):
+        counts[block.doc : block.doc + len(block.begins)] += np.diff(block.doc_words)
+    return counts
+
+
+def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
+    """The blocks of one long document, cut behind words."""
+    hashes, stops = np.empty(0, np.uint64), np.empty(0, np.int64)
+    passed = 0
+    for part in words.pieces(text, words.BLOCK_BYTES):
+        held = min(longest, len(hashes))
+        passed += len(hashes) - held
+        fresh = _words(part, _room(int(np.diff(part.offsets)[0]), 1))
+        hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
+        stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
+        doc_words = read_only(np.array([0, len(hashes)]))
+        yield Block(
+            doc, read_only(hashes), read_only(stops), doc_words, text.offsets[:1], held, passed
+        )
+
+
+def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:
+    """Hashes and stops of the words, and where each document's begin."""
+    doc_words = np.empty(len(text.offsets), np.int64)
+    kernels.split(*text, chars(), room.letters, room.ends, room.stops, doc_words)
+    n = int(doc_words[-1])
+    hash_words(room.letters.view("<u8"), room.ends[:n], room.hashes)
+    return read_only(room.hashes[:n]), read_only(room.stops[:n]), read_only(doc_words)
+
+
+def _most_words(text: TextBuffers) -> int:
+    """A bound: a word takes a byte and, but for the last of a document, a space; one to spare."""
+    return int(text.offsets[-1] - text.offsets[0] + len(text.offsets) - 1) // 2 + 1
+
+
+def _room(n_bytes: int, n_docs: int) -> _Room:
+    n_words = (n_bytes + n_docs) // 2 + 1
+    return _Room(
+        np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8),
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.int64),
+        np.empty(n_words, np.uint64),
+    )

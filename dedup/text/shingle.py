@@ -1,0 +1,110 @@
+"""Documents as sets of shingles: hashed windows of consecutive, lower-cased words.
+
+    text --str.lower()--> words --hash each--> windows of n --combine--> 32 bits each
+
+The hashes are part of the file formats of a run: they depend on the text and the settings
+alone, not on the machine or the version of Python, and a golden test holds them.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, get_args
+
+import numpy as np
+
+from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers
+from tokenmill.dedup.kernels import ngrams as kernels
+from tokenmill.dedup.kernels import words as word_kernels
+from tokenmill.dedup.text.words import Words, hashes_of, pieces
+
+_MASK = (1 << 64) - 1
+
+
+class Shingles(NamedTuple):
+    """Shingle hashes of documents, those of document `i` at `hashes[offsets[i]:offsets[i + 1]]`.
+
+    hashes:  (n_shingles,) uint32, one per window: as often as the shingle occurs.
+    offsets: (n_docs + 1,) int64.
+    """
+
+    hashes: U32
+    offsets: I64
+
+
+def check_shingles(ngram: int, words: str) -> None:
+    """Refuse settings that no shingles can be made with.
+
+    Raises:
+        ValueError: `ngram` is less than 1, or `words` is unknown.
+    """
+    if ngram < 1:
+        raise ValueError(f"ngram must be at least 1 word, got {ngram}")
+    if words not in get_args(Words):
+        known = " or ".join(map(repr, get_args(Words)))
+        raise ValueError(f"words must be {known}, got {words!r}")
+
+
+def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Shingles:
+    """Hash every window of `ngram` words in each document.
+
+    A document of fewer words is one shingle of all its words; one without words has none.
+    """
+    return _windows(*hashes_of(text, words), ngram)
+
+
+def shingles_in_parts(
+    text: TextBuffers, *, ngram: int, words: Words, part_bytes: int
+) -> Iterator[Shingles]:
+    """`shingles_of` of a single document, those of about `part_bytes` of its text at a time."""
+    carried = np.empty(0, np.uint64)  # words that windows of the next part begin with
+    whole = False  # whether there was a window of `ngram` words
+    for part in pieces(text, part_bytes):
+        found = np.concatenate((carried, hashes_of(part, words)[0]))
+        last = part.offsets[-1] == text.offsets[-1] and not whole
+        if len(found) >= ngram or last:
+            whole = True
+            yield _windows(found, np.array([0, len(found)]), ngram)
+        carried = found[max(0, len(found) - ngram + 1) :]
+
+
+def _windows(word_hashes: U64, doc_words: I64, ngram: int) -> Shingles:
+    hashes = np.empty(len(word_hashes), np.uint32)
+    offsets = np.empty(len(doc_words), np.int64)
+    leaving = pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64)
+    kernels.shingle_hashes(word_hashes, doc_words, ngram, np.uint64(leaving), hashes, offsets)
+    return Shingles(hashes[: offsets[-1]], offsets)
+
+
+def word_hash(word: bytes) -> int:
+    """Hash a word's UTF-8 bytes to 64 bits.
+
+    Eight bytes at a time, little-endian, the last ones zero-padded, then the length.
+    """
+    h = int(word_kernels.WORD_SEED)
+    for i in range(0, len(word), 8):
+        chunk = int.from_bytes(word[i : i + 8], "little")
+        h = (h ^ chunk) * int(word_kernels.WORD_FOLD) & _MASK
+        h ^= h >> 32
+    h = (h ^ len(word)) * int(word_kernels.WORD_FINAL) & _MASK
+    return h ^ h >> 32
+
+
+def ngram_hash(words: list[int]) -> int:
+    """Combine word hashes, in their order, to a 64-bit hash of the n-gram."""
+    s = 0
+    for word in words:
+        s = (s * int(kernels.NGRAM_BASE) + word) & _MASK
+    s = (s ^ s >> 32) * int(kernels.NGRAM_FINAL) & _MASK
+    return s ^ s >> 32
+
+
+def shingle_hash(shingle: bytes) -> int:
+    """Hash one shingle, given as its lower-cased words in UTF-8 with single spaces between.
+
+    This is the `hashfunc` with which a datasketch.MinHash equals our signatures:
+
+    >>> import datasketch
+    >>> from tokenmill.dedup.text.shingle import shingle_hash
+    >>> m = datasketch.MinHash(num_perm=112, scheme="affine32", hashfunc=shingle_hash)
+    >>> m.update(b"five words make one shingle")
+    """
+    return ngram_hash([word_hash(word) for word in shingle.split(b" ")]) >> 32

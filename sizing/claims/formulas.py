@@ -1,0 +1,201 @@
+"""What documents work out on the way to a size: shares, sums and sizes for each of something.
+
+What things cost beside what else they could cost, and how many bytes the parameters of a model
+take. The sheet needs none of them; claims do, to begin where a document begins.
+"""
+
+from tokenmill.sizing.formula import formula
+from tokenmill.sizing.units import BITS_PER_BYTE
+
+
+@formula(unit="FLOP/s", equation="iteration_flops / iteration_s")
+def iteration_flops_per_s(*, iteration_flops: float, iteration_s: float) -> float:
+    """FLOP/s that an iteration reached.
+
+    >>> iteration_flops_per_s(iteration_flops=624e12, iteration_s=4) / 1e12  # TFLOP/s
+    156.0
+    """
+    return iteration_flops / iteration_s
+
+
+@formula(unit="fraction", equation="achieved_flops_per_s / dense_flops_per_s")
+def utilization(*, achieved_flops_per_s: float, dense_flops_per_s: float) -> float:
+    """Share of its peak that an accelerator reached.
+
+    >>> utilization(achieved_flops_per_s=156e12, dense_flops_per_s=312e12)
+    0.5
+    """
+    return achieved_flops_per_s / dense_flops_per_s
+
+
+@formula(unit="ratio", equation="rate / base_rate")
+def speedup(*, rate: float, base_rate: float) -> float:
+    """How many times as fast one is as the other, both in one unit.
+
+    >>> speedup(rate=900e9, base_rate=150e9)
+    6.0
+    """
+    return rate / base_rate
+
+
+@formula(unit="FLOP/s", equation="flops_per_s x accelerators")
+def job_flops_per_s(*, flops_per_s: float, accelerators: float) -> float:
+    """FLOP/s of all accelerators together.
+
+    >>> job_flops_per_s(flops_per_s=1e15, accelerators=8) / 1e15  # PFLOP/s
+    8.0
+    """
+    return flops_per_s * accelerators
+
+
+@formula(unit="bytes/s", equation="ports x port_bits_per_s / 8")
+def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
+    """What network ports, sold in bits, move together in one direction.
+
+    >>> ports_bytes_per_s(ports=8, port_bits_per_s=400e9) / 1e9  # GB/s
+    400.0
+    """
+    return ports * port_bits_per_s / BITS_PER_BYTE
+
+
+@formula(unit="bytes", equation="whole_bytes / shares")
+def share_bytes(*, whole_bytes: float, shares: float) -> float:
+    """What each accelerator, rank or server has of something.
+
+    >>> share_bytes(whole_bytes=2048 * 2**30, shares=8) / 2**30  # GiB
+    256.0
+    """
+    return whole_bytes / shares
+
+
+@formula(unit="cores", equation="cores / per_node")
+def cores_per_accelerator(*, cores: float, per_node: float) -> float:
+    """Cores of a node for each of its accelerators.
+
+    >>> cores_per_accelerator(cores=192, per_node=8)
+    24.0
+    """
+    return cores / per_node
+
+
+@formula(unit="USD", equation="accelerators x accelerator_usd")
+def purchase_usd(*, accelerators: float, accelerator_usd: float) -> float:
+    """What accelerators cost to buy, without what they are put into.
+
+    >>> purchase_usd(accelerators=8, accelerator_usd=30_000)
+    240000
+    """
+    return accelerators * accelerator_usd
+
+
+@formula(unit="USD", equation="whole_usd / shares")
+def share_usd(*, whole_usd: float, shares: float) -> float:
+    """What each of several parts of something costs.
+
+    >>> share_usd(whole_usd=100.0, shares=8)
+    12.5
+    """
+    return whole_usd / shares
+
+
+@formula(unit="ratio", equation="price_usd / cost_usd")
+def markup(*, price_usd: float, cost_usd: float) -> float:
+    """How many times its cost something is sold for.
+
+    >>> markup(price_usd=3.0, cost_usd=2.0)
+    1.5
+    """
+    return price_usd / cost_usd
+
+
+@formula(unit="USD", equation="cost_multiplier x base_request_usd")
+def request_usd(*, cost_multiplier: float, base_request_usd: float) -> float:
+    """Cost of a request, told as a multiple of that of another model.
+
+    >>> request_usd(cost_multiplier=3.0, base_request_usd=0.001)
+    0.003
+    """
+    return cost_multiplier * base_request_usd
+
+
+@formula(unit="ratio", equation="request_usd / base_request_usd")
+def request_cost_multiplier(*, request_usd: float, base_request_usd: float) -> float:
+    """Cost of a request as a multiple of that of another model.
+
+    >>> request_cost_multiplier(request_usd=0.003, base_request_usd=0.001)
+    3.0
+    """
+    return request_usd / base_request_usd
+
+
+@formula(unit="fraction", equation="1 - taken_frac")
+def remaining_frac(*, taken_frac: float) -> float:
+    """What is left of a market, or of any whole.
+
+    >>> remaining_frac(taken_frac=0.75)
+    0.25
+    """
+    return 1 - taken_frac
+
+
+@formula(unit="bytes/parameter", equation="memory_bytes / params")
+def bytes_per_param(*, memory_bytes: float, params: float) -> float:
+    """Memory that a parameter has where so many of them just fit.
+
+    >>> bytes_per_param(memory_bytes=32e9, params=1e9)
+    32.0
+    """
+    return memory_bytes / params
+
+
+@formula(unit="bytes/parameter", equation="the sum of the parts")
+def parts_bytes_per_param(**parts: float) -> float:
+    """Bytes of a parameter as the sum of what is held of it.
+
+    >>> parts_bytes_per_param(weight=2, gradient=2, master=4, momentum=4, variance=4)
+    16
+    """
+    return sum(parts.values())
+
+
+@formula(unit="ratio", equation="bytes_per_param / weight_bytes")
+def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
+    """All that is held of a parameter, in sizes of its weight.
+
+    >>> memory_over_weights(bytes_per_param=16, weight_bytes=2)
+    8.0
+    """
+    return bytes_per_param / weight_bytes
+
+
+@formula(unit="ratio", equation="(bytes_per_param - weight_bytes) / weight_bytes")
+def state_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
+    """What is held of a parameter besides its weight, in sizes of its weight.
+
+    >>> state_over_weights(bytes_per_param=16, weight_bytes=2)
+    7.0
+    """
+    return (bytes_per_param - weight_bytes) / weight_bytes
+
+
+@formula(
+    unit="parameters",
+    equation="layers x (2 hidden^2 + 2 hidden^2 x kv_heads / heads"
+    " + 3 hidden x ffn) + 2 x vocab_size x hidden",
+    source="the layout of Llama 3, arXiv:2407.21783",
+)
+def transformer_params(
+    *, layers: float, hidden: float, ffn: float, heads: float, kv_heads: float, vocab_size: float
+) -> float:
+    """Parameters of a Llama-like model: gated feed-forward, grouped queries, untied embeddings.
+
+    Norms, a few parameters in 100,000, are left out.
+
+    >>> llama_3_8b = transformer_params(
+    ...     layers=32, hidden=4096, ffn=14_336, heads=32, kv_heads=8, vocab_size=128_256
+    ... )
+    >>> f"{llama_3_8b / 1e9:.2f} billion"
+    '8.03 billion'
+    """
+    attention = 2 * hidden**2 + 2 * hidden**2 * kv_heads / heads
+    return layers * (attention + 3 * hidden * ffn) + 2 * vocab_size * hidden

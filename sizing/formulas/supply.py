@@ -1,0 +1,104 @@
+"""Whether storage is enough, by how much it is short, and how much of it would be enough."""
+
+import math
+
+from tokenmill.sizing.formula import formula
+
+TIB = 1024**4  # in which file systems are provisioned
+
+
+@formula(unit="ratio", equation="needed / offered")
+def shortfall(*, needed: float, offered: float) -> float:
+    """How many times what is offered is needed, both in one unit; up to 1 it is enough.
+
+    >>> round(shortfall(needed=26e9, offered=3e9), 1)
+    8.7
+    """
+    return needed / offered
+
+
+@formula(
+    unit="bytes/s",
+    equation="bought_bytes / 2^40 x of_tib",
+    source="file systems in clouds are provisioned by the TiB",
+)
+def offered_by_capacity(*, bought_bytes: float, of_tib: float) -> float:
+    """Bytes/s, or requests/s, of storage that is provisioned by capacity.
+
+    >>> offered_by_capacity(bought_bytes=20 * 2**40, of_tib=500e6) / 1e9  # GB/s
+    10.0
+    """
+    return bought_bytes / TIB * of_tib
+
+
+@formula(
+    unit="bytes",
+    equation="usable_bytes, up to whole step_bytes where they are told, at least least_bytes of"
+    " each of its instances, 1 where none are told",
+)
+def bought_bytes(
+    *, usable_bytes: float, least_bytes: float = 0, step_bytes: float = 0, instances: float = 1
+) -> float:
+    """Capacity that is bought of a tier of which there is a least, or steps.
+
+    The least need not be a whole step. step_bytes: 0 where any size is sold.
+
+    >>> bought_bytes(usable_bytes=1e12, least_bytes=9.6e12)
+    9600000000000.0
+    >>> [bought_bytes(usable_bytes=n, least_bytes=1.2, step_bytes=2.4) for n in (1, 2, 4)]
+    [1.2, 2.4, 4.8]
+    """
+    least = instances * least_bytes
+    if usable_bytes <= least:
+        return least
+    return math.ceil(usable_bytes / step_bytes) * step_bytes if step_bytes else usable_bytes
+
+
+@formula(
+    unit="bytes/s",
+    equation="write_bytes_per_s x redundancy",
+    source="definition: parity and copies are written too, in whole stripes",
+)
+def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> float:
+    """Bytes/s that the drives of a file system take while its clients write.
+
+    Parity and copies are written too; reads touch one copy.
+
+    >>> raw_write_bytes_per_s(write_bytes_per_s=40e9, redundancy=1.25) / 1e9  # GB/s
+    50.0
+    """
+    return write_bytes_per_s * redundancy
+
+
+@formula(unit="bytes/s", equation="units x of_one")
+def offered_together(*, units: float, of_one: float) -> float:
+    """Bytes/s, or requests/s, of drives or of groups of nodes.
+
+    >>> offered_together(units=8, of_one=7e9) / 1e9  # GB/s
+    56.0
+    """
+    return units * of_one
+
+
+@formula(
+    unit="bytes",
+    equation="needed / of_tib x 2^40",
+    source="file systems in clouds are provisioned by the TiB",
+)
+def capacity_needed_bytes(*, needed: float, of_tib: float) -> float:
+    """Capacity to buy for its bytes/s, or requests/s, whatever is stored.
+
+    >>> capacity_needed_bytes(needed=20e9, of_tib=500e6) / 2**40  # TiB
+    40.0
+    """
+    return needed / of_tib * TIB
+
+
+@formula(unit="units", equation="needed / of_one, rounded up")
+def units_needed(*, needed: float, of_one: float) -> float:
+    """Clients, drives or prefixes that together give what is needed, both in one unit.
+
+    >>> units_needed(needed=4121, of_one=150)
+    28
+    """
+    return math.ceil(needed / of_one)

@@ -1,0 +1,369 @@
+"""Sections of a plan: model, training, cluster, checkpoints, storage, and what hosts do besides."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from tokenmill.sizing.plan.fields import (
+    OUR_CHOICE,
+    Assumed,
+    Count,
+    Duration,
+    Redundancy,
+    Section,
+    Size,
+)
+from tokenmill.sizing.tables.row import (
+    BitRate,
+    ByteRate,
+    FlopRate,
+    Growth,
+    MaybeShare,
+    NotNegative,
+    Positive,
+    Ratio,
+    Share,
+    Whole,
+)
+from tokenmill.sizing.tables.shipped import ACCESS, RECIPES
+
+LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
+
+
+class Model(Section):
+    """active_params: that work on each token, for a mixture of experts; None is all.
+
+    layers, hidden: with them attention's FLOPs are counted too.  hidden: its width, the heads'
+    together.  kv_heads, head_dim: with layers, for the KV cache.
+    """
+
+    params: Annotated[Count, Assumed("parameters", OUR_CHOICE)] = 8e9
+    active_params: Annotated[Count | None, Assumed("parameters", "all of them")] = None
+    layers: Annotated[Whole | None, Assumed("layers", "not counted")] = None
+    hidden: Annotated[Whole | None, Assumed("dimensions", "not counted")] = None
+    heads: Annotated[Whole | None, Assumed("heads", "not counted")] = None
+    kv_heads: Annotated[Whole | None, Assumed("heads", "as many as heads")] = None
+    head_dim: Annotated[Whole | None, Assumed("dimensions", "hidden / heads")] = None
+    seq_len: Annotated[Whole, Assumed("tokens", "Llama 3 8B")] = 8192
+
+    @model_validator(mode="after")
+    def _params_have_their_unit(self) -> "Model":
+        for key in ("params", "active_params"):
+            value = getattr(self, key)
+            if value is not None and value < LEAST_PARAMS:
+                meant = f"{value:g}B" if value < 1000 else "13B"
+                raise ValueError(f"{key} {value:g} are too few for a model; write {meant}")
+        return self
+
+    @model_validator(mode="after")
+    def _active_are_some_of_all(self) -> "Model":
+        if self.active_params is not None and self.active_params > self.params:
+            raise ValueError(
+                f"active_params {self.active_params:g} are more than params {self.params:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _heads_go_round(self) -> "Model":
+        if self.heads and self.kv_heads and self.heads % self.kv_heads:
+            raise ValueError(f"kv_heads {self.kv_heads} do not divide heads {self.heads}")
+        return self
+
+
+class Training(Section):
+    """tokens: seen in training, repeats counted; None is days' worth, or the corpus times `epochs`.
+
+    recompute_frac: of the forward pass done again for the backward pass; 1 is full.
+    batch_tokens: of one step of the whole job.  data_parallel: replicas of the weights.
+    access: how sequences are read, a row of the table of access patterns.
+    read_ahead: of the kernel, around what a memory map is asked for.
+    read_amplification: bytes fetched from storage for each byte used, in place of the table's.
+    sequences_per_read: that lie in a row and are fetched at once.
+    """
+
+    tokens: Annotated[Count | None, Assumed("tokens", "the corpus times epochs")] = None
+    days: Annotated[Positive | None, Assumed("days", "as long as it takes")] = None
+    epochs: Annotated[Positive, Assumed("epochs", OUR_CHOICE)] = 1.0
+    recompute_frac: Annotated[MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: none")] = 0.0
+    batch_tokens: Annotated[Count, Assumed("tokens", f"{OUR_CHOICE}: 2^22")] = float(2**22)
+    data_parallel: Annotated[Whole | None, Assumed("replicas", "one a node")] = None
+    access: Annotated[str, Assumed("name", f"{OUR_CHOICE}: Arrow record batches in order")] = (
+        "sequential"
+    )
+    read_ahead: Annotated[
+        Size, Assumed("bytes", "Linux's default; a device's own is its read_ahead_kb")
+    ] = 131_072.0
+    read_amplification: Annotated[Ratio | None, Assumed("ratio", "the access pattern's")] = None
+    sequences_per_read: Annotated[Whole, Assumed("sequences", OUR_CHOICE)] = 1
+
+    @model_validator(mode="after")
+    def _one_length(self) -> "Training":
+        if "epochs" in self.model_fields_set:
+            for other in ("tokens", "days"):
+                if getattr(self, other) is not None:
+                    raise ValueError(
+                        f"{other} and epochs are both given; give one, the other follows"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _access_is_known(self) -> "Training":
+        ACCESS.find(self.access)
+        return self
+
+
+_TABLE = "the accelerator's"
+
+
+class Cluster(Section):
+    """accelerator: a row of the table.  count: in the whole job.  mfu: model FLOPs utilization.
+
+    dense_flops_per_s, per_node, hbm, scale_*: in place of the table's.
+    hfu: hardware FLOPs utilization, recomputation counted, in place of mfu.
+    scale_up_bytes_per_s: of one accelerator to others in its node, one direction.
+    scale_out_bits_per_s: of one accelerator's share of its node's network.
+    mttf_hours: mean time to failure of one accelerator and what belongs to it.
+    """
+
+    accelerator: Annotated[str, Assumed("name", OUR_CHOICE)] = "H100 SXM"
+    dense_flops_per_s: Annotated[FlopRate | None, Assumed("FLOP/s", _TABLE)] = None
+    precision: Annotated[Literal["bf16", "fp8"], Assumed("name", OUR_CHOICE)] = "bf16"
+    count: Annotated[Whole, Assumed("accelerators", OUR_CHOICE)] = 1024
+    per_node: Annotated[Whole | None, Assumed("accelerators", _TABLE)] = None
+    mfu: Annotated[
+        Share, Assumed("fraction", "Llama 3 405B on 16,384 H100 SXM: 400 of 989 TFLOP/s each")
+    ] = 0.4
+    hfu: Annotated[Share | None, Assumed("fraction", "mfu is used")] = None
+    hbm: Annotated[Size | None, Assumed("bytes", _TABLE)] = None
+    scale_up_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", _TABLE)] = None
+    scale_out_bits_per_s: Annotated[BitRate | None, Assumed("bits/s", _TABLE)] = None
+    mttf_hours: Annotated[
+        Positive,
+        Assumed("hours", "MLCommons Storage; Llama 3: 419 failures of 16,384 in 54 days, 50,677 h"),
+    ] = 50_000.0
+    host_memory: Annotated[Size, Assumed("bytes", "AWS p5.48xlarge")] = 2048.0 * 1024**3
+    host_cores: Annotated[Whole, Assumed("cores", "AWS p5.48xlarge: 192 vCPU")] = 192
+
+    @model_validator(mode="after")
+    def _one_utilization(self) -> "Cluster":
+        if self.hfu is not None and "mfu" in self.model_fields_set:
+            raise ValueError("mfu and hfu are both given; give one, the other follows")
+        return self
+
+
+class Checkpoints(Section):
+    """recipe: what is written, a row of the table.  bytes_per_param: in place of the table's.
+
+    mode: sync, training waits until all is written; async, until it is copied to host memory.
+    interval_s: from one to the next.  stall_frac: of the time that training may wait for them.
+    drain_frac: of the interval in which an asynchronous one must be written.
+    write_bytes_per_s: that storage takes from the whole job, where known.
+    keep_last: to restart from.  keep_every_s: one is kept for ever each so many seconds.
+    keep_forever: others never deleted, the final one included.
+    restart_s: from a failure to the first new step, loading included.
+    broadcast: one replica reads the weights and sends them to the others.
+    host_copy_bytes_per_s: of one accelerator's memory to its host's.
+    """
+
+    recipe: Annotated[str, Assumed("name", OUR_CHOICE)] = "bf16+adam"
+    bytes_per_param: Annotated[Positive | None, Assumed("bytes/parameter", "the recipe's")] = None
+    mode: Annotated[Literal["sync", "async"], Assumed("name", OUR_CHOICE)] = "sync"
+    interval_s: Annotated[
+        Duration | None,
+        Assumed("s", f"Young's optimum at write_bytes_per_s, else {OUR_CHOICE}: half an hour"),
+    ] = None
+    stall_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.05
+    drain_frac: Annotated[Share, Assumed("fraction", OUR_CHOICE)] = 0.1
+    write_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", "not known")] = None
+    keep_last: Annotated[Whole, Assumed("checkpoints", OUR_CHOICE)] = 3
+    keep_every_s: Annotated[Duration | None, Assumed("s", f"{OUR_CHOICE}: none")] = None
+    keep_forever: Annotated[Whole, Assumed("checkpoints", "the final one")] = 1
+    restart_s: Annotated[
+        Duration, Assumed("s", "Lockwood: 90 % uptime at a failure each 2.5 h means 16.7 minutes")
+    ] = 1000.0
+    restart_load_frac: Annotated[
+        MaybeShare, Assumed("fraction", f"{OUR_CHOICE}: of restart_s that may be loading")
+    ] = 0.1
+    broadcast: Annotated[bool, Assumed("yes or no", "MegaScale, arXiv:2402.15627")] = True
+    host_copy_bytes_per_s: Annotated[
+        ByteRate, Assumed("bytes/s", f"{OUR_CHOICE}: under half of PCIe 5.0 x16", verified=False)
+    ] = 25e9
+
+    @model_validator(mode="after")
+    def _recipe_is_known(self) -> "Checkpoints":
+        if self.bytes_per_param is None:
+            RECIPES.find(self.recipe)
+        return self
+
+
+def _names(value: Any) -> Any:
+    """One name is a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+class Storage(Section):
+    """fill_frac: of usable capacity that may be used.  growth_frac: a year, for growth_years.
+
+    redundancy: "8+2" for data + parity, "3 replicas", "none".
+    token_versions: tokenized copies kept, as of several tokenizers or mixes.
+    scratch: room for what a run writes between input and dataset, deleted at its end or kept.
+    shard_bytes: of one output file.
+    candidates: tiers to judge; all of the table where none is named.
+    request_bytes: fetched by one request from an object store.
+    page_cache_frac: of the hosts' memory that holds pages of the dataset.
+    read_bytes_per_s: that storage gives the whole job, where known.
+    """
+
+    fill_frac: Annotated[
+        Share,
+        Assumed(
+            "fraction", "Bekman: expect 80 % of what is sold; stores fail before they are full"
+        ),
+    ] = 0.8
+    redundancy: Annotated[
+        Redundancy, Assumed("ratio", f"{OUR_CHOICE}: two drives may fail; Aurora has 16+2")
+    ] = "8+2"
+    growth_frac: Annotated[Growth, Assumed("fraction", f"{OUR_CHOICE}: no growth")] = 0.0
+    growth_years: Annotated[Positive, Assumed("years", OUR_CHOICE)] = 1.0
+    token_versions: Annotated[Whole, Assumed("versions", OUR_CHOICE)] = 1
+    scratch: Annotated[bool, Assumed("yes or no", OUR_CHOICE)] = True
+    logs: Annotated[
+        Size | None, Assumed("bytes", "1 MB for each accelerator and day", verified=False)
+    ] = None
+    shard_bytes: Annotated[Size, Assumed("bytes", "tokenmill's output.shard_bytes")] = 512e6
+    candidates: Annotated[
+        tuple[str, ...],
+        Assumed("names", "every tier of the table"),
+        BeforeValidator(_names),
+        Field(strict=False),
+    ] = ()
+    request_bytes: Annotated[Size, Assumed("bytes", f"{OUR_CHOICE}: 64 MiB")] = 64.0 * 1024**2
+    page_cache_frac: Annotated[MaybeShare, Assumed("fraction", OUR_CHOICE)] = 0.25
+    read_bytes_per_s: Annotated[ByteRate | None, Assumed("bytes/s", "not known")] = None
+
+
+class Loaders(Section):
+    """sample_cpu_s: CPU seconds to make one sample or sequence ready, where measured."""
+
+    workers_per_accelerator: Annotated[Whole, Assumed("workers", "Bekman: 2 to 3")] = 2
+    sample_cpu_s: Annotated[Duration | None, Assumed("s", "not measured")] = None
+    prefetch: Annotated[Whole, Assumed("batches", "PyTorch DataLoader's default")] = 2
+    buffer_sequences: Annotated[
+        Whole, Assumed("sequences", f"{OUR_CHOICE}: shuffled by each worker")
+    ] = 1024
+
+
+class Network(Section):
+    """efficiency: of the speed that is sold.  ingest_bytes: to fetch; None is the raw input."""
+
+    efficiency: Annotated[Share, Assumed("fraction", "Bekman: at most 80 % of advertised")] = 0.8
+    ingest_bits_per_s: Annotated[BitRate, Assumed("bits/s", OUR_CHOICE)] = 100e9
+    ingest_bytes: Annotated[Size | None, Assumed("bytes", "the raw input")] = None
+
+
+class Imports(Section):
+    """Starting a job opens every file of its Python environment on every process at once."""
+
+    files_per_process: Annotated[
+        Count, Assumed("files", f"{OUR_CHOICE}: a PyTorch environment", verified=False)
+    ] = 20_000.0
+    metadata_ops_per_s: Annotated[
+        Positive, Assumed("operations/s", f"{OUR_CHOICE}: one NFS server", verified=False)
+    ] = 50_000.0
+
+
+class Prices(Section):
+    """In US dollars."""
+
+    accelerator_hour: Annotated[
+        NotNegative, Assumed("USD/hour", f"{OUR_CHOICE}: a rented H100", verified=False)
+    ] = 2.0
+    storage_tb_month: Annotated[
+        NotNegative, Assumed("USD/TB/month", f"{OUR_CHOICE}: object storage", verified=False)
+    ] = 23.0
+    get_per_1000: Annotated[
+        NotNegative, Assumed("USD/1,000 requests", "Amazon S3 Standard", verified=False)
+    ] = 0.0004
+    egress_per_gb: Annotated[
+        NotNegative, Assumed("USD/GB", "a cloud's list price to the internet", verified=False)
+    ] = 0.09
+
+
+class ImageText(Section):
+    """Samples of images with text; without any stated figure, a captioned photograph.
+
+    image_bytes: of one as stored.  tokens_per_image: that the model sees of it.
+    text_tokens, text_bytes: of one sample.
+    """
+
+    image_bytes: Annotated[Size, Assumed("bytes", f"{OUR_CHOICE}: a JPEG photograph")] = 250e3
+    images_per_sample: Annotated[Positive, Assumed("images", OUR_CHOICE)] = 1.0
+    tokens_per_image: Annotated[Count, Assumed("tokens", f"{OUR_CHOICE}: 32 x 32 patches")] = 1024.0
+    text_tokens: Annotated[NotNegative, Assumed("tokens", OUR_CHOICE)] = 100.0
+    text_bytes: Annotated[
+        NotNegative, Assumed("bytes", "4 bytes a token, English web text (OpenAI, Lockwood)")
+    ] = 400.0
+
+
+class Corpus(Section):
+    """What is stored of a corpus, and measured facts in its place where there are any.
+
+    path: of a run directory, report.json or estimate.json, relative to the plan's folder.
+    tokens: to store, each counted once; more than were measured scales every stage up.
+    vocab_size: of the tokenizer; decides the width of a token id unless that is given.
+    kept_frac: of the documents that come in, those that reach the tokenizer.
+    raw_bytes: of the files that come in, if known.
+    """
+
+    path: Annotated[Path | None, Assumed("path", "nothing was measured"), Field(strict=False)] = (
+        None
+    )
+    tokens: Annotated[Count | None, Assumed("tokens", "those measured, else 20 a parameter")] = None
+    text_bytes_per_token: Annotated[
+        Positive, Assumed("bytes/token", "English web text, a rule of thumb (OpenAI, Lockwood)")
+    ] = 4.0
+    token_width_bytes: Annotated[
+        Whole | None,
+        Assumed("bytes/token", "2 for vocabularies under 65,500, else 4 (Megatron-LM)"),
+    ] = None
+    vocab_size: Annotated[Whole, Assumed("tokens", "Llama 3")] = 128_256
+    tokens_per_doc: Annotated[
+        Positive, Assumed("tokens/document", f"{OUR_CHOICE}: web pages", verified=False)
+    ] = 700.0
+    kept_frac: Annotated[
+        Share,
+        Assumed(
+            "fraction", f"{OUR_CHOICE}: two of three web documents are removed", verified=False
+        ),
+    ] = 1 / 3
+    compression_ratio: Annotated[
+        Positive,
+        Assumed("ratio", "measured for this project: gzip -6, C4 2.6, documentation 3.7 to 4.1"),
+    ] = 2.6
+    raw_bytes: Annotated[
+        Size | None, Assumed("bytes", "the text of all documents that come in, compressed")
+    ] = None
+    image_text: Annotated[ImageText | None, Assumed("samples", "text only")] = None
+
+
+class Source(Corpus):
+    """One of several corpora that are mixed.
+
+    weight: share of the training tokens, relative to the other sources' weights.
+    epochs: times that it is seen; of all sources either weights are given, or epochs.
+    """
+
+    name: Annotated[str, Assumed("name", "")]
+    weight: Annotated[Positive | None, Assumed("ratio", "as its tokens")] = None
+    epochs: Annotated[Positive | None, Assumed("epochs", "training.epochs")] = None
+
+    @model_validator(mode="after")
+    def _name_can_be_a_key(self) -> "Source":
+        if not self.name or not self.name.replace("-", "").replace("_", "").isalnum():
+            raise ValueError(
+                f"{self.name!r} is no name of a source; write letters, digits, - and _"
+            )
+        if self.weight is not None and self.epochs is not None:
+            raise ValueError(f"source {self.name!r} has a weight and epochs; give one")
+        return self

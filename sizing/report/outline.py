@@ -1,0 +1,162 @@
+"""A sheet as a document: what matters first, what storage would do, each row, what it rests on."""
+
+from collections.abc import Mapping, Sequence
+
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import (
+    NONE,
+    Derivation,
+    Derivations,
+    Given,
+    Section,
+    Table,
+    table,
+)
+from tokenmill.sizing.report.data import assumptions, kind, rests_on
+from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.report.tiers import tier_blocks
+from tokenmill.sizing.requirement import Input, Requirement, by_name
+from tokenmill.sizing.requirements import headline
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.units import format_quantity
+
+NOTES = (
+    "Storage is in SI units: 1 TB is 10^12 bytes. A 95 % interval covers what the plan or the"
+    " measured corpus says is uncertain, and nothing else; a figure without one rests on inputs"
+    " without one.",
+    "What a figure rests on: measured on a corpus, stated in the plan, assumed by default from a"
+    " named source, chosen by us where only you can know, or unverified, which is from memory:"
+    " state or check these two before anything is bought on them.",
+)
+
+FIRST = "What matters first"
+
+
+def sections(sheet: Sheet) -> list[Section]:
+    """What a buyer wants to know, in the order in which it is asked."""
+    rows = by_name(sheet)
+    warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
+    parts = [
+        Section(key="summary", title="In short", blocks=(about(sheet),)),
+        Section(key="headline", title=FIRST, blocks=_headline(sheet, rows)),
+        Section(key="warnings", title="Warnings", blocks=warnings),
+        Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
+    ]
+    for section in sheet.sections:
+        made = (_rows(section.title, section.rows, rows),) if section.rows else ()
+        parts.append(Section(key=_key(section.title), title=section.title, blocks=made))
+    return [
+        *parts,
+        Section(key="assumptions", title="Assumed and stated", blocks=_assumed(sheet)),
+        Section(key="derivations", title="How each was computed", blocks=_derived(sheet)),
+    ]
+
+
+def _headline(sheet: Sheet, rows: Mapping[str, Requirement]) -> tuple[str | Table, ...]:
+    sentences = (f"{sentence}." for sentence in notes(sheet))
+    return (_rows(FIRST, headline(sheet), rows), *sentences, *NOTES)
+
+
+def about(sheet: Sheet) -> str:
+    """What the sheet is for, in two sentences."""
+    plan = sheet.plan
+    model = format_quantity(plan.model.params, "parameters")
+    trained = format_quantity(sheet["tokens trained on"].value, "tokens")
+    days = format_quantity(sheet["training time"].value, "days")
+    return (
+        f"For a model of {model}, trained on {trained} by {plan.cluster.count:,}"
+        f" {plan.cluster.accelerator} in {days}. {_measured(sheet)}"
+    )
+
+
+def _measured(sheet: Sheet) -> str:
+    found = [
+        f"{m.name}{'' if m.measured else ' (not measured)'}" for m in sheet.measurements.values()
+    ]
+    if not found:
+        return "No corpus was measured: every figure rests on what is stated or assumed."
+    return f"The corpus is as measured: {', '.join(found)}."
+
+
+def interval(row: Requirement | Input) -> str:
+    """The 95 % interval in words, empty without one that shows at so many digits."""
+    low, high = row.interval
+    if low is None or high is None:
+        return ""
+    first, last = (format_quantity(v, row.unit) for v in (low, high))
+    if first == last:
+        return ""
+    own, others = first.split(" "), last.split(" ")
+    while len(own) > 1 and own[-1] == others[-1]:  # 31.1 to 38.1 MB/s, but 971 GB to 1.02 TB
+        own, others = own[:-1], others[:-1]
+    return f"{' '.join(own)} to {last}"
+
+
+def shown(row: Requirement | Input) -> str:
+    """The value as a person reads it."""
+    return format_quantity(row.value, row.unit)
+
+
+def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requirement]) -> Table:
+    """Rows of the sheet as a table; without a column of intervals where there are none."""
+    names = ["requirement", ">value", "95 % interval", "rests on"]
+    cells = [[row.name, shown(row), interval(row) or NONE, rests_on(row, rows)] for row in of]
+    if all(cell[2] == NONE for cell in cells):
+        for line in (names, *cells):
+            del line[2]
+    return table(caption, names, map(tuple, cells))
+
+
+def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:
+    cells = [
+        (_name(given), shown(given), kind(given), given.key or NONE, given.source)
+        for given in assumptions(sheet)
+    ]
+    return (
+        "Put your own figures in the plan, under the key named beside each; those without a key"
+        " are constants of a formula.",
+        table("Inputs", ("input", ">value", "*what it is", "key in the plan", "source"), cells),
+    )
+
+
+def _name(given: Input) -> str:
+    """What an input is called: a setting by its own name, else as the formula calls it."""
+    return (given.key or given.name).rpartition(".")[2].replace("_", " ")
+
+
+def _derived(sheet: Sheet) -> tuple[Derivations, ...]:
+    return tuple(
+        Derivations(caption=section.title, rows=tuple(_derivation(row) for row in section.rows))
+        for section in sheet.sections
+        if section.rows
+    )
+
+
+def _derivation(row: Requirement) -> Derivation:
+    return Derivation(
+        name=row.name,
+        shown=shown(row),
+        equation=row.formula,
+        given=tuple(_given(given) for given in row.inputs),
+        source=row.source,
+    )
+
+
+def _given(given: Input) -> Given:
+    between = interval(given)
+    value = f"{shown(given)} ({between})" if between else shown(given)
+    if given.computed_by is not None:
+        return Given(given.name, value, "computed", given.computed_by)
+    return Given(given.name, value, kind(given), given.source)
+
+
+def _key(title: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in title.lower())
+
+
+TITLE = "Storage requirements"
+
+
+def sheet_markdown(sheet: Sheet) -> str:
+    """The sheet as a document: the figures, what they rest on, how each was computed."""
+    return markdown(TITLE, sections(sheet))

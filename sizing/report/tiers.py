@@ -1,0 +1,187 @@
+"""Storage tiers in a document: what each is for each requirement, and what each delivers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tokenmill.sizing.document.section import NONE, Table, table
+from tokenmill.sizing.limits import CAPACITY
+from tokenmill.sizing.sheet import Sheet
+from tokenmill.sizing.tables.shipped import TierRow
+from tokenmill.sizing.units import format_bytes, format_quantity
+from tokenmill.sizing.verdict import (
+    MOST_NODE_DRIVES,
+    Verdict,
+    candidates,
+    judge,
+    times,
+    told_to_buy,
+)
+
+TIERS, DELIVERS = "Storage tiers against what is required", "What each tier delivers"
+TIER_WORDS = (
+    "Each tier is judged with the capacity that is needed anyway. An asterisk: it rests on"
+    " unverified figures."
+)
+TO_BUY = "to buy: usable capacity; drives are raw, with redundancy"
+# word of a cell -> what it means, in the order in which it is told
+LEGEND: Mapping[str, str] = {
+    "enough": "enough: the capacity that is needed anyway is fast enough",
+    "client:": (
+        "client: each node's connection is enough; what the servers behind it deliver is not"
+        " known: ask for it"
+    ),
+    "needs": "needs: too slow at the capacity that is needed anyway, fast enough with so much",
+    "short": "short: so many times too slow, and no amount helps",
+    "not shared": "not shared: a lost node takes its part with it, and such checkpoints are none",
+    "more than fit": (
+        f"more than fit: over {MOST_NODE_DRIVES} drives a node, our choice of what a server holds"
+    ),
+    "instances": "instances: file systems of their own, as one is not sold so large",
+}
+SHORT = {
+    "read bandwidth, whole job": "training reads",
+    "read requests, whole job": "requests",
+    "checkpoint write bandwidth, whole job": "checkpoint writes",
+    "restart read bandwidth": "restart reads",
+}
+# what a limit is of -> columns: reads, writes, requests read, requests written
+SCOPES: Mapping[str, tuple[str, str, str, str]] = {
+    "one client": ("client_read_bytes_per_s", "client_write_bytes_per_s", "", ""),
+    "each TiB": (
+        "tib_read_bytes_per_s",
+        "tib_write_bytes_per_s",
+        "tib_read_iops",
+        "tib_write_iops",
+    ),
+    "all of it": (
+        *("total_read_bytes_per_s", "total_write_bytes_per_s"),
+        *("total_read_iops", "total_write_iops"),
+    ),
+    "{group_nodes} nodes": ("group_read_bytes_per_s", "group_write_bytes_per_s", "", ""),
+    "a drive of {drive_bytes}": (
+        *("drive_read_bytes_per_s", "drive_write_bytes_per_s", "drive_read_iops", ""),
+    ),
+    "one prefix": ("", "", "prefix_get_per_s", "prefix_put_per_s"),
+}
+UNITS = ("bytes/s", "bytes/s", "requests/s", "requests/s")
+
+
+def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
+    """All that a sheet says of tiers: verdicts, what the words mean, where from."""
+    verdicts = judge(sheet)
+    if not verdicts:
+        return ()
+    made = tier_table(verdicts, TIERS)
+    told = [(v.tier, v.requirement, v.told) for v in verdicts if v.outcome == "short"]
+    return (
+        TIER_WORDS,
+        made,
+        *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in _said(made, verdicts)),
+        table("Where a tier is too slow", ("tier", "requirement", "verdict"), told, folded=True),
+        delivered(candidates(sheet)),
+    )
+
+
+def tiers_by_name(verdicts: Sequence[Verdict]) -> Mapping[str, Sequence[Verdict]]:
+    """The verdicts of each tier, in order."""
+    made: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        made.setdefault(verdict.tier, []).append(verdict)
+    return made
+
+
+def tier_table(verdicts: Sequence[Verdict], caption: str) -> Table:
+    """A row for each tier: what it is for each requirement, and how much of it meets them all."""
+    needs = dict.fromkeys(v.requirement for v in verdicts if v.requirement != CAPACITY)
+    cells = []
+    for tier, of_tier in tiers_by_name(verdicts).items():
+        of = {v.requirement: outcome(v) for v in of_tier}
+        cells.append((tier, *(of[name] for name in needs), told_to_buy(of_tier)))
+    columns = ("tier", *(f"*{SHORT.get(name, name)}" for name in needs), "to buy")
+    return table(caption, columns, cells)
+
+
+def outcome(verdict: Verdict) -> str:
+    """A verdict in the two or three words that a table has room for."""
+    if verdict.outcome in ("unknown", "not shared"):
+        return verdict.unjudged
+    words = "client: enough" if verdict.client_only else "enough"
+    if verdict.outcome == "short" and verdict.shortfall is not None:
+        words = f"short {times(verdict.shortfall.value)}x"
+        if verdict.enough is not None:
+            words = f"needs {verdict.amount}"
+    return f"{words} *" if verdict.unverified else words
+
+
+def legend(of: Table) -> tuple[str, ...]:
+    """What the words in the cells of a table of tiers mean, those that stand there."""
+    cells = [cell for row in of.rows for cell in row[1:]]
+    used = (told for word, told in LEGEND.items() if any(_says(cell, word) for cell in cells))
+    return (*used, TO_BUY)
+
+
+def _says(cell: str, word: str) -> bool:
+    """Whether a cell uses a word of the legend, which "enough" of a client does not."""
+    return cell.startswith("enough") if word == "enough" else word in cell
+
+
+def remarks(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """On what cannot be built as it was computed."""
+    return tuple(
+        f"{verdict.tier}: {verdict.amount} are more than the {MOST_NODE_DRIVES} or so that a server"
+        " holds; keep the dataset on shared storage, or a share of it in each node"
+        for of_tier in tiers_by_name(verdicts).values()
+        for verdict in of_tier[:1]
+        if verdict.too_many_drives
+    )
+
+
+def delivered(of: Sequence[TierRow]) -> Table:
+    """A row for each limit of each tier: bandwidth, requests, what is sold, who says so."""
+    return table(
+        DELIVERS,
+        ("tier", "limit of", ">reads", ">writes", ">requests", "an instance", "source"),
+        [cells for tier in of for cells in _delivered(tier)],
+    )
+
+
+def _delivered(tier: TierRow) -> Iterator[tuple[str, ...]]:
+    sold = _sold(tier)
+    for scope, columns in SCOPES.items():
+        shown = [_cell(tier, c, unit) for c, unit in zip(columns, UNITS, strict=True)]
+        given = [c for c in columns if c and getattr(tier, c) is not None]
+        if not given:
+            continue
+        size = format_bytes(tier.drive_bytes or 0)
+        what = scope.format(group_nodes=tier.group_nodes, drive_bytes=size)
+        requests = [f"{n} {of}" for n, of in zip(shown[2:], ("read", "written"), strict=True) if n]
+        source = "; ".join(dict.fromkeys(tier.sources.get(c, tier.source) for c in given))
+        rates = [n or NONE for n in shown[:2]]
+        yield tier.name, what, *rates, ", ".join(requests) or NONE, sold, source
+    if all(getattr(tier, c) is None for columns in SCOPES.values() for c in columns if c):
+        yield tier.name, NONE, NONE, NONE, NONE, sold, tier.source
+
+
+def _cell(tier: TierRow, column: str, unit: str) -> str:
+    """A cell of a tier's row, flagged if it is not verified; empty without one."""
+    value = getattr(tier, column) if column else None
+    if value is None:
+        return ""
+    return f"{format_quantity(value, unit)}{'' if tier.verified(column) else ' *'}"
+
+
+def _sold(tier: TierRow) -> str:
+    """From the least to the most of one instance, in what steps."""
+    least, most, step = (
+        None if n is None else format_bytes(n)
+        for n in (tier.least_bytes, tier.most_bytes, tier.step_bytes)
+    )
+    if least and most:
+        sold = f"{least} to {most}"
+    else:
+        sold = f"up to {most}" if most else f"from {least}" if least else ""
+    return f"{sold} in steps of {step}".strip() if step else sold or NONE
+
+
+def _said(made: Table, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    yield from legend(made)
+    yield from remarks(verdicts)

@@ -1,0 +1,225 @@
+"""The tables that ship: accelerators, access patterns, recipes of checkpoints, tiers, workloads.
+
+>>> ACCELERATORS.find("h100-sxm").name, ACCELERATORS.find("A100").hbm_bytes
+('H100 SXM', 80000000000)
+>>> ACCESS.find("sequential").amplification, ACCESS.find("mmap").amplification
+(1.3, 11.1)
+>>> RECIPES.find("bf16+adam").bytes_per_param, RECIPES.find("weights").bytes_per_param
+(14.0, 2.0)
+>>> TIERS.find("nfs nconnect").client_read_bytes_per_s
+10000000000.0
+>>> WORKLOADS.find("unet3d").computation_s["H100"]
+0.323
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from tokenmill.sizing.tables.row import (
+    BitRate,
+    ByteRate,
+    Capacity,
+    FlopRate,
+    NotNegative,
+    Positive,
+    Ratio,
+    Row,
+    Share,
+    Table,
+    Whole,
+)
+
+
+class AcceleratorRow(Row):
+    """An accelerator that a plan may name; None where nobody has published a figure.
+
+    dense_flops_per_s: BF16 peak without sparsity.  fp8_flops_per_s: the same in FP8.
+    hbm_bytes: as its maker prints it.  hbm_bytes_per_s: peak.
+    scale_up_bytes_per_s: to the others of its node or rack, in one direction.
+    scale_out_bits_per_s: its share of the node's network to other nodes.
+    per_node: how many share a node, host or tray.
+    matmul_frac: of `dense_flops_per_s` that the best measured matrix product reached, in BF16;
+    no model trains faster.
+    """
+
+    dense_flops_per_s: FlopRate
+    fp8_flops_per_s: FlopRate | None = None
+    hbm_bytes: Capacity
+    hbm_bytes_per_s: ByteRate | None = None
+    scale_up_bytes_per_s: ByteRate | None = None
+    scale_out_bits_per_s: BitRate | None = None
+    per_node: Whole
+    matmul_frac: Share | None = None
+
+
+ACCELERATORS = Table(
+    "accelerators.yaml",
+    AcceleratorRow,
+    what="accelerator",
+    way_out=" (or give cluster.dense_flops_per_s and cluster.per_node)",
+)
+
+
+class AccessRow(Row):
+    """How a loader reads sequences, and its measured read amplification.
+
+    That is bytes that the device delivered for each byte that was used.
+
+    amplification: the highest that was measured.  low, high: of several runs.
+    read_bytes: used of each read, when it was measured.
+    wasted_bytes: delivered with each read and not used, whatever is used of it; None where what
+    is wasted grows with what is read.
+    wasted_read_aheads: the same, as a multiple of what the kernel reads ahead.
+    """
+
+    amplification: Ratio
+    low: Ratio | None = None
+    high: Ratio | None = None
+    read_bytes: Annotated[int, Field(ge=1)] | None = None
+    wasted_bytes: NotNegative | None = None
+    wasted_read_aheads: NotNegative | None = None
+
+
+ACCESS = Table(
+    "access.yaml",
+    AccessRow,
+    what="access pattern",
+    way_out=" (or give training.read_amplification)",
+)
+
+
+class RecipeRow(Row):
+    """What a checkpoint, or a model in training, holds of each parameter.
+
+    parts: bytes of each quantity that is held of a parameter.
+
+    on_disk: written to a checkpoint; otherwise it is what memory holds, with gradients.
+    """
+
+    parts: Annotated[Mapping[str, Positive], Field(min_length=1)]
+    on_disk: bool = True
+
+    @property
+    def bytes_per_param(self) -> float:
+        """The sum of the parts."""
+        return sum(self.parts.values())
+
+    def verified(self, column: str) -> bool:
+        return super().verified(_cell_of(column))
+
+    def source_of(self, column: str) -> str:
+        return super().source_of(_cell_of(column))
+
+    @property
+    def summed(self) -> str:
+        """The parts as a sum: "2 weights + 4 master weights"."""
+        return " + ".join(f"{size:g} {part}" for part, size in self.parts.items())
+
+
+def _cell_of(column: str) -> str:
+    """The sum of the parts was read where the parts were."""
+    return "parts" if column == "bytes_per_param" else column
+
+
+RECIPES = Table(
+    "recipes.yaml", RecipeRow, what="recipe", way_out=" (or give checkpoints.bytes_per_param)"
+)
+
+
+class TierRow(Row):
+    """Storage that can be bought or rented: what a client, a TiB, a drive or all of it delivers.
+
+    None where a limit does not apply or nobody has published it.
+
+    client_*: of one client, that is one node, or one mount where that is the limit.
+    tib_*: of each TiB that is bought.  total_*: of all of it, however large.
+    group_*: of each `group_nodes` nodes, as reference designs tell it.
+    drive_*: of one drive; drive_bytes is its capacity.  iops: of small random requests.
+    prefix_*_per_s: requests to one prefix (partition) of an object store.
+    least_bytes, most_bytes: that can be bought, of one instance.
+    step_bytes: what is bought is a multiple of it, or the least.
+    several: more than one instance may be bought, each a file system of its own.
+    local: each node has its own, so that one node's share is all it can read.
+    candidate: judged where a plan names no candidates; false for what others have built.
+    """
+
+    client_read_bytes_per_s: ByteRate | None = None
+    client_write_bytes_per_s: ByteRate | None = None
+    tib_read_bytes_per_s: ByteRate | None = None
+    tib_write_bytes_per_s: ByteRate | None = None
+    tib_read_iops: Positive | None = None
+    tib_write_iops: Positive | None = None
+    total_read_bytes_per_s: ByteRate | None = None
+    total_write_bytes_per_s: ByteRate | None = None
+    total_read_iops: Positive | None = None
+    total_write_iops: Positive | None = None
+    group_nodes: Whole | None = None
+    group_read_bytes_per_s: ByteRate | None = None
+    group_write_bytes_per_s: ByteRate | None = None
+    drive_bytes: Capacity | None = None
+    drive_read_bytes_per_s: ByteRate | None = None
+    drive_write_bytes_per_s: ByteRate | None = None
+    drive_read_iops: Positive | None = None
+    prefix_get_per_s: Positive | None = None
+    prefix_put_per_s: Positive | None = None
+    least_bytes: Capacity | None = None
+    most_bytes: Capacity | None = None
+    step_bytes: Capacity | None = None
+    several: bool = False
+    local: bool = False
+    candidate: bool = True
+
+    @model_validator(mode="after")
+    def _limits_go_together(self) -> "TierRow":
+        drive = (self.drive_read_bytes_per_s, self.drive_write_bytes_per_s, self.drive_read_iops)
+        if self.drive_bytes is None and any(cell is not None for cell in drive):
+            raise ValueError(f"{self.name}: give drive_bytes, the capacity of one drive, as well")
+        group = (self.group_read_bytes_per_s, self.group_write_bytes_per_s)
+        if self.group_nodes is None and any(cell is not None for cell in group):
+            raise ValueError(f"{self.name}: give group_nodes, the nodes of one group, as well")
+        if self.least_bytes and self.most_bytes and self.least_bytes > self.most_bytes:
+            raise ValueError(
+                f"{self.name}: least_bytes {self.least_bytes:,} is more than most_bytes"
+                f" {self.most_bytes:,}; swap them, or give one"
+            )
+        if self.step_bytes and self.most_bytes and self.most_bytes % self.step_bytes:
+            raise ValueError(
+                f"{self.name}: most_bytes {self.most_bytes:,} is no whole number of step_bytes"
+                f" {self.step_bytes:,}; give a multiple of it"
+            )
+        return self
+
+
+TIERS = Table(
+    "tiers.yaml", TierRow, what="storage tier", way_out=" (or give a row of your own under tiers)"
+)
+
+
+class WorkloadRow(Row):
+    """One model and its dataset, in training.
+
+    Its demand on storage was measured, or can be had from FLOP per sample.
+
+    sample_bytes: on disk.  decoded_bytes: of the array it is decoded to.
+    flop_per_sample: to train on one, forward and backward.
+    batch, computation_s: by accelerator, samples of a step and the seconds it computes.
+    least_au: accelerator utilization that a run must reach to count (MLPerf Storage).
+    """
+
+    sample_bytes: Positive | None = None
+    decoded_bytes: Positive | None = None
+    flop_per_sample: Positive | None = None
+    batch: Mapping[str, Whole] = {}
+    computation_s: Mapping[str, Positive] = {}
+    least_au: Share | None = None
+
+    @model_validator(mode="after")
+    def _steps_are_whole(self) -> "WorkloadRow":
+        if set(self.batch) != set(self.computation_s):
+            raise ValueError(f"{self.name}: batch and computation_s are of different accelerators")
+        return self
+
+
+WORKLOADS = Table("workloads.yaml", WorkloadRow, what="workload")

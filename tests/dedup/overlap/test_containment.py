@@ -1,0 +1,285 @@
+import random
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.reference import containment as reference
+from tokenmill.dedup.overlap import containment
+from tokenmill.dedup.overlap import containment_index as seeds
+from tokenmill.dedup.overlap.containment import contained
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex, whole_blocks
+from tokenmill.dedup.text import words
+
+COMMON = "the of and to in is it was for on as with he by at from his an were are which this"
+RARE = ["É", "“d”", "Σ", "ς", "İ", "東京", "x\u0301", "1", "48", "3.5", "--", "Ж"]
+WORDS = COMMON.split() + RARE
+LEAK = (
+    "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in"
+    " May. How many clips did Natalia sell altogether in April and May?"
+)
+OTHER = "nothing of what stands here has anything to do with what the item asks about, it seems"
+
+
+@st.composite
+def texts(draw, lengths=(0, 7, 8, 9, 10, 12, 14, 16, 31, 32, 70)):
+    """Words drawn by a seed, so that a long text is one draw."""
+    chosen = random.Random(draw(st.integers(0, 9)))
+    vocabulary = WORDS[-draw(st.sampled_from([4, 9, 34])) :]
+    return " ".join(chosen.choices(vocabulary, k=draw(st.sampled_from(lengths))))
+
+
+@st.composite
+def corpora(draw):
+    """Documents with edited items in them, item texts, items and their benchmarks."""
+    of_items = draw(st.lists(texts(), min_size=1, max_size=5))
+    items = draw(st.lists(st.integers(0, 5), min_size=len(of_items), max_size=len(of_items)))
+    copies = st.tuples(st.sampled_from(of_items), st.integers(0, 99), st.integers(2, 12))
+    parts = st.one_of(copies.map(lambda c: edited(*c)), texts((0, 1, 5, 20)))
+    docs = draw(st.lists(st.lists(parts, max_size=3).map(" \n".join), min_size=1, max_size=4))
+    kind = draw(st.sampled_from([pa.string(), pa.large_string()]))
+    starts = draw(st.sampled_from([[0, 6], [0, 2, 3, 6]]))
+    return pa.array(["left out", *docs], kind).slice(1), of_items, items, starts
+
+
+def edited(text, seed, every):
+    """The text with one word of every begun `every` replaced, and some dropped or put in."""
+    draw = random.Random(seed)
+    words = text.split()
+    for start in range(0, len(words), every):
+        words[min(start + draw.randrange(every), len(words) - 1)] = draw.choice(WORDS)
+    if words and seed % 3 == 0:
+        words.insert(draw.randrange(len(words)), "new")
+    if words and seed % 5 == 0:
+        del words[draw.randrange(len(words))]
+    return " ".join(words)
+
+
+def index_of(texts, items=None, starts=(0,), n_items=None):
+    items = list(range(len(texts))) if items is None else items
+    return ContainmentIndex.build(
+        pa.array(texts, pa.string()),
+        np.array(items, np.int64),
+        benchmark_starts=np.array(starts),
+        n_items=max(items, default=-1) + 1 if n_items is None else n_items,
+    )
+
+
+def left_out(index):
+    """Items none of whose texts can be found."""
+    return np.setdiff1d(index.items, index.items[index.grams > 0]).tolist()
+
+
+def rows(found):
+    columns = found.docs, found.items, found.texts, found.starts, found.ends, found.containment
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+thresholds = st.sampled_from([0.05, 0.3, 0.5, 0.6, 2 / 3, 0.7, 1.0])
+
+
+limits = st.sampled_from([(1, 64), (2, 64), (10, 64), (10, 1), (10, 2)])  # items, texts of a seed
+
+
+@given(corpora(), thresholds, thresholds, limits, st.sampled_from([16, 1 << 18]))
+@example(
+    (pa.array([LEAK, f"x {LEAK.upper()}"]), [LEAK, LEAK], [5, 2], [0, 6]), 1.0, 1.0, (10, 64), 16
+)
+def test_containments_equal_the_reference(corpus, threshold, short, limits, block_bytes):
+    docs, of_items, items, starts = corpus
+    most_items, most_texts = limits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "BLOCK_BYTES", block_bytes)
+        patch.setattr(containment, "FIRST_HITS", 1)
+        patch.setattr(seeds, "MOST_ITEMS", most_items)
+        patch.setattr(seeds, "MOST_TEXTS", most_texts)
+        index = index_of(of_items, items, starts[:-1], starts[-1])
+        got = contained(docs, index, threshold=threshold, short_threshold=short)
+    expected = reference.contained(
+        docs.to_pylist(),
+        of_items,
+        items,
+        starts,
+        threshold=threshold,
+        short_threshold=short,
+        most_items=most_items,
+        most_texts=most_texts,
+    )
+    assert rows(got) == expected
+    assert got.n_docs == len(docs)
+    grams, _ = reference.indexed(of_items, items, starts, most_items, most_texts)
+    assert left_out(index) == sorted(set(items) - {items[t] for t in grams})
+
+
+@given(corpora(), st.integers(0, 4))
+def test_neither_the_batch_nor_the_order_of_documents_matters(corpus, cut):
+    docs, of_items, items, starts = corpus
+    index = index_of(of_items, items, starts[:-1], starts[-1])
+    whole = rows(contained(docs, index, threshold=0.2, short_threshold=0.2))
+    parts = [docs.slice(0, min(cut, len(docs))), docs.slice(min(cut, len(docs)))]
+    first, second = (
+        rows(contained(part, index, threshold=0.2, short_threshold=0.2)) for part in parts
+    )
+    assert whole == first + [(doc + len(parts[0]), *row) for doc, *row in second]
+    backwards = docs.take(pa.array(range(len(docs))[::-1], pa.int64()))
+    turned = rows(contained(backwards, index, threshold=0.2, short_threshold=0.2))
+    assert whole == sorted((len(docs) - 1 - doc, *row) for doc, *row in turned)
+
+
+def test_one_word_in_ten_replaced_is_found_where_it_stands():
+    copy = LEAK.replace("clips to", "spoons to").replace("she", "Bo")
+    doc = f"é {OTHER} {copy} {OTHER}"
+    (found,) = rows(contained(pa.array([OTHER, doc]), index_of([OTHER * 2, LEAK])))[-1:]
+    doc_row, item, text, start, end, containment = found
+    assert (doc_row, item, text) == (1, 1, 1)
+    assert doc.encode()[start:end].decode() == copy.removesuffix("?")
+    assert containment == pytest.approx(23 / 27)
+
+
+def test_words_put_in_and_left_out_do_not_hide_a_copy():
+    words = LEAK.split()
+    more = " ".join(
+        word for i, w in enumerate(words) for word in ((w, "er") if i % 8 == 4 else (w,))
+    )
+    fewer = " ".join(w for i, w in enumerate(words) if i % 8 != 4)
+    got = contained(pa.array([more, fewer]), index_of([LEAK]))
+    assert got.docs.tolist() == [0, 1]
+
+
+def test_the_words_of_an_item_in_another_order_are_no_copy():
+    shuffled = " ".join(random.Random(1).sample(LEAK.split(), len(LEAK.split())))
+    assert rows(contained(pa.array([shuffled, OTHER]), index_of([LEAK]))) == []
+
+
+def test_parts_of_an_item_far_apart_are_no_copy():
+    words = LEAK.split()
+    apart = f" {OTHER} ".join(" ".join(words[i : i + 7]) for i in range(0, len(words), 7))
+    assert rows(contained(pa.array([apart]), index_of([LEAK]))) == []
+
+
+def test_a_prompt_that_many_items_share_is_not_found_for_them():
+    asked = (
+        "Please choose the correct answer to the question and give only its number, not its text"
+    )
+    tails = [" ".join(f"w{i}x{k}" for k in range(14)) for i in range(20)]
+    index = index_of([f"{asked} {tail}" for tail in tails])
+    docs = pa.array([asked, f"{asked} {tails[7]}", tails[3]])
+    got = rows(contained(docs, index))
+    assert [(doc, item, containment) for doc, item, *_, containment in got] == [
+        (1, 7, 1.0),
+        (2, 3, pytest.approx(13 / 14)),
+    ]
+
+
+@pytest.mark.parametrize(("sharing", "is_seed"), [(64, True), (65, False)])
+def test_a_phrase_of_many_texts_is_no_seed_however_many_items_there_are(sharing, is_seed):
+    """Each document with the phrase would be compared with every one of them."""
+    phrase = "which of the following statements is true"
+    items = [" ".join(f"w{i}x{k}" for k in range(16)) for i in range(7000)]
+    index = index_of([f"{phrase} {item}" if i < sharing else item for i, item in enumerate(items)])
+    n_texts = np.diff(index.seed_offsets)
+    assert n_texts[n_texts > 1].tolist() == [sharing] * 3 * is_seed
+    docs = pa.array([f"{phrase} {items[3]}", f"{phrase} of all"])
+    assert [row[:2] for row in rows(contained(docs, index))] == [(0, 3)]
+
+
+def test_numbers_are_no_seeds():
+    counting = " ".join(map(str, range(1, 20)))
+    index = index_of([counting, f"count with me now: {counting}"])
+    assert left_out(index) == [0]
+    assert rows(contained(pa.array([counting]), index)) == []
+
+
+def test_short_texts_are_left_out_and_their_items_named():
+    seven, eight = "a b c d e f g", "a b c d e f g h"
+    index = index_of([seven, eight, seven, "", "h h h h h h h h h"], [0, 1, 1, 2, 3])
+    assert left_out(index) == [0, 2, 3]
+    assert [row[1:3] for row in rows(contained(pa.array([f"x {eight}"]), index))] == [(1, 1)]
+
+
+@pytest.mark.parametrize("n_words", [8, 16])
+def test_a_gap_in_a_copy_is_as_the_reference_sees_it(n_words):
+    words = [f"w{i}" for i in range(n_words)]
+    docs = [
+        " ".join([*words[begin:k], *[filler] * gap, *words[k:], *more])
+        for begin, more in ((0, words[2:6]), (1, "yyy"))
+        for k in range(begin + 1, n_words)
+        for gap in range(n_words * 2)
+        for filler in ("x", words[0])
+    ]
+    low = {"threshold": 0.05, "short_threshold": 0.05}
+    got = contained(pa.array(docs), index_of([" ".join(words)]), **low)
+    assert rows(got) == reference.contained(docs, [" ".join(words)], [0], [0, 1], **low) != []
+
+
+def test_a_document_full_of_one_seed_takes_no_longer_than_it_is():
+    """Work of the square of its words would take hours."""
+    texts = [f"x{i} a b c d e f g h {'clips ' * 80}" for i in range(10)]
+    index = index_of(texts)
+    assert left_out(index) == []
+    assert rows(contained(pa.array(["clips " * 500_000]), index)) == []
+    found = contained(pa.array(["clips " * 500_000 + texts[3]]), index)
+    assert found.texts[found.containment == 1].tolist() == [3]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 10, 40, 100])
+def test_blocks_hold_whole_documents(block_bytes, monkeypatch):
+    docs = pa.array(
+        ["one two", LEAK, "", LEAK.upper(), "é " * 30, "--", "two", "three four", "5 6 7 8 9"]
+    )
+    (expected,) = whole_blocks(docs)
+    monkeypatch.setattr(words, "BLOCK_BYTES", block_bytes)
+    made = [
+        (block.doc + d, block.hashes[first:end].tolist(), block.stops[first:end].tolist())
+        for block in whole_blocks(docs)
+        for d, (first, end) in enumerate(pairwise(block.doc_words.tolist()))
+    ]
+    assert made == [
+        (d, expected.hashes[first:end].tolist(), expected.stops[first:end].tolist())
+        for d, (first, end) in enumerate(pairwise(expected.doc_words.tolist()))
+    ]
+
+
+def test_a_saved_index_finds_the_same(tmp_path):
+    index = index_of([LEAK, "short"])
+    index.save(tmp_path / "index.arrow")
+    loaded = ContainmentIndex.load(tmp_path / "index.arrow")
+    docs = pa.array([edited(LEAK, 1, 10), OTHER])
+    assert rows(contained(docs, loaded)) == rows(contained(docs, index)) != []
+    assert left_out(loaded) == [1]
+
+
+def test_an_index_of_other_parameters_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "index.arrow"
+    with monkeypatch.context() as patch:
+        patch.setattr("tokenmill.dedup.overlap.containment_index.UNICODE_VERSION", "13.0.0")
+        index_of([LEAK]).save(path)
+    with pytest.raises(ValueError, match="containment index of unicode") as e:
+        ContainmentIndex.load(path)
+    assert str(e.value) == (
+        f"{path}: containment index of unicode '13.0.0', this run needs '14.0.0';"
+        " delete it and build it again"
+    )
+
+
+def test_a_broken_index_is_refused(tmp_path):
+    path = tmp_path / "index.arrow"
+    index_of([LEAK]).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="not a saved containment index"):
+        ContainmentIndex.load(path)
+
+
+def test_no_items_and_no_documents():
+    assert rows(contained(pa.array([LEAK]), index_of([]))) == []
+    assert rows(contained(pa.array([], pa.string()), index_of([LEAK]))) == []
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="2 items for 1 item texts"):
+        index_of([LEAK], [0, 1])
+    with pytest.raises(ValueError, match="a threshold of containment must be above 0, got 0"):
+        contained(pa.array([LEAK]), index_of([LEAK]), threshold=0)

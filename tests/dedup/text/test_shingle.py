@@ -1,0 +1,164 @@
+"""Shingles are those of `re` and `str.lower()`, and their hash is as good as chance."""
+
+import json
+from itertools import chain, pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.dedup.strategies import hard_documents, known_alike
+from tests.reference import shingle as reference
+from tests.strategies import text_columns
+from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.text.shingle import (
+    check_shingles,
+    ngram_hash,
+    shingle_hash,
+    shingles_of,
+    word_hash,
+)
+from tokenmill.dedup.text.unicode import (
+    CAPITAL_I_WITH_DOT,
+    N_CODE_POINTS,
+    SPACE,
+    WORD,
+    flags_of,
+    lower_of,
+)
+from tokenmill.dedup.text.words import split_words
+
+GOLDEN_FILE = Path(__file__).parent.parent.parent / "golden" / "shingle.jsonl"
+GOLDEN = [json.loads(line) for line in GOLDEN_FILE.read_text("utf-8").split("\n") if line]
+WORDS = ["unicode", "whitespace"]
+
+
+def shingles(text, *, ngram=5, words="unicode"):
+    return shingles_of(text_buffers(text), ngram=ngram, words=words)
+
+
+def per_document(found):
+    return [found.hashes[s:e].tolist() for s, e in pairwise(found.offsets)]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@given(text_columns(hard_documents))
+@example(pa.array(["AΣ AΣ. Σ AΣA A'Σ' ʰΣ"]))
+@example(pa.array(["İ", "İİ", "aİb İ\u0307"]))
+def test_words_are_those_of_the_lower_cased_text(words, text):
+    letters, ends, doc_words = split_words(text_buffers(text), words)
+    found = [letters[s:e].tobytes().decode() for s, e in pairwise([0, *ends.tolist()])]
+    got = [found[s:e] for s, e in pairwise(doc_words)]
+    assert got == [reference.words_of(document, words) for document in text.to_pylist()]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_with_every_character(words):
+    chars = [chr(c) for c in range(0x11000) if not 0xD800 <= c < 0xE000]
+    documents = [f"{c} a{c}b é{c}{c}東{c}" for c in chars if known_alike(c)]
+    assert len(documents) > 60_000
+    letters, ends, doc_words = split_words(text_buffers(pa.array(documents)), words)
+    got = letters[: ends[-1]].tobytes().decode()
+    assert got == "".join("".join(reference.words_of(d, words)) for d in documents)
+    sizes = [[len(w.encode()) for w in reference.words_of(d, words)] for d in documents]
+    assert np.array_equal(np.diff(ends, prepend=0), list(chain(*sizes)))
+    assert np.array_equal(np.diff(doc_words), list(map(len, sizes)))
+
+
+@pytest.mark.parametrize("words", WORDS)
+@given(text_columns(hard_documents), st.integers(1, 6))
+@example(pa.array(["a b c d e", "a b c d", "", "A  b\n"]), 5)
+def test_shingles_match_the_reference(words, text, ngram):
+    expected = [
+        [shingle_hash(s) for s in reference.shingles(document, ngram, words)]
+        for document in text.to_pylist()
+    ]
+    assert per_document(shingles(text, ngram=ngram, words=words)) == expected
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: repr(case["text"]))
+def test_golden_shingles(case):
+    """The hashes are part of the file formats: a changed one is a new version of them."""
+    listed = [s.encode() for s in case["shingles"]]
+    assert reference.shingles(case["text"], case["ngram"], case["words"]) == listed
+    got = shingles(pa.array([case["text"]]), ngram=case["ngram"], words=case["words"])
+    assert got.hashes.tolist() == case["hashes"]
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1), min_size=1)
+)
+def test_shingle_hash_is_the_high_half_of_the_ngram_hash(words):
+    shingle = [word.encode() for word in words]
+    assert shingle_hash(b" ".join(shingle)) == ngram_hash([word_hash(w) for w in shingle]) >> 32
+
+
+def test_a_character_and_its_lower_case_are_both_part_of_a_word_or_both_not():
+    """So the kernel need not look up the lower case as well."""
+    both = WORD | SPACE
+    differ = [c for c in range(N_CODE_POINTS) if (flags_of(c) ^ flags_of(lower_of(c))) & both]
+    assert differ == []
+    assert flags_of(CAPITAL_I_WITH_DOT) & both == flags_of(ord("i")) & both
+    assert flags_of(0x307) & both == 0
+
+
+@pytest.mark.parametrize("words", WORDS)
+@given(st.lists(st.binary(max_size=40), max_size=5))
+@example([b"\xff", b"\xf7\xbf\xbf\xbf", b"\xe2\x82", b"\xce\xa3\xce", b"\xc0\xc0\xc1"])
+def test_invalid_utf8_is_read_within_its_bounds(words, documents):
+    """Arrow does not check what it is given; each document's words are still its own."""
+    column = pa.array(documents, pa.large_binary())
+    text = pa.Array.from_buffers(pa.large_string(), len(documents), column.buffers())
+    alone = [
+        pa.Array.from_buffers(pa.large_string(), 1, pa.array([d], pa.large_binary()).buffers())
+        for d in documents
+    ]
+    expected = [shingles(one, words=words).hashes.tolist() for one in alone]
+    assert per_document(shingles(text, words=words)) == expected
+
+
+STEMS = ("the", "of", "and", "model", "data")
+
+
+def random_windows(n):
+    rng = np.random.default_rng(5)
+    vocabulary = np.array([f"{a}{b}" for a in STEMS for b in range(500)])
+    return [" ".join(row) for row in vocabulary[rng.integers(0, len(vocabulary), (n, 5))]]
+
+
+SIMILAR_TEXTS = {
+    "random 5-grams": random_windows,
+    "one counter each": lambda n: [f"item {i} of the list" for i in range(n)],
+    "running counters": lambda n: [f"{i} {i + 1} {i + 2} {i + 3} {i + 4}" for i in range(n)],
+    "one long word each": lambda n: [f"{i:024d}" for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("make", SIMILAR_TEXTS.values(), ids=SIMILAR_TEXTS)
+def test_a_million_shingles_collide_no_more_often_than_by_chance(make):
+    n = 1_000_000
+    hashes = shingles(pa.array(make(n))).hashes
+    assert len(hashes) == n
+    expected = n * (n - 1) / 2 / 2**32  # pairs; Poisson, so its own variance
+    collisions = n - len(np.unique(hashes))
+    assert abs(collisions - expected) <= 5 * expected**0.5
+    ones = np.array(
+        [np.count_nonzero(hashes >> np.uint32(bit) & np.uint32(1)) for bit in range(32)]
+    )
+    assert np.all(np.abs(ones - n / 2) <= 5 * (n / 4) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ngram": 0, "words": "unicode"}, "ngram must be at least 1 word, got 0"),
+        ({"ngram": 5, "words": "spacey"}, "words must be 'unicode' or 'whitespace', got 'spacey'"),
+    ],
+)
+def test_settings_that_make_no_shingles_are_refused(settings, message):
+    with pytest.raises(ValueError, match="must be") as error:
+        check_shingles(**settings)
+    assert str(error.value) == message

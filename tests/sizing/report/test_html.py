@@ -1,0 +1,94 @@
+"""The page of a sheet: balanced, self-contained, with its plots, for any plan."""
+
+import pytest
+
+from tests.sizing.corpora import measured
+from tests.sizing.document.pages import Page, check_self_contained, check_structure
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report.html import sheet_html
+from tokenmill.sizing.requirements import example_names, requirement_sheet, size
+from tokenmill.sizing.units import format_quantity
+
+HOSTILE = '</title><script>alert("1")</script>'
+ALL_PLOTS = ["tiers-bandwidth-title", "interval-waste-title", "capacity-parts-title"]
+
+
+def plots(html):
+    return [attrs["aria-labelledby"] for tag, attrs in Page(html).tags if tag == "svg"]
+
+
+def described(html, key):
+    """What a plot says to a reader who does not see it."""
+    return html.partition(f'<desc id="{key}-desc">')[2].partition("</desc>")[0]
+
+
+@pytest.mark.parametrize("name", [None, *example_names()])
+def test_a_page_is_whole_and_needs_nothing_else(name):
+    sheet = size(name)
+    html = sheet_html(sheet)
+    check_structure(html)
+    check_self_contained(html)
+    assert plots(html) == ALL_PLOTS
+    text = set(Page(html).text)
+    assert {row.name for row in sheet} <= text
+    assert {format_quantity(row.value, row.unit) for row in sheet} <= text
+
+
+def test_text_from_outside_stays_text():
+    corpus = measured(name=HOSTILE, stored_bytes={HOSTILE: 5, "dataset": 2})
+    plan = parse_plan(f"tiers: [{{name: '{HOSTILE}', tib_read_bytes_per_s: 1 GB/s}}]", where="p")
+    html = sheet_html(requirement_sheet(plan, {"corpus": corpus}))
+    page = Page(html)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert sum(HOSTILE in shown for shown in page.text) > 3
+
+
+def test_capacity_goes_from_what_is_stored_to_what_is_bought():
+    sheet = size(changes={"storage.growth_frac": 0.5, "storage.growth_years": 1})
+    told = dict(
+        part.split(": ") for part in described(sheet_html(sheet), "capacity-parts").split("; ")
+    )
+    stored = sheet["stored in all"].value
+    assert told["growth"] == f"+{format_quantity(0.5 * stored, 'bytes')}"
+    assert told["kept free"] == f"+{format_quantity(1.5 * stored / 0.8 * 0.2, 'bytes')}"
+    assert told["redundancy"] == f"+{format_quantity(1.5 * stored / 0.8 * 0.25, 'bytes')}"
+    assert told["raw capacity"] == format_quantity(1.5 * stored / 0.8 * 1.25, "bytes")
+    plain = described(sheet_html(size(changes={"storage.redundancy": "none"})), "capacity-parts")
+    assert "growth" not in plain
+    assert "redundancy" not in plain
+
+
+def test_a_tier_is_drawn_with_what_the_whole_job_gets_of_it():
+    sheet = size(changes={"storage.candidates": ["FSx Lustre 250", "NFS over RDMA"]})
+    told = described(sheet_html(sheet), "tiers-bandwidth")
+    step = 2400 * 2**30  # that it is sold in
+    tib = -(-sheet["usable capacity"].value // step) * step / 2**40
+    rate = format_quantity(tib * 250e6, "bytes/s")
+    assert f"FSx Lustre 250: reads {rate}, writes {rate}" in told
+    clients = format_quantity(128 * 43.4 * 2**30, "bytes/s")
+    assert f"NFS over RDMA, clients: reads {clients}" in told
+    assert told.startswith("training reads 43.9 MB/s; checkpoints write 1.24 GB/s; restart reads")
+
+
+def test_the_interval_of_the_plan_and_the_best_one_are_marked():
+    told = described(sheet_html(size()), "interval-waste")
+    assert told.endswith("Young&#x27;s optimum 93.8 minutes; this plan 30 minutes")
+
+
+def test_no_tier_no_plot_of_tiers():
+    text = "tiers: [{name: ours}]\nstorage: {candidates: [ours]}"
+    html = sheet_html(requirement_sheet(parse_plan(text, where="p"), {}))
+    assert plots(html) == ALL_PLOTS[1:]
+
+
+def test_warnings_are_counted_at_the_top():
+    assert 'class="trouble"' not in sheet_html(size())
+    html = sheet_html(size(changes={"cluster.mfu": 0.9}))
+    assert '<a href="#warnings">warnings</a></dt><dd>1 ' in html
+
+
+def test_a_run_of_all_waste_still_has_a_page():
+    changes = {"cluster.count": 1_000_000, "cluster.mttf_hours": 1000}
+    html = sheet_html(size(changes=changes))
+    check_structure(html)
+    assert plots(html) == ALL_PLOTS

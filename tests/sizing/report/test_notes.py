@@ -1,0 +1,66 @@
+"""What stands beside the headline: of what the capacity consists, on what the rates hang."""
+
+from tests.sizing.corpora import estimate, measured
+from tokenmill.sizing.corpus import read_corpus
+from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.report.notes import notes
+from tokenmill.sizing.requirements import requirement_sheet
+
+
+def told(text, **measurements):
+    return notes(requirement_sheet(parse_plan(text, where="p"), measurements))
+
+
+def test_the_capacity_is_told_by_its_largest_stages_with_scratch_as_one():
+    first = told("corpus: {tokens: 1T}\nstorage: {redundancy: 3 replicas, fill_frac: 0.7}")[0]
+    assert "inputs 4.62 TB" in first
+    assert "scratch of preparing " in first
+    assert "dataset 4 TB" in first
+    assert "is filled to 70 %, raw capacity adds redundancy (3 replicas)" in first
+    assert "scratch" not in told("corpus: {tokens: 1T}\nstorage: {scratch: false}")[0]
+
+
+def test_stages_of_a_run_are_scratch_and_sources_are_added_up():
+    assert "scratch of preparing 3 MB" in told("model: {params: 1M}", corpus=measured())[0]
+    mixed = "sources: [{name: a, tokens: 1T}, {name: b, tokens: 2T}]\nstorage: {scratch: false}"
+    assert "dataset 12 TB (" in told(mixed)[0]
+
+
+def test_the_shares_of_all_stages_add_up_to_one():
+    first = told("corpus: {tokens: 1T}")[0]
+    shares = [int(part.partition(" %")[0]) for part in first.split("(")[1:5]]
+    assert 97 <= sum(shares) <= 101
+
+
+def test_the_write_bandwidth_names_its_interval_its_wait_and_the_best():
+    second = told("model: {params: 8B}")[1]
+    assert "one each 30 minutes (our choice: checkpoints.interval_s)" in second
+    assert "training waits 5 % of the time (our choice: checkpoints.stall_frac)" in second
+    assert "Waste of time is 6.08 % at that interval and 3.77 % at the best, 93.8 minutes" in second
+    stated = told("checkpoints: {interval_s: 3600, stall_frac: 0.01}")[1]
+    assert "one each 60 minutes (as stated)" in stated
+    assert "training waits 1 % of the time. " in stated
+
+
+def test_an_interval_that_follows_from_the_rate_on_offer_says_so():
+    second = told("checkpoints: {write_bytes_per_s: 1 GB/s}")[1]
+    assert "(the best at the 1 GB/s that the plan says storage takes)" in second
+
+
+def test_an_asynchronous_one_has_part_of_the_interval_and_less_would_do():
+    second = told("checkpoints: {mode: async, interval_s: 1800}\nmodel: {params: 405B}")[1]
+    assert "storage has 10 % of the interval (our choice: checkpoints.drain_frac)" in second
+    assert "with all of it 3.15 GB/s would do" in second
+    offered = "checkpoints: {mode: async, write_bytes_per_s: 10 GB/s}\ncluster: {count: 16384}"
+    whole = told(f"{offered}\nmodel: {{params: 405B}}")[1]
+    assert "for which storage has all of the interval. " in whole
+    assert "at the best, 9.45 minutes" in whole
+
+
+def test_a_guessed_price_is_named_until_it_is_stated():
+    assert told("")[-1].endswith("a guess for a rented H100: state prices.accelerator_hour")
+    assert len(told("prices: {accelerator_hour: 3}")) == 2
+
+
+def test_it_is_told_of_an_estimate_too():
+    assert "dataset 8 TB" in told("", corpus=read_corpus(estimate(), where="e"))[0]
