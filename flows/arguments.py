@@ -1,10 +1,127 @@
 """What commands take: argparse alone, so that `--help` and a mistyped flag are answered at once."""
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
+
+COLUMN = "column of the text, where its name does not tell"
+FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.tokens.export, which imports Arrow
 
 
-def add_contamination_arguments(contamination: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, as `--help` shows it."""
+    top = argparse.ArgumentParser(
+        prog="tokenmill",
+        description="Turn raw text into training-ready Arrow, account for every document,"
+        " and say what storage to buy.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (summary, add_arguments) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        command.add_argument(
+            "--json",
+            action="store_true",
+            help="print machine-readable output to stdout and no more",
+        )
+        add_arguments(command)
+    return top
+
+
+def _inputs(command: argparse.ArgumentParser, option: str, text: str, **more: Any) -> None:
+    command.add_argument(option, nargs="+", action="extend", metavar="PATH", help=text, **more)
+
+
+def _runner(
+    command: argparse.ArgumentParser, runners: Sequence[str] = ("threads", "dask", "slurm")
+) -> None:
+    """Where the work is done; `flows.commands.shared.run_settings` reads what is given."""
+    command.add_argument(
+        "--runner",
+        choices=runners,
+        help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM",
+    )
+    command.add_argument(
+        "--address", metavar="URL", help="of a Dask scheduler, as tcp://10.0.0.1:8786"
+    )
+    command.add_argument("--workers", type=int, help="shards worked on at a time")
+
+
+def _values(command: argparse.ArgumentParser, *options: tuple[str, Any, str, str]) -> None:
+    """Options that take a value: name, default, metavar, help; of the type of their default."""
+    for name, default, metavar, text in options:
+        command.add_argument(
+            f"--{name}",
+            type=type(default),
+            default=default,
+            metavar=metavar,
+            help=f"{text} (%(default)s)",
+        )
+
+
+def _set(command: argparse.ArgumentParser, example: str = "") -> None:
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=f"override a setting of the recipe{example}; may be given again",
+    )
+
+
+def _demo(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument("--out", default="tokenmill-demo", help="where to put it (%(default)s)")
+
+
+def _prepare(prepare: argparse.ArgumentParser) -> None:
+    prepare.add_argument(
+        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+    )
+    prepare.add_argument(
+        "--out",
+        required=True,
+        help="run directory, or s3://bucket/run; the same command continues it",
+    )
+    _set(prepare, ", as output.seq_len=2048")
+    _runner(prepare)
+    prepare.add_argument(
+        "--estimate",
+        metavar="PATH",
+        help="what tokenmill measure predicted for this recipe, to be held against the run; without"
+        " it, an estimate.json made for this recipe in or beside the run directory, or beside the"
+        " recipe",
+    )
+    prepare.add_argument(
+        "--dry-run", action="store_true", help="show inputs, shards, steps and disk; write nothing"
+    )
+
+
+def _measure(measure: argparse.ArgumentParser) -> None:
+    measure.add_argument(
+        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+    )
+    measure.add_argument(
+        "--out", required=True, help="estimate.json, for tokenmill size --corpus; a file"
+    )
+    share = "BYTES|FRACTION"
+    all_read = "what may be read of them; of less than all, unique is a model or bounds"
+    _values(
+        measure,
+        ("probes", 10_000, "N", "documents drawn, of which all duplicates are counted"),
+        ("sample", "20%", share, "what is tokenized of the inputs"),
+        ("budget", "100%", share, all_read),
+    )
+    measure.add_argument(
+        "--grow-to",
+        metavar="TIMES|DOCS",
+        help="unique documents of a larger corpus: 1.5x of this one, or documents at exact or near",
+    )
+    measure.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
+    measure.add_argument("--cores", type=int, help="of the run that is predicted; those it has")
+    _set(measure, ", as output.seq_len=2048")
+    _runner(measure)
+
+
+def _contamination(contamination: argparse.ArgumentParser) -> None:
     contamination.add_argument(
         "paths", nargs="+", metavar="PATH", help="a file, folder or pattern of the corpus; a source"
     )
@@ -19,17 +136,11 @@ def add_contamination_arguments(contamination: argparse.ArgumentParser) -> None:
     contamination.add_argument(
         "--out", required=True, help="folder of the reports; the same command continues it"
     )
-    contamination.add_argument(
-        "--ngram",
-        default="auto",
-        metavar="N",
-        help="words that must stand in a row; auto is 8 to 13 by the items' lengths (%(default)s)",
-    )
-    contamination.add_argument(
-        "--most-docs",
-        default="10",
-        metavar="N",
-        help="n-grams in more documents count for nothing; none is no limit (%(default)s)",
+    in_a_row = "words that must stand in a row; auto is 8 to 13 by the items' lengths"
+    _values(
+        contamination,
+        ("ngram", "auto", "N", in_a_row),
+        ("most-docs", "10", "N", "n-grams in more documents count for nothing; none is no limit"),
     )
     contamination.add_argument(
         "--folding",
@@ -45,25 +156,42 @@ def add_contamination_arguments(contamination: argparse.ArgumentParser) -> None:
         help="share of an item's word pairs that an edited copy of it still has in one place; none"
         " looks for n-grams alone, in half the time (%(default)s)",
     )
-    contamination.add_argument(
-        "--text-column", metavar="NAME", help="column of the text, where its name does not tell"
-    )
+    contamination.add_argument("--text-column", metavar="NAME", help=COLUMN)
     contamination.add_argument(
         "--fail-on-hit", action="store_true", help="exit with 1 if any item is in the corpus"
     )
+    _runner(contamination, ("threads", "dask"))
 
 
-ABOUT = (
-    "Write the dataset of a finished run as files of another loader: its token ids, document by"
-    " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
-    " so in no export. The same command continues an export that was stopped."
-)
-FORMATS = ("megatron", "parquet", "mds")  # those of pipelines.export, which imports Arrow
+def _inspect(inspect: argparse.ArgumentParser) -> None:
+    inspect.add_argument("run", help="run directory, or s3://bucket/run")
+    inspect.add_argument(
+        "--reason",
+        help="list the documents and images removed or failed for this reason, or the documents"
+        " cut into pieces: cut",
+    )
+    inspect.add_argument(
+        "--doc", type=_doc_id, metavar="DOC_ID", help="show one document, its fate and its images'"
+    )
+    inspect.add_argument(
+        "--documents", action="store_true", help="list documents of the dataset, decoded"
+    )
+    inspect.add_argument("--limit", type=int, default=10, help="rows to list (%(default)s)")
 
 
-def add_export_arguments(export: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
-    export.description = ABOUT
+def _doc_id(text: str) -> int:
+    value = int(text) if text.isdecimal() else -1
+    if not 0 <= value < 2**64:
+        raise argparse.ArgumentTypeError(f"{text} is no document id: 0 to 2**64 - 1")
+    return value
+
+
+def _export(export: argparse.ArgumentParser) -> None:
+    export.description = (
+        "Write the dataset of a finished run as files of another loader: its token ids, document by"
+        " document or, packed, sequence by sequence. The text itself is not in a run's dataset, and"
+        " so in no export. The same command continues an export that was stopped."
+    )
     export.add_argument("run", help="run directory, here or on s3://")
     export.add_argument(
         "--format",
@@ -90,8 +218,36 @@ def add_export_arguments(export: argparse.ArgumentParser) -> None:
     )
 
 
-def add_probe_arguments(probe: argparse.ArgumentParser) -> None:
-    """Say what the command does, and what it takes."""
+def _size(size: argparse.ArgumentParser) -> None:
+    size.add_argument(
+        "plan",
+        nargs="?",
+        help="plan file, or the name of an example that ships; without one every default is"
+        " assumed",
+    )
+    size.add_argument(
+        "--corpus",
+        metavar="PATH",
+        help="run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
+        " corpus.path",
+    )
+    size.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=V1,V2",
+        help="compare the plan with other settings, as model.params=8e9,70e9; given again, every"
+        " combination",
+    )
+    size.add_argument("--all", action="store_true", help="show every section of the sheet")
+    size.add_argument("--out", metavar="FOLDER", help="write requirements.md, .html and .json")
+
+
+def _claims(claims: argparse.ArgumentParser) -> None:
+    claims.add_argument("--id", metavar="CLAIM", help="show one claim in full")
+
+
+def _probe(probe: argparse.ArgumentParser) -> None:
     probe.description = (
         "Read a dataset as training would, without an accelerator, and tell whether its storage"
         " feeds the planned cluster, by MLPerf Storage's rule. Exit code 0 is PASS, 1 is FAIL or"
@@ -145,8 +301,7 @@ def add_probe_arguments(probe: argparse.ArgumentParser) -> None:
     probe.add_argument("--out", metavar="FOLDER", help="write probe.md, .html and .json")
 
 
-def add_serve_arguments(serve: argparse.ArgumentParser) -> None:
-    """Say what the command does, and what it takes."""
+def _serve(serve: argparse.ArgumentParser) -> None:
     serve.description = (
         "Serve the flows to your Prefect server, until interrupted: each is run by a form of its"
         " UI, and prepare by a schedule too. Needs a server: PREFECT_API_URL names it."
@@ -165,121 +320,89 @@ def add_serve_arguments(serve: argparse.ArgumentParser) -> None:
     when.add_argument(
         "--interval", type=float, metavar="SECONDS", help="run the recipe once in so many seconds"
     )
-    serve.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a setting of the recipe; may be given again",
-    )
+    _set(serve)
     serve.add_argument(
         "--limit", type=int, default=1, metavar="N", help="runs at a time (%(default)s)"
     )
+    _runner(serve)
 
 
-def add_train_lm_arguments(train: argparse.ArgumentParser) -> None:
-    """Say what the command does, and what it takes."""
-    train.description = (
-        "Train an n-gram language model of good text, and say where the perplexities of documents"
-        " part in head, middle and tail. The step perplexity applies it. Some documents, by their"
-        " ids, are not trained on, but tell how well it foretells."
-    )
-    train.add_argument(
-        "--text",
-        nargs="+",
-        action="extend",
-        required=True,
-        metavar="PATH",
-        help="files, folders or patterns of good text, in any format that is read",
-    )
-    train.add_argument(
-        "--cutoffs",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="PATH",
-        help="documents whose perplexities tell where head and tail part, as the crawl itself"
-        " (without: those of --text that it is not trained on)",
-    )
-    train.add_argument(
-        "--out", required=True, metavar="FILE", help="the model, as lm.npz; a .md is put by it"
-    )
-    train.add_argument("--arpa", metavar="FILE", help="write it for KenLM too, as lm.arpa")
-    for option, default, of in (
-        ("order", 4, "words of the longest n-grams"),
-        ("vocabulary", 1 << 18, "words of the model at most, the most frequent"),
-        ("min-count", 2, "how often a word must occur to be one of them"),
-        ("prune", 1, "n-grams of 3 words or more that occur at most so often are left out"),
-        (
-            "words",
-            20_000_000,
-            "trained on at most, drawn by documents' ids; some 120 bytes of memory each",
-        ),
-        ("seed", 0, "of what is drawn"),
-    ):
-        train.add_argument(
-            f"--{option}", type=int, default=default, metavar="N", help=f"{of} (%(default)s)"
-        )
-    for option, default, of in (
-        ("holdout", 0.05, "share of documents that it is not trained on"),
-        ("head", 30.0, "percentile of perplexity below which a document is head"),
-        ("tail", 60.0, "percentile from which on it is tail"),
-    ):
-        train.add_argument(
-            f"--{option}", type=float, default=default, metavar="X", help=f"{of} (%(default)s)"
-        )
-    train.add_argument(
-        "--text-column", metavar="NAME", help="column of the text, where its name does not tell"
-    )
-
-
-def add_train_quality_arguments(train: argparse.ArgumentParser) -> None:
-    """Say what the command does, and what it takes."""
+def _train_quality(train: argparse.ArgumentParser) -> None:
     train.description = (
         "Train a classifier of good and bad text, as GPT-3's: logistic regression over counts of"
         " hashed words. The step quality applies it. Some documents, by their ids, are not trained"
         " on, but tell how well it does."
     )
     for side in ("good", "bad"):
-        train.add_argument(
-            f"--{side}",
-            nargs="+",
-            action="extend",
-            required=True,
-            metavar="PATH",
-            help=f"files, folders or patterns of {side} documents, in any format that is read",
-        )
+        text = f"files, folders or patterns of {side} documents, in any format that is read"
+        _inputs(train, f"--{side}", text, required=True)
     train.add_argument(
         "--out", required=True, metavar="FILE", help="the model, as quality.npz; a .md is put by it"
     )
-    train.add_argument(
-        "--documents",
-        type=int,
-        default=100_000,
-        metavar="N",
-        help="of each side at most, drawn by id (%(default)s)",
+    _values(
+        train,
+        ("documents", 100_000, "N", "of each side at most, drawn by id"),
+        ("holdout", 0.2, "SHARE", "of documents, to evaluate with"),
+        ("features", 1 << 20, "N", "that words are hashed to, a power of two"),
+        ("alpha", 9.0, "ALPHA", "of the Pareto rule whose effect is told"),
+        ("seed", 0, "SEED", "of what is drawn"),
     )
-    train.add_argument(
-        "--holdout",
-        type=float,
-        default=0.2,
-        metavar="SHARE",
-        help="of documents, to evaluate with (%(default)s)",
+    train.add_argument("--text-column", metavar="NAME", help=COLUMN)
+
+
+def _train_lm(train: argparse.ArgumentParser) -> None:
+    train.description = (
+        "Train an n-gram language model of good text, and say where the perplexities of documents"
+        " part in head, middle and tail. The step perplexity applies it. Some documents, by their"
+        " ids, are not trained on, but tell how well it foretells."
     )
-    train.add_argument(
-        "--features",
-        type=int,
-        default=1 << 20,
-        metavar="N",
-        help="that words are hashed to, a power of two (%(default)s)",
+    text = "files, folders or patterns of good text, in any format that is read"
+    _inputs(train, "--text", text, required=True)
+    cutoffs = (
+        "documents whose perplexities tell where head and tail part, as the crawl itself"
+        " (without: those of --text that it is not trained on)"
     )
+    _inputs(train, "--cutoffs", cutoffs, default=[])
     train.add_argument(
-        "--alpha",
-        type=float,
-        default=9.0,
-        help="of the Pareto rule whose effect is told (%(default)s)",
+        "--out", required=True, metavar="FILE", help="the model, as lm.npz; a .md is put by it"
     )
-    train.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
-    train.add_argument(
-        "--text-column", metavar="NAME", help="column of the text, where its name does not tell"
+    train.add_argument("--arpa", metavar="FILE", help="write it for KenLM too, as lm.arpa")
+    words = "trained on at most, drawn by documents' ids; some 120 bytes of memory each"
+    rare = "n-grams of 3 words or more that occur at most so often are left out"
+    _values(
+        train,
+        ("order", 4, "N", "words of the longest n-grams"),
+        ("vocabulary", 1 << 18, "N", "words of the model at most, the most frequent"),
+        ("min-count", 2, "N", "how often a word must occur to be one of them"),
+        ("prune", 1, "N", rare),
+        ("words", 20_000_000, "N", words),
+        ("seed", 0, "N", "of what is drawn"),
+        ("holdout", 0.05, "X", "share of documents that it is not trained on"),
+        ("head", 30.0, "X", "percentile of perplexity below which a document is head"),
+        ("tail", 60.0, "X", "percentile from which on it is tail"),
     )
+    train.add_argument("--text-column", metavar="NAME", help=COLUMN)
+
+
+def _steps(steps: argparse.ArgumentParser) -> None:
+    steps.add_argument("name", nargs="?", help="of one step, whose settings are shown")
+
+
+COMMANDS = {
+    "demo": ("the whole job on real text found on this machine", _demo),
+    "prepare": ("ingest, filter, deduplicate, tokenize to Arrow", _prepare),
+    "measure": ("predict a run of a recipe before it is made", _measure),
+    "contamination": (
+        "which benchmark items a corpus holds, and in which documents",
+        _contamination,
+    ),
+    "inspect": ("look at documents, removals, duplicates side by side", _inspect),
+    "export": ("a run's tokens for Megatron, Parquet, MDS", _export),
+    "size": ("what storage a corpus and a cluster ask for", _size),
+    "claims": ("published sizing figures, recomputed or explained", _claims),
+    "probe": ("does this storage feed the planned cluster", _probe),
+    "serve": ("the flows as deployments of your Prefect server", _serve),
+    "train-quality": ("a classifier of good and bad text, for step quality", _train_quality),
+    "train-lm": ("a language model of good text, for step perplexity", _train_lm),
+    "steps": ("the steps a recipe can name, and what they take", _steps),
+}

@@ -1,18 +1,19 @@
 """What is asked for, read, checked and planned: once, before a server is needed for it.
 
-A command does this before it starts one, and hands it to the flow by `flows.errand`; a flow that
-a deployment runs does it itself.
+A command does this before it starts one, and hands it to the flow by `flows.prefect.run_here`; a
+flow that a deployment runs does it itself.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from tokenmill.flows.pools.choose import check_pool
-from tokenmill.pipelines.contamination import check as contamination
-from tokenmill.pipelines.contamination.check import Check, ContaminationJob
+from tokenmill.flows.pools.pool import check_pool
+from tokenmill.pipelines.contamination import check as searching
+from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
 from tokenmill.pipelines.core.config import explain
@@ -24,7 +25,8 @@ from tokenmill.pipelines.measure import run as estimating
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import n_cores
 from tokenmill.pipelines.measure.unseen import FURTHEST
-from tokenmill.pipelines.prepare.prepare import finished_report, opened, plan_run
+from tokenmill.pipelines.prepare import prepare as preparing
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import (
     SHIPPED,
     Recipe,
@@ -32,35 +34,23 @@ from tokenmill.pipelines.prepare.recipe import (
     load_recipe,
     make_recipe,
 )
-from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
+T = TypeVar("T", Recipe, Check, Measuring)
 
-class AskedRun(NamedTuple):
-    """A run of a recipe.  found: its report, if it has finished already."""
 
-    recipe: Recipe
+class Asked(NamedTuple, Generic[T]):
+    """What is to be made of `what`: a run of a recipe, a search for benchmarks, or a prediction.
+
+    out: its directory; of a prediction, the file.  report: of a run or search that has finished.
+    job: of an earlier moment, for what it knows of its inputs.
+    """
+
+    what: T
     out: Place
     plan: Plan
-    found: Report | None
-
-
-class AskedCheck(NamedTuple):
-    """A search for benchmarks.  job: of an earlier moment, for what it knows of its inputs."""
-
-    check: Check
-    out: Path
-    plan: Plan
-    job: ContaminationJob
-    found: contamination.Report | None
-
-
-class AskedMeasuring(NamedTuple):
-    """A prediction, to be written to the file `out`."""
-
-    measuring: Measuring
-    out: Path
-    plan: Plan
+    report: Any = None
+    job: Any = None
 
 
 def read_recipe(
@@ -93,7 +83,7 @@ def read_recipe(
     return make_recipe(given, where="recipe")
 
 
-def ask_run(recipe: Recipe, out: str) -> AskedRun:
+def ask_run(recipe: Recipe, out: str) -> Asked[Recipe]:
     """Plan a run.
 
     Raises:
@@ -101,30 +91,29 @@ def ask_run(recipe: Recipe, out: str) -> AskedRun:
     """
     folder = place(out)
     within_roots(out)
-    plan = plan_run(recipe)
-    with opened(recipe, folder, plan) as job:
-        found = finished_report(job)
-    if found is None:
-        check_pool(recipe.run)
-    return AskedRun(recipe, folder, plan, found)
+    return _asked(recipe, folder, plan_run(recipe), preparing)
 
 
-def ask_check(check: Check, out: str) -> AskedCheck:
+def ask_check(check: Check, out: str) -> Asked[Check]:
     """Plan a search.
 
     Raises:
         ConfigError: see `pipelines.contamination.check`; or the roots do not allow `out`.
     """
     folder = folder_here(within_roots(out))
-    plan = contamination.plan_check(check)
-    with contamination.opened(check, folder, plan) as job:
-        found = contamination.finished_report(job)
-    if found is None:
-        check_pool(check.run)
-    return AskedCheck(check, folder, plan, job, found)
+    return _asked(check, folder, searching.plan_check(check), searching)
 
 
-def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
+def _asked(what: T, out: Place, plan: Plan, module: ModuleType) -> Asked[T]:
+    """module: of the pipeline, which opens its directory, and reads its report there."""
+    with module.opened(what, out, plan) as job:
+        report = module.finished_report(job)
+    if report is None:
+        check_pool(what.run)
+    return Asked(what, out, plan, report, job)
+
+
+def ask_measuring(measuring: Measuring, out: str) -> Asked[Measuring]:
     """Plan a prediction.
 
     Raises:
@@ -135,7 +124,7 @@ def ask_measuring(measuring: Measuring, out: str) -> AskedMeasuring:
     plan = plan_run(measuring.recipe)
     sample = estimating.sample_of(measuring, plan)
     with estimating.opened(measuring, file, sample.plan):
-        return AskedMeasuring(measuring, file, plan)
+        return Asked(measuring, file, plan)
 
 
 def whole(out: Place) -> str:

@@ -1,6 +1,5 @@
 """Look for benchmark items in a corpus: a Prefect task for each piece of work, and artifacts."""
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
@@ -10,13 +9,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenmill.dedup.overlap.counts import MOST_DOCS
-from tokenmill.flows.asked import AskedCheck, ask_check, check_of, whole
-from tokenmill.flows.errand import errand
-from tokenmill.flows.executing import executing
-from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
-from tokenmill.flows.published import MOST_ROWS, Shown
-from tokenmill.flows.troubles import ended_as
-from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, check_contamination
+from tokenmill.flows.asked import Asked, ask_check, check_of, whole
+from tokenmill.flows.prefect.executing import reported
+from tokenmill.flows.prefect.flow_run import (
+    MOST_ROWS,
+    Ended,
+    Shown,
+    asked_by,
+    from_anywhere,
+    key_of,
+    our_flow,
+)
+from tokenmill.pipelines.contamination.check import DOCUMENT, PAGE, Check, check_contamination
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.index import Folds
 from tokenmill.pipelines.contamination.model import BenchmarkSummary, Report
@@ -53,28 +57,18 @@ def contamination_flow(
         text_column: column of the text, where its name does not tell
         run: who does the work
     """
-    sent = errand.get()
-    if sent is not None:
-        asked: AskedCheck = sent.ready
-    else:
+
+    def ask() -> Asked[Check]:
+        matching = {"ngram": ngram, "most_docs": most_docs, "folding": folding}
+        options, column = run or RunOptions(), text_column
         check = check_of(
-            corpus,
-            benchmarks,
-            {"ngram": ngram, "most_docs": most_docs, "folding": folding},
-            copies=copies,
-            text_column=text_column,
-            run=run or RunOptions(),
+            corpus, benchmarks, matching, copies=copies, text_column=column, run=options
         )
-        asked = ask_check(check, from_anywhere(out))
-    if asked.found is not None:
-        told = ended_as(asked.found, in_short(asked.found), before=True)
-        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
-    with executing(
-        asked.check.run, asked.out, name=f"check {whole(asked.out)}", label="contamination"
-    ) as execute:
-        report = check_contamination(asked.check, asked.out, execute, asked.plan)
-    told = ended_as(report, in_short(report))
-    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
+        return ask_check(check, from_anywhere(out))
+
+    asked = asked_by(ask)
+    title = f"check {whole(asked.out)}"
+    return reported(asked, check_contamination, in_short, artifacts, name=title, label=KEY)
 
 
 def in_short(report: Report) -> str:
@@ -101,7 +95,7 @@ def artifact_keys(names: Iterable[str]) -> list[str]:
     """
     keys: list[str] = []
     for name in names:
-        stem = "-".join([KEY, *re.findall("[a-z0-9]+", name.lower())])
+        stem = key_of(KEY, name)
         numbered = (stem if n == 1 else f"{stem}-{n}" for n in count(1))
         keys.append(next(key for key in numbered if key not in keys and key != KEY))
     return keys

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from tokenmill.flows.asked import AskedMeasuring, ask_measuring, measuring_of, read_recipe, whole
-from tokenmill.flows.errand import errand
-from tokenmill.flows.executing import executing
-from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
+from tokenmill.flows.asked import Asked, ask_measuring, measuring_of, read_recipe, whole
 from tokenmill.flows.measure_tables import HEADS, figure_rows, unread
-from tokenmill.flows.published import Shown, key_of
+from tokenmill.flows.prefect.executing import executing
+from tokenmill.flows.prefect.flow_run import Ended, Shown, asked_by, from_anywhere, key_of, our_flow
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.measure.job import DEFAULT_PROBES, Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
@@ -42,8 +40,8 @@ def measure_flow(
         run: who does the work, in place of the recipe's own section
     """
 
-    def measuring() -> Measuring:
-        return measuring_of(
+    def ask() -> Asked[Measuring]:
+        measuring = measuring_of(
             read_recipe(recipe, settings, run),
             probes=probes,
             sample=sample,
@@ -52,13 +50,13 @@ def measure_flow(
             seed=seed,
             cores=cores,
         )
+        return ask_measuring(measuring, from_anywhere(out))
 
-    sent = errand.get()
-    asked: AskedMeasuring = sent.ready if sent else ask_measuring(measuring(), from_anywhere(out))
-    made, name = asked.measuring.recipe, asked.measuring.recipe.name
+    asked = asked_by(ask)
+    made, name = asked.what.recipe, asked.what.recipe.name
     folder, shown = asked.out.parent, f"measure {name}, {whole(asked.out)}"
     with executing(made.run, folder, name=shown, label=name) as execute:
-        outcome = measure_corpus(asked.measuring, asked.out, execute, asked.plan)
+        outcome = measure_corpus(asked.what, asked.out, execute, asked.plan)
     lost = unread(outcome)
     told = f"{name}: from {outcome.estimate.corpus.sample}, in {asked.out}"
     if lost:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tokenmill.flows.show import console, printable, table
+from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import bounded
 from tokenmill.pipelines.measure.compare import Compared
 from tokenmill.pipelines.measure.run import Outcome
@@ -34,43 +34,39 @@ class FigureRow(NamedTuple):
 
 def show_estimate(outcome: Outcome, out: Path) -> None:
     """Print what a run will give."""
-    show, estimate = console(), outcome.estimate
+    estimate = outcome.estimate
     columns = [f">{head}" if head == "value" else head for head in HEADS]
     title = f"{estimate.corpus.name}: what a run will give, from {estimate.corpus.sample}"
-    show.print(table(title, columns, figure_rows(outcome)))
-    reasons = removed_rows(outcome)
-    if reasons:
-        show.print()
-        counted = "all were counted" if outcome.predicted.is_whole else "of what was read"
-        title = f"why documents leave before duplicates are looked for; {counted}"
-        show.print(table(title, ("stage", "reason", ">docs", ">share"), reasons))
-    show.print()
-    for line in [*outcome.predicted.remarks, *bounded(unread(outcome), "the inputs")]:
-        show.print(printable(line))
-    show.print(f"estimate  {out.absolute()}")
-    show.print(f"next      tokenmill size --corpus {out}")
+    counted = "all were counted" if outcome.predicted.is_whole else "of what was read"
+    why = f"why documents leave before duplicates are looked for; {counted}"
+    show(
+        table(title, columns, figure_rows(outcome)),
+        filled(table(why, ("stage", "reason", ">docs", ">share"), removed_rows(outcome))),
+        [
+            *outcome.predicted.remarks,
+            *bounded(unread(outcome), "the inputs"),
+            f"estimate  {out.absolute()}",
+            f"next      tokenmill size --corpus {out}",
+        ],
+    )
 
 
-def show_compared(rows: Sequence[Compared], path: Path | None) -> None:
-    """Print what was predicted beside what the run made; nothing, if nothing was predicted.
+def compared_lines(rows: Sequence[Compared], path: Path) -> list[Any]:
+    """What was predicted beside what the run made.
 
     path: of the estimate.
     """
-    if not rows:
-        return
-    show, outside = console(), [row.name for row in rows if not row.held]
-    cells = []
+    outside, cells = [row.name for row in rows if not row.held], []
     for row in rows:
-        low, high = row.predicted.limits()
-        between = "" if low is None or high is None else f"{_plain(low)} to {_plain(high)}"
+        between = _interval(row.predicted, _plain)
         verdict = "" if row.held else "OUTSIDE"
         cells.append((row.name, _plain(row.predicted.value), between, _plain(row.actual), verdict))
     columns = ("figure", ">predicted", "95 % interval", ">actual", "")
-    show.print()
-    show.print(table("predicted and actual; files and text in bytes", columns, cells))
-    show.print(f"predicted in  {path}")
-    if outside:
-        show.print(f"outside their intervals: {', '.join(outside)}")
+    return [
+        table("predicted and actual; files and text in bytes", columns, cells),
+        f"predicted in  {path}",
+        *([f"outside their intervals: {', '.join(outside)}"] if outside else []),
+    ]
 
 
 def figure_rows(outcome: Outcome) -> list[FigureRow]:

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
-from tokenmill.flows.errand import errand
-from tokenmill.flows.executing import executing
-from tokenmill.flows.flow_run import Ended, from_anywhere, our_flow
-from tokenmill.flows.published import Shown, key_of
-from tokenmill.flows.troubles import ended_as
+from tokenmill.flows.asked import ask_run, read_recipe, whole
+from tokenmill.flows.prefect.executing import reported
+from tokenmill.flows.prefect.flow_run import Ended, Shown, asked_by, from_anywhere, key_of, our_flow
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, below, is_remote
 from tokenmill.pipelines.prepare.prepare import run_recipe
@@ -39,26 +36,10 @@ def prepare_flow(
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         run: who does the work, in place of the recipe's own section
     """
-    asked = _asked(recipe, out, settings, run)
-    if asked.found is not None:
-        told = ended_as(asked.found, in_short(asked.found), before=True)
-        return Ended(asked.found.to_json(), told, failed=not asked.found.none)
-    options, name = asked.recipe.run, asked.recipe.name
-    shown = f"prepare {name}, {whole(asked.out)}"
-    with executing(options, asked.out, name=shown, label=name) as execute:
-        report = run_recipe(asked.recipe, asked.out, execute, asked.plan)
-    told = ended_as(report, in_short(report))
-    return Ended(report.to_json(), told, not report.none, artifacts(report, asked.out))
-
-
-def _asked(
-    recipe: str | dict[str, Any], out: str, settings: dict[str, Any] | None, run: RunOptions | None
-) -> AskedRun:
-    sent = errand.get()
-    if sent is not None:
-        ready: AskedRun = sent.ready
-        return ready
-    return ask_run(read_recipe(recipe, settings, run), from_anywhere(out))
+    asked = asked_by(lambda: ask_run(read_recipe(recipe, settings, run), from_anywhere(out)))
+    name = asked.what.name
+    title = f"prepare {name}, {whole(asked.out)}"
+    return reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
 
 
 def in_short(report: Report) -> str:

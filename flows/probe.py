@@ -6,17 +6,13 @@ from typing import Annotated, Any
 from prefect import get_run_logger
 from pydantic import Field
 
-from tokenmill.flows.commands.probe import write_probe
-from tokenmill.flows.flow_run import Ended, describe, from_anywhere, our_flow
-from tokenmill.flows.plan_paths import size_within
-from tokenmill.flows.published import Shown
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.flows.prefect.flow_run import Ended, Shown, describe, from_anywhere, our_flow
+from tokenmill.flows.sheet_files import write_texts
+from tokenmill.flows.size import size_within
 from tokenmill.pipelines.core.places import within_roots
-from tokenmill.pipelines.probe.document import probe_markdown, summary, verdict_rows
-from tokenmill.pipelines.probe.order import Order
+from tokenmill.pipelines.probe.document import probe_files, probe_markdown, summary, verdict_rows
+from tokenmill.pipelines.probe.loader import Order
 from tokenmill.pipelines.probe.run import Settings, probe
-from tokenmill.pipelines.probe.team import ProbeError
-from tokenmill.sizing.sheet import Sheet
 
 TABLE, DOCUMENT = "storage-probe", "storage-probe-report"  # keys of the artifacts
 
@@ -55,22 +51,15 @@ def probe_storage(
     )
     sheet = size_within(plan, changes=changes)
     describe(f"probe {dataset}", "probe")
-    data = _probed(Path(dataset), sheet, settings, plan or "of defaults")
+    data = probe(Path(dataset), sheet, settings, plan=plan or "of defaults")
     outcome, told = data["verdict"]["outcome"], summary(data)
     log = get_run_logger()
     (log.info if outcome == "PASS" else log.warning)("%s", told)
     if out is not None:
-        write_probe(Path(out), data)
+        write_texts(Path(out), probe_files(data))
     rows = [{"what": what, "verdict": made, "why": why} for what, made, why in verdict_rows(data)]
     shown = (
         Shown(TABLE, rows, told),
         Shown(DOCUMENT, probe_markdown(data), f"{outcome}, {dataset}"),
     )
     return Ended(data, told, artifacts=shown)
-
-
-def _probed(dataset: Path, sheet: Sheet, settings: Settings, plan: str) -> dict[str, Any]:
-    try:
-        return probe(dataset, sheet, settings, plan=plan)
-    except ProbeError as e:
-        raise ConfigError(f"{dataset}: {e}") from e

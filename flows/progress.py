@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 LINE_EVERY_S = 5.0
 
 
-class Watcher(Protocol):
-    """Told how a phase gets on."""
+class Watcher:
+    """Told how a phase gets on; this one shows nothing."""
 
     def start(self, phase: str, works: int) -> None: ...
 
@@ -25,21 +24,7 @@ class Watcher(Protocol):
     def tell(self, line: str) -> None: ...
 
 
-class Silent:
-    def start(self, phase: str, works: int) -> None:
-        pass
-
-    def advance(self, phase: str) -> None:
-        pass
-
-    def end(self, phase: str) -> None:
-        pass
-
-    def tell(self, line: str) -> None:
-        pass
-
-
-class Lines:
+class Lines(Watcher):
     """A line when a phase begins, every few seconds, and when it ends; to stderr."""
 
     def __init__(self) -> None:
@@ -65,7 +50,7 @@ class Lines:
         sys.stderr.flush()
 
 
-class Bars:
+class Bars(Watcher):
     """A bar for each phase."""
 
     def __init__(self, progress: Progress) -> None:
@@ -85,7 +70,7 @@ class Bars:
         self._progress.console.print(line, markup=False, highlight=False)
 
 
-NOTHING = Silent()
+NOTHING = Watcher()
 watcher: ContextVar[Watcher] = ContextVar("watcher", default=NOTHING)
 
 
@@ -95,16 +80,14 @@ def watching(*, quiet: bool) -> Iterator[None]:
     console = Console(stderr=True)
     if quiet:
         yield
-    elif console.is_terminal:
-        columns = TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn()
-        with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-            token = watcher.set(Bars(progress))
-            try:
-                yield
-            finally:
-                watcher.reset(token)
-    else:
-        token = watcher.set(Lines())
+        return
+    with contextlib.ExitStack() as stack:
+        shown: Watcher = Lines()
+        if console.is_terminal:
+            columns = TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn()
+            bars = Progress(*columns, TimeElapsedColumn(), console=console)
+            shown = Bars(stack.enter_context(bars))
+        token = watcher.set(shown)
         try:
             yield
         finally:

@@ -17,8 +17,8 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY
 from prefect.states import StateType
 
 from tokenmill.flows.contamination import contamination_flow
-from tokenmill.flows.flow_run import TAG
 from tokenmill.flows.measure import measure_flow
+from tokenmill.flows.prefect.flow_run import TAG
 from tokenmill.flows.prepare import prepare_flow
 from tokenmill.flows.probe import probe_storage
 from tokenmill.flows.size import size_cluster

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.sizing.errors import PlanError
@@ -23,25 +24,22 @@ def write_sheet(folder: Path, sheet: Sheet) -> list[Path]:
         {
             "requirements.md": sheet_markdown(sheet),
             "requirements.html": sheet_html(sheet),
-            "requirements.json": as_text(sheet_json(sheet)),
+            "requirements.json": sheet_json(sheet),
         },
     )
 
 
-def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write files by their names, each whole or not at all.
+def write_texts(folder: Path, texts: Mapping[str, Any]) -> list[Path]:
+    """Write files by their names, each whole or not at all; what is not text as JSON.
 
     Raises:
         PlanError: the folder cannot be written.
     """
     try:
         for name, text in texts.items():
+            if not isinstance(text, str):
+                text = json.dumps(text, indent=1, ensure_ascii=False) + "\n"
             write_text(folder / name, text)
     except OSError as e:
         raise PlanError(f"{folder}: cannot write there ({e.strerror}); choose another --out") from e
     return [folder / name for name in texts]
-
-
-def as_text(data: object) -> str:
-    """Data as JSON that a person can read too."""
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

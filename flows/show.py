@@ -1,4 +1,4 @@
-"""What commands print: tables on stdout, in plain width where it is no terminal."""
+"""What commands print: paragraphs and tables on stdout, in plain width where it is no terminal."""
 
 import json
 import re
@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tokenmill.sizing.document import section
+
 PIPED_WIDTH = 110
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+MATCH = "bold black on yellow"
 
 
 class _Console(Console):
@@ -31,6 +34,36 @@ def as_json(value: Any) -> None:
     """Print a value as JSON, and nothing else; dates as ISO 8601."""
     text = json.dumps(value, indent=1, ensure_ascii=False, default=datetime.isoformat)
     sys.stdout.write(f"{text}\n")
+
+
+def show(*blocks: Any) -> None:
+    """Print blocks with an empty line between them.
+
+    A block is a paragraph, a table of ours or of a document, whatever else Rich can print, a
+    function that prints to a console, or some of these with no line between them. None, and a list
+    of nothing, is left out.
+    """
+    to, is_first = console(), True
+    for block in blocks:
+        parts = block if isinstance(block, list | tuple) else [block]
+        parts = [part for part in parts if part is not None]
+        if parts and not is_first:
+            to.print()
+        for part in parts:
+            part(to) if callable(part) else to.print(_drawn(part))
+            is_first = False
+
+
+def _drawn(part: Any) -> RenderableType:
+    if isinstance(part, section.Table):
+        names = [f">{c.name}" if c.kind == "number" else c.name for c in part.columns]
+        return table(part.caption, names, part.rows)
+    return Text(printable(part)) if isinstance(part, str) else part
+
+
+def filled(of: Table) -> Table | None:
+    """The table, if it has rows."""
+    return of if of.row_count else None
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:

@@ -1,6 +1,6 @@
 """What failed in a run: told in lines, and by the exit code."""
 
-from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.pipelines.runs.finished import Failures
 
 MOST_FAILURES = 20

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tokenmill.flows.server import embedded_server
+from tokenmill.flows.prefect.server import embedded_server
 
 # The first call of a kernel compiles it, so no deadline.
 settings.register_profile("dev", deadline=None, max_examples=100)

@@ -1,16 +1,17 @@
 """`tokenmill claims`: figures that documents print, recomputed by the formulas of `size`."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.cli import NO, OK
-from tokenmill.flows.show import as_json, console
+from tokenmill.flows.exits import NO, OK
+from tokenmill.flows.show import as_json, show
 from tokenmill.sizing.claims import ClaimVerdict, FigureVerdict, check_all
 from tokenmill.sizing.errors import PlanError, nearest
 
@@ -24,9 +25,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         as_json([v.to_json() for v in verdicts])
     elif args.id is not None:
-        _show_in_full(verdicts[0])
+        show(*_in_full(verdicts[0]))
     else:
-        _show(verdicts)
+        show(*_listed(verdicts))
     return exit_code(verdicts)
 
 
@@ -54,8 +55,7 @@ def _of_id(name: str) -> ClaimVerdict:
     raise PlanError(f"no claim {name!r}; {hint}")
 
 
-def _show(verdicts: Sequence[ClaimVerdict]) -> None:
-    show = console()
+def _listed(verdicts: Sequence[ClaimVerdict]) -> Iterator[Any]:
     for document, claims in groupby(verdicts, key=lambda v: v.document):
         made = _table(document, "claim", "verdict")
         for claim in claims:
@@ -66,11 +66,10 @@ def _show(verdicts: Sequence[ClaimVerdict]) -> None:
                 "\n".join(_bare(f.computed) for f in claim.figures),
                 Text(claim.verdict, style=STYLES[claim.verdict]),
             )
-        show.print(made)
-        show.print()
-    show.print(counted(verdicts))
-    if any(v.verdict == "explained" for v in verdicts):
-        show.print("--id CLAIM shows the figures that explain one")
+        yield made
+    explained = any(v.verdict == "explained" for v in verdicts)
+    way = ["--id CLAIM shows the figures that explain one"] if explained else []
+    yield [counted(verdicts), *way]
 
 
 def _bare(computed: str) -> str:
@@ -78,17 +77,12 @@ def _bare(computed: str) -> str:
     return computed.partition(" ")[0]
 
 
-def _show_in_full(claim: ClaimVerdict) -> None:
-    show = console()
-    show.print(f"{claim.document}: {claim.claim}\n")
-    show.print(_figures("as the document has it", claim.figures))
+def _in_full(claim: ClaimVerdict) -> Iterator[Any]:
+    yield f"{claim.document}: {claim.claim}"
+    yield _figures("as the document has it", claim.figures)
     if claim.reconciled:
-        show.print()
-        show.print(_figures("what explains it", claim.reconciled))
-    show.print()
-    show.print(Text(claim.verdict, style=STYLES[claim.verdict]))
-    for line in _notes(claim):
-        show.print(line)
+        yield _figures("what explains it", claim.reconciled)
+    yield [Text(claim.verdict, style=STYLES[claim.verdict]), *_notes(claim)]
 
 
 def _notes(claim: ClaimVerdict) -> list[str]:

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tokenmill.flows.asked import ask_run
-from tokenmill.flows.commands.prepare import prepare_with_progress, show_report
+from tokenmill.flows.commands.prepare import prepared, show_report
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.core.places import folder_here
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
         )
     recipe = demo_recipe(folder)
     shown = {"recipe": str(folder.absolute() / "recipe.yaml")}
-    report = prepare_with_progress(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
+    report = prepared(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
     if args.json:
         as_json(report.to_json())
         return exit_code(report)

@@ -1,10 +1,12 @@
 """`tokenmill export`: a finished run in, files of another loader out."""
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
-from tokenmill.flows.cli import OK, PARTIAL
+from tokenmill.flows.exits import OK, PARTIAL
 from tokenmill.flows.progress import watcher, watching
-from tokenmill.flows.show import as_json, console, printable, table
+from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, place, within_roots
 from tokenmill.pipelines.tokens.export.exported import asked
@@ -25,27 +27,26 @@ def run(args: argparse.Namespace) -> int:
     out = folder_here(within_roots(args.out)).expanduser().absolute()
     with watching(quiet=args.json):
         report = export(place(within_roots(args.run)), out, what, _tell)
-    as_json(report) if args.json else show(report)
+    as_json(report) if args.json else show(list(lines(report)))
     return PARTIAL if report["failed_shards"] else OK
 
 
-def show(report: ExportReport) -> None:
-    """Print what an export has."""
+def lines(report: ExportReport) -> Iterator[Any]:
+    """What an export has."""
     rows = [
         (name, split["rows"], split["tokens"], split["files"], *_bytes(split))
         for name, split in report["splits"].items()
     ]
     columns = ("split", ">rows", ">tokens", ">files", ">bytes", ">for a byte of ids")
-    to = console()
-    to.print(table(f"tokens for {report['format']}", columns, rows))
+    yield table(f"tokens for {report['format']}", columns, rows)
     for name in report["without_tokens"]:
-        to.print(printable(f"split {name} has no tokens"))
+        yield f"split {name} has no tokens"
     if report["failed_shards"]:
-        to.print(
+        yield (
             f"{report['failed_shards']:,} shards of the run failed, their documents are missing;"
             " run prepare again to try them"
         )
-    to.print(printable(f"folder  {report['path']}"))
+    yield f"folder  {report['path']}"
 
 
 def _bytes(split: SplitReport) -> tuple[str, str | None]:

@@ -1,23 +1,23 @@
 """`tokenmill inspect`: documents, images, removals and their reasons, duplicates side by side."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.table import Table
 
-from tokenmill.flows.cli import OK
-from tokenmill.flows.cut_document import show_cut, show_pieces
-from tokenmill.flows.duplicate_beside import show_beside
-from tokenmill.flows.image_tables import (
-    documents_and_images,
+from tokenmill.flows.documents import (
+    cut_blocks,
     fates_table,
-    images_left,
+    piece_blocks,
     removed_table,
+    show_beside,
     with_numbers,
 )
-from tokenmill.flows.show import as_json, console, printable, table
+from tokenmill.flows.exits import OK
+from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
@@ -44,46 +44,44 @@ EXCERPT = 100  # characters of a document in a list
 CUT = "cut"  # as if a reason: it has no receipt, for nothing left but a stretch of text
 SHOWN = 2000  # characters of a document shown whole
 
+Answer: TypeAlias = tuple[Any, Iterable[Any]]  # as data, and as blocks of `show`
+
 
 def run(args: argparse.Namespace) -> int:
     """Show what the arguments ask for; without any, the removals by reason."""
     with viewed(place(args.run)) as out:
-        _show(out, args)
+        data, blocks = _answer(out, args)
+        as_json(data) if args.json else show(*blocks)
     return OK
 
 
-def _show(out: Path, args: argparse.Namespace) -> None:
+def _answer(out: Path, args: argparse.Namespace) -> Answer:
     manifest = prepared_run(out)
     if manifest["status"] == RUNNING:
         raise ConfigError(f"{out}: the run has not finished; run prepare again to continue it")
     if args.doc is not None:
-        _document(out, manifest, args.doc, as_data=args.json)
-    elif args.reason == CUT:
-        _cut(out, args.limit, as_data=args.json)
-    elif args.reason is not None:
+        return _document(out, manifest, args.doc)
+    if args.reason == CUT:
+        return _cut(out, args.limit)
+    if args.reason is not None:
         _known_reason(out, manifest, args.reason)
-        _removals(out, args.reason, args.limit, as_data=args.json)
-    elif args.documents:
-        _documents(out, manifest, args.limit, as_data=args.json)
-    else:
-        _reasons(out, manifest, as_data=args.json)
+        return _removals(out, args.reason, args.limit)
+    return _documents(out, manifest, args.limit) if args.documents else _reasons(out, manifest)
 
 
-def _reasons(out: Path, manifest: dict[str, Any], *, as_data: bool) -> None:
+def _reasons(out: Path, manifest: dict[str, Any]) -> Answer:
     report = Report.read(manifest["report"], str(out))
-    rows = _counted(out, manifest, report)
-    names = ("stage", "outcome", "reason", "docs", *(["images"] if _has_images(manifest) else []))
-    if as_data:
-        as_json([dict(zip(names, row, strict=True)) for row in rows])
-        return
-    show = console()
+    rows, has_images = _counted(out, manifest, report), _has_images(manifest)
+    names = ("stage", "outcome", "reason", "docs", *(["images"] if has_images else []))
     columns = [f">{name}" if name in ("docs", "images") else name for name in names]
-    what = "documents and images" if _has_images(manifest) else "documents"
-    show.print(table(f"{what} that left, or were cut", columns, rows))
-    show.print(f"\n{report.total.docs:,} documents reached the tokenizer")
-    if _has_images(manifest):
-        show.print(images_left(report))
-    show.print("--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates")
+    what = "documents and images" if has_images else "documents"
+    lines = [
+        f"{report.total.docs:,} documents reached the tokenizer",
+        *([images_left(report)] if has_images else []),
+        "--reason NAME lists them, --doc DOC_ID shows one beside what it duplicates",
+    ]
+    data = [dict(zip(names, row, strict=True)) for row in rows]
+    return data, (table(f"{what} that left, or were cut", columns, rows), lines)
 
 
 def _has_images(manifest: dict[str, Any]) -> bool:
@@ -102,6 +100,22 @@ def _counted(out: Path, manifest: dict[str, Any], report: Report) -> list[tuple[
     return [*documents_and_images(report), *((*row, 0) for row in cut)]
 
 
+def documents_and_images(report: Report) -> list[tuple[str, str, str, int, int]]:
+    """(stage, outcome, reason, documents, images), by stage; images that left on their own."""
+    docs = {(stage, out, why): n for stage, out, why, n in report.documents_that_left()}
+    images = {(stage, out, why): n for stage, out, why, n in report.images_that_left()}
+    stages = [row.stage for row in report.ledger]
+    both = sorted(dict.fromkeys([*docs, *images]), key=lambda key: stages.index(key[0]))
+    return [(*key, docs.get(key, 0), images.get(key, 0)) for key in both]
+
+
+def images_left(report: Report) -> str:
+    """How many images there are at the end, and how many went with their documents."""
+    of = [row.images for row in report.ledger if row.images]
+    gone = sum(images.with_document for images in of)
+    return f"{of[-1].images_out:,} images are left; {gone:,} went with their documents"
+
+
 def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
     report = Report.read(manifest["report"], str(out))
     known = list(dict.fromkeys(row[2] for row in _counted(out, manifest, report)))
@@ -111,29 +125,23 @@ def _known_reason(out: Path, manifest: dict[str, Any], reason: str) -> None:
         raise ConfigError(f"{out}: no {what} left for the reason {reason!r}; {there}")
 
 
-def _cut(out: Path, limit: int, *, as_data: bool) -> None:
+def _cut(out: Path, limit: int) -> Answer:
     rows = cut_documents(out, limit)
-    if as_data:
-        as_json(rows)
-        return
     cells = [(str(r["doc_id"]), r["id"], r["pieces"], ", ".join(r["items"])) for r in rows]
     title = f"documents cut into pieces: the first {len(rows)}"
-    console().print(table(title, ("doc_id", "id", ">pieces", "for items"), cells))
+    return rows, [table(title, ("doc_id", "id", ">pieces", "for items"), cells)]
 
 
-def _removals(out: Path, reason: str, limit: int, *, as_data: bool) -> None:
+def _removals(out: Path, reason: str, limit: int) -> Answer:
     rows = removals(out, reason=reason, limit=limit).to_pylist()
     images = removed_images(out, reason=reason, limit=limit).to_pylist()
     for image in images:
         image["md5"] = image["md5"] and image["md5"].hex()
-    if as_data:
-        as_json([*rows, *images])
-        return
-    show = console()
-    if rows:
-        show.print(_removals_table(reason, rows))
-    if images:
-        show.print(removed_table(reason, images))
+    tables = [
+        _removals_table(reason, rows) if rows else None,
+        removed_table(reason, images) if images else None,
+    ]
+    return [*rows, *images], [tables]
 
 
 def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table:
@@ -144,7 +152,7 @@ def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table:
     return table(f"{reason}: the first {len(rows)}", columns, cells)
 
 
-def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool) -> None:
+def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
     recipe = manifest["identity"]["recipe"]
     tokenizer = open_reference(recipe["tokenizer"]["path"])
     rows = []
@@ -156,9 +164,6 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool
             for image in row.get("images", ()):
                 if isinstance(image["bytes"], bytes):
                     image["bytes"] = len(image["bytes"])
-    if as_data:
-        as_json(rows)
-        return
     has_images = _has_images(manifest)
     cells = [
         (
@@ -171,10 +176,10 @@ def _documents(out: Path, manifest: dict[str, Any], limit: int, *, as_data: bool
         for r in rows
     ]
     columns = ("doc_id", "split", ">tokens", *([">images"] if has_images else []), "text")
-    console().print(table("documents of the dataset", columns, cells))
+    return rows, [table("documents of the dataset", columns, cells)]
 
 
-def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool) -> None:
+def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     earlier = holder(manifest, doc_id)
     if earlier is not None:
         raise ConfigError(
@@ -188,86 +193,69 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int, *, as_data: bool
             )
     links = pieces(out, [doc_id])
     if any(link["parent_doc_id"] == doc_id for link in links):
-        _cut_document(out, doc_id, links, as_data=as_data)
-        return
+        return _cut_document(out, doc_id, links)
     if removals(out, doc_id=doc_id).num_rows:
         pair = beside(out, doc_id)
-        as_json({**pair._asdict(), "pieces": links}) if as_data else _show_pair(out, pair, links)
-        return
-    found = documents(out, [doc_id])
-    if doc_id not in found:
+        return {**pair._asdict(), "pieces": links}, _pair_blocks(out, pair, links)
+    kept = documents(out, [doc_id]).get(doc_id)
+    if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
-    if as_data:
-        as_json({"receipt": None, "kept": found[doc_id], "pieces": links})
-        return
-    show = console()
-    show.print(printable(f"kept: {found[doc_id]['id']} ({found[doc_id]['source']})"))
-    _show_links(links)
-    show.print("\n" + _text(found[doc_id]))
-    _show_images(found[doc_id])
+    first = [f"kept: {kept['id']} ({kept['source']})", *_links(links)]
+    blocks = first, with_numbers(kept)[:SHOWN], _images(kept)
+    return {"receipt": None, "kept": kept, "pieces": links}, blocks
 
 
-def _text(document: dict[str, Any]) -> str:
-    return printable(with_numbers(document)[:SHOWN])
+def _images(document: dict[str, Any]) -> Table | None:
+    """The images of a document and where each went; None in a run of text alone."""
+    return fates_table(document) if document.get("images") else None
 
 
-def _show_images(document: dict[str, Any]) -> None:
-    """The images of a document and where each went; nothing in a run of text alone."""
-    if document.get("images"):
-        console().print()
-        console().print(fates_table(document))
-
-
-def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]], *, as_data: bool) -> None:
+def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]]) -> Answer:
     """A document of which pieces are left, or were until something removed them."""
     document = documents(out, [doc_id])[doc_id]
     text, stretches = cuts(out, document)
-    if as_data:
-        told = [cut._asdict() for cut in stretches]
-        as_json({"receipt": None, "cut": document, "cut_out": told, "pieces": links})
-        return
-    show = console()
-    show.print(printable(f"cut into pieces: {document['id']} ({document['source']})"))
-    show_cut(show, text, stretches)
     receipts = (removals(out, doc_id=link["doc_id"]).to_pylist() for link in links)
-    show_pieces(show, text, links, {r["doc_id"]: r["reason"] for rows in receipts for r in rows})
+    dropped = {r["doc_id"]: r["reason"] for rows in receipts for r in rows}
+    why, whole = cut_blocks(text, stretches)
+    first = [f"cut into pieces: {document['id']} ({document['source']})", *why]
+    cut = [stretch._asdict() for stretch in stretches]
+    data = {"receipt": None, "cut": document, "cut_out": cut, "pieces": links}
+    return data, (first, whole, *piece_blocks(text, links, dropped))
 
 
-def _show_links(links: list[dict[str, Any]]) -> None:
+def _links(links: list[dict[str, Any]]) -> list[str]:
     """What a piece was part of."""
-    for link in links:
-        console().print(
-            printable(
-                f"  {link['doc_id']} is piece {link['piece']} of {link['pieces']} of"
-                f" {link['parent_id']} ({link['parent_doc_id']}): bytes {link['start_byte']:,} to"
-                f" {link['end_byte']:,}"
-            )
-        )
+    return [
+        f"  {link['doc_id']} is piece {link['piece']} of {link['pieces']} of"
+        f" {link['parent_id']} ({link['parent_doc_id']}): bytes {link['start_byte']:,} to"
+        f" {link['end_byte']:,}"
+        for link in links
+    ]
 
 
-def _show_pair(out: Path, pair: Pair, links: list[dict[str, Any]]) -> None:
-    show = console()
+def _pair_blocks(out: Path, pair: Pair, links: list[dict[str, Any]]) -> Iterator[Any]:
+    """Why a document left, and beside it the one that was kept in its place."""
     receipt = pair.receipt
-    show.print(f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}")
+    first: list[Any] = [f"{receipt['outcome']} at {receipt['stage']}: {receipt['reason']}"]
     for name in ("value", "similarity", "detail"):
-        if receipt[name] is not None:
-            told = receipt[name]
-            told = f"{told:.4g}" if isinstance(told, float) else told
-            show.print(printable(f"  {name}: {told}"))
-    _show_links(links)
+        if (value := receipt[name]) is not None:
+            first.append(f"  {name}: {f'{value:.4g}' if isinstance(value, float) else value}")
+    first += _links(links)
     if pair.held_by is not None:
         gone = "" if pair.kept else ", whose dataset cannot tell its text any more"
-        show.print(printable(f"  kept: {pair.chain[-1]}, in the earlier run {pair.held_by}{gone}"))
+        first.append(f"  kept: {pair.chain[-1]}, in the earlier run {pair.held_by}{gone}")
     if pair.kept is None:
-        show.print(printable(f"\n{pair.removed['id']} ({pair.removed['source']})\n"))
+        yield first
+        yield f"{pair.removed['id']} ({pair.removed['source']})"
         if receipt["stage"] == NAME and not links:
-            show_cut(show, *cuts(out, pair.removed))
+            yield from cut_blocks(*cuts(out, pair.removed))
         else:
-            show.print(_text(pair.removed))
-        _show_images(pair.removed)
+            yield with_numbers(pair.removed)[:SHOWN]
+        yield _images(pair.removed)
         return
     if len(pair.chain) > 2:
-        show.print("  by way of " + ", ".join(map(str, pair.chain[1:-1])) + ", removed as well")
-    show_beside(show, pair.removed, pair.kept)
-    for document in (pair.removed, pair.kept):
-        _show_images(document)
+        way = ", ".join(map(str, pair.chain[1:-1]))
+        first.append(f"  by way of {way}, removed as well")
+    yield [*first, partial(show_beside, removed=pair.removed, kept=pair.kept)]
+    yield _images(pair.removed)
+    yield _images(pair.kept)

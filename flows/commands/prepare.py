@@ -1,19 +1,18 @@
 """`tokenmill prepare`: a recipe in, a run directory out."""
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenmill.flows.asked import AskedRun, ask_run, read_recipe, whole
-from tokenmill.flows.cli import OK
-from tokenmill.flows.contamination_tables import benchmarks_table
-from tokenmill.flows.image_tables import image_tables
-from tokenmill.flows.measure_tables import show_compared
-from tokenmill.flows.mixture_table import mixture_tables
-from tokenmill.flows.progress import watching
-from tokenmill.flows.server import embedded_server
-from tokenmill.flows.settings import run_settings, setting
-from tokenmill.flows.show import as_json, console, printable, table
+from rich.table import Table
+
+from tokenmill.flows.asked import Asked, ask_run, read_recipe
+from tokenmill.flows.commands.contamination import benchmarks_table
+from tokenmill.flows.commands.shared import result_of, settings_of
+from tokenmill.flows.exits import OK
+from tokenmill.flows.measure_tables import compared_lines
+from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
 from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below, is_remote, place
@@ -26,7 +25,7 @@ from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
 from tokenmill.pipelines.runs.manifest import read_manifest
 from tokenmill.pipelines.storage.mirror import viewed
-from tokenmill.pipelines.tokens.mix.report import mixed_in_short
+from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixed_in_short, mixture_rows
 from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.units import format_bytes
 
@@ -35,31 +34,31 @@ MOST_REQUIREMENTS = 7
 
 def run(args: argparse.Namespace) -> int:
     """Prepare a corpus, or show what would be done."""
-    settings = dict(setting(text) for text in args.set) | run_settings(args)
+    settings = settings_of(args)
     out = place(args.out)
     recipe = read_recipe(args.recipe, settings)
     found = estimate_for(recipe, args)
     if args.dry_run:
         planned = dry_run(recipe, out)
-        as_json(planned) if args.json else show_plan(planned)
+        as_json(planned) if args.json else show(*plan_blocks(planned))
         return OK
     with viewed(out) as folder:
         workers = n_cores(recipe) if read_manifest(folder) is None else None
     asked = ask_run(recipe, args.out)
     shown = {"recipe": str(find_recipe(args.recipe).absolute()), "settings": settings or None}
-    report = prepare_with_progress(asked, shown, quiet=args.json)
+    report = prepared(asked, shown, quiet=args.json)
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
         predicted = {"predicted": [row.to_json() for row in rows]} if found else {}
         as_json({**report.to_json(), **predicted})
     else:
-        show_report(report, out)
-        show_compared(rows, found[0] if found else None)
+        compared = compared_lines(rows, found[0]) if found else []
         if found and found[1].cores != n_cores(recipe):
-            console().print(
+            compared.append(
                 f"wall time was predicted for {found[1].cores} cores, the run has"
                 f" {n_cores(recipe)}: not compared"
             )
+        show_report(report, out, compared)
     return exit_code(report)
 
 
@@ -81,26 +80,45 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estima
     return find_estimate(recipe, beside)
 
 
-def prepare_with_progress(asked: AskedRun, shown: dict[str, Any], *, quiet: bool) -> Report:
-    """Run the flow against the user's Prefect server, or against one of its own.
+def prepared(asked: Asked[Recipe], shown: dict[str, Any], *, quiet: bool) -> Report:
+    """The report of a run, which is made unless it was before; see `result_of`."""
+    if asked.report is not None:
+        return asked.report
+    return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))
 
-    shown: the flow's parameters but `out`, as Prefect's UI has them.
+
+def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> None:
+    """Print what a run did, in the order a reader asks.
+
+    compared: what was predicted beside it.
     """
-    if asked.found is not None:
-        return asked.found
-    with watching(quiet=quiet), embedded_server():
-        from tokenmill.flows.prepare import (
-            prepare_flow,  # Prefect reads its settings when it is imported
-        )
-        from tokenmill.flows.run_here import run_here
+    first = [(row.name, row.shown, row.rests_on) for row in report.requirements[:MOST_REQUIREMENTS]]
+    title = "storage to train on it (assumed; tokenmill size takes your plan)"
+    summary, mixture = report.found_items, report.mixture
+    show(
+        _ledger(report),
+        filled(table("why", ("stage", "outcome", "reason", ">docs"), report.documents_that_left())),
+        mixture and table("mixture of the training split", COLUMNS, mixture_rows(mixture)),
+        *image_tables(report),
+        *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
+        headline(report),
+        summary
+        and [
+            benchmarks_table(summary.benchmarks, "benchmark items in the corpus, before cutting"),
+            *(f"warning: {line}" for line in warnings(summary)),
+        ],
+        filled(table(title, ("requirement", ">value", "rests on"), first)),
+        [
+            *troubles(report),
+            f"dataset  {report.dataset.path}",
+            f"report   {below(out, 'report.html')}",
+        ],
+        compared,
+    )
 
-        found = run_here(prepare_flow, asked, out=whole(asked.out), **shown)
-        return Report.model_validate(found)
 
-
-def show_report(report: Report, out: Place) -> None:
-    """Print what a run did, in the order a reader asks."""
-    show = console()
+def _ledger(report: Report) -> Table:
+    """Where the documents went."""
     cut = any(row.docs_created for row in report.ledger)
     how = "by cutting" if report.mixture is None else "by cutting or repeating"
     rows = [
@@ -117,40 +135,32 @@ def show_report(report: Report, out: Place) -> None:
     ]
     created = [f">made {how}"] if cut else []
     columns = ("stage", ">docs in", *created, ">removed", ">failed", ">docs out", ">text out")
-    show.print(table(f"{report.name}: where the documents went", columns, rows))
-    reasons = report.documents_that_left()
+    return table(f"{report.name}: where the documents went", columns, rows)
+
+
+def image_tables(report: Report) -> list[Table]:
+    """Images by stage, and by reason; nothing for a run of text alone."""
+    rows = [
+        (
+            row.stage,
+            images.images_in,
+            sum(images.removed.values()),
+            sum(images.failed.values()),
+            images.with_document,
+            images.images_out,
+            format_bytes(images.bytes_out),
+        )
+        for row in report.ledger
+        if (images := row.images)
+    ]
+    if not rows:
+        return []
+    columns = ("stage", ">in", ">removed", ">failed", ">with document", ">out", ">bytes out")
+    made = [table("where the images went", columns, rows)]
+    reasons = report.images_that_left()
     if reasons:
-        show.print()
-        show.print(table("why", ("stage", "outcome", "reason", ">docs"), reasons))
-    told = [table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()]
-    for further in (*mixture_tables(report.mixture), *image_tables(report), *told):
-        show.print()
-        show.print(further)
-    show.print()
-    for line in headline(report):
-        show.print(line)
-    if (summary := report.found_items) is not None:
-        title = "benchmark items in the corpus, before cutting"
-        show.print()
-        show.print(benchmarks_table(summary.benchmarks, title))
-        for line in warnings(summary):
-            show.print(printable(f"warning: {line}"))
-    if report.requirements:
-        first = report.requirements[:MOST_REQUIREMENTS]
-        needed = [(row.name, row.shown, row.rests_on) for row in first]
-        show.print()
-        title = "storage to train on it (assumed; tokenmill size takes your plan)"
-        show.print(table(title, ("requirement", ">value", "rests on"), needed))
-    show.print()
-    for line in troubles(report):
-        show.print(printable(line))
-    for source in sources_without(report)[:MOST_FAILURES]:
-        show.print(printable(f"no image was read from {source}; {WAY_TO_IMAGES}"))
-    if report.inputs.skipped:
-        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
-        show.print(printable(f"not read, for their names tell no format: {names}"))
-    show.print(f"dataset  {report.dataset.path}")
-    show.print(f"report   {below(out, 'report.html')}")
+        made.append(table("why images left", ("stage", "outcome", "reason", ">images"), reasons))
+    return made
 
 
 def headline(report: Report) -> list[str]:
@@ -167,63 +177,64 @@ def headline(report: Report) -> list[str]:
 
 
 def troubles(report: Report) -> list[str]:
-    """A line for each input or shard that failed."""
+    """A line for each input or shard that failed, and each that is not what it could be."""
     lines = failures(report)
     if report.failed_shards:
         lines.append(
             "documents removed as duplicates of one in a failed shard are missing too:"
             " the same command tries the failed shards again"
         )
-    return bounded(lines, "report.md")
+    lines = bounded(lines, "report.md")
+    for source in sources_without(report)[:MOST_FAILURES]:
+        lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
+    if report.inputs.skipped:
+        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
+        lines.append(f"not read, for their names tell no format: {names}")
+    return lines
 
 
-def show_plan(planned: dict[str, Any]) -> None:
-    """Print what a run would do."""
-    show = console()
+def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
+    """What a run would do."""
     files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
-    more = len(planned["files"]) - len(files)
-    show.print(table(f"{len(planned['files'])} input files", ("path", ">bytes"), files))
-    if more:
-        show.print(f"and {more:,} more")
-    for failed in planned["failed_inputs"]:
-        show.print(printable(f"cannot be read: {failed['message']}"))
-    for name in planned["skipped"][:MOST_FAILURES]:
-        show.print(printable(f"not read, its name tells no format: {name}"))
-    for path in planned.get("without_images", ())[:MOST_FAILURES]:
-        show.print(printable(f"read as text, without images: {path}; {WAY_TO_IMAGES}"))
-    show.print()
-    whole = planned["text_bytes"] + planned.get("illustrated_bytes", 0)
-    show.print(f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all")
-    show.print(f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}")
-    show.print(f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}")
-    for line in planned.get("mixture", ()):
-        show.print(printable(f"mixture  {line}"))
-    for earlier in planned.get("against", {}).get("runs", ()):
-        index = format_bytes(earlier["index_bytes"])
-        show.print(f"against  {earlier['path']}, {earlier['docs']:,} documents, index {index}")
-    for remark in planned.get("against", {}).get("remarks", ()):
-        show.print(printable(f"         {remark}"))
-    show_disk(planned)
-    assumed = planned["assumptions"]
-    for line in (
+    more, whole = len(planned["files"]) - len(files), planned["text_bytes"]
+    whole += planned.get("illustrated_bytes", 0)
+    against, assumed = planned.get("against", {}), planned["assumptions"]
+    without = planned.get("without_images", ())[:MOST_FAILURES]
+    yield [
+        table(f"{len(planned['files'])} input files", ("path", ">bytes"), files),
+        *([f"and {more:,} more"] if more else ()),
+        *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
+        *(
+            f"not read, its name tells no format: {name}"
+            for name in planned["skipped"][:MOST_FAILURES]
+        ),
+        *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),
+    ]
+    yield [
+        f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all",
+        f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}",
+        f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}",
+        *(f"mixture  {line}" for line in planned.get("mixture", ())),
+        *(
+            f"against  {earlier['path']}, {earlier['docs']:,} documents,"
+            f" index {format_bytes(earlier['index_bytes'])}"
+            for earlier in against.get("runs", ())
+        ),
+        *(f"         {remark}" for remark in against.get("remarks", ())),
+        *(f"disk     {format_bytes(n)} for {k}" for k, n in planned["disk_needed_bytes"].items()),
+        _disk(planned["disk_needed_total_bytes"], planned["disk_free_bytes"]),
         *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
         f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
         f" {assumed['bytes_per_doc']} bytes a document",
-    ):
-        show.print(printable(line))
+    ]
 
 
-def show_disk(planned: dict[str, Any]) -> None:
-    """Print what disk a run would take, and whether there is as much."""
-    show = console()
-    for name, size in planned["disk_needed_bytes"].items():
-        show.print(f"disk     {format_bytes(size)} for {name}")
-    total, free = planned["disk_needed_total_bytes"], planned["disk_free_bytes"]
+def _disk(total: int, free: int | None) -> str:
+    """What disk a run would take, and whether there is as much."""
     if free is None:
-        show.print(f"         {format_bytes(total)} in all, in the object store")
-    else:
-        verdict = "enough" if free >= total else "NOT ENOUGH"
-        show.print(f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}")
+        return f"         {format_bytes(total)} in all, in the object store"
+    verdict = "enough" if free >= total else "NOT ENOUGH"
+    return f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}"
 
 
 def _with_error(ratio: float | None, error: float | None) -> str:

@@ -3,26 +3,23 @@
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
-from tokenmill.flows.cli import NO, OK
-from tokenmill.flows.sheet_files import as_text, write_texts
-from tokenmill.flows.show import as_json, console, table
+from tokenmill.flows.exits import NO, OK
+from tokenmill.flows.sheet_files import write_texts
+from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here
+from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.probe.document import (
     LIMITS,
     caution,
     checkpoint_blocks,
     conditions,
     depths_table,
-    probe_html,
-    probe_markdown,
+    probe_files,
     reads_table,
     summary,
     verdicts,
@@ -30,35 +27,32 @@ from tokenmill.pipelines.probe.document import (
 )
 from tokenmill.pipelines.probe.fill import fill, is_filler, remove_filler, silent
 from tokenmill.pipelines.probe.run import Settings, probe
-from tokenmill.pipelines.probe.team import ProbeError
-from tokenmill.sizing.document.section import Table
 from tokenmill.sizing.requirements import size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import UnitError, parse_bytes
+
+NUMBERS = ("accelerators", "most", "processes", "seconds", "chunk_rows")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
     settings, folder = parse_settings(args), folder_here(args.dataset)
     sheet = size(args.plan)
-    if args.out is not None:
-        _check_out(Path(args.out))
+    if args.out is not None and check_writable(Path(args.out), "cannot write there", " --out"):
+        Path(args.out).rmdir()  # until there is something to write
     try:
         data = _probed(args, folder, sheet, settings)
-    except ProbeError as e:
-        raise ConfigError(f"{folder}: {e}") from e
     except KeyboardInterrupt:
         stays = args.fill is not None and is_filler(folder)
         raise KeyboardInterrupt(
             "what --fill wrote stays, the same command reads it" if stays else "nothing is left"
         ) from None
-    written = [] if args.out is None else write_probe(Path(args.out), data)
+    written = [] if args.out is None else write_texts(Path(args.out), probe_files(data))
     if args.json:
         as_json(data)
     else:
-        show(data)
         where = "--out FOLDER writes probe.md, .html and .json"
-        console().print("\n".join(map(str, written)) or where)
+        show(*blocks(data), "\n".join(map(str, written)) or where)
     return OK if data["verdict"]["outcome"] == "PASS" else NO
 
 
@@ -90,7 +84,7 @@ def parse_settings(args: argparse.Namespace) -> Settings:
     Raises:
         ConfigError: one line that names the option and the way out.
     """
-    for name in ("accelerators", "most", "processes", "seconds", "chunk_rows"):
+    for name in NUMBERS:
         value = getattr(args, name)
         if value is not None and not 0 < value < math.inf:
             raise ConfigError(f"--{name.replace('_', '-')} {value}: must be over 0, and a number")
@@ -103,39 +97,19 @@ def parse_settings(args: argparse.Namespace) -> Settings:
         raise ConfigError(
             f"{args.dataset}: probe reads folders, as training does; mount it, and give its folder"
         )
+    given = {name: getattr(args, name) for name in ("order", "split", *NUMBERS)}
     return Settings(
-        order=args.order,
-        split=args.split,
-        accelerators=args.accelerators,
-        most=args.most,
-        processes=args.processes,
-        seconds=args.seconds,
-        chunk_rows=args.chunk_rows,
+        **given,
         checkpoint=None if args.checkpoint is None else Path(args.checkpoint),
         checkpoint_bytes=None if n_bytes is None else _bytes("--checkpoint-bytes", n_bytes),
     )
 
 
-def write_probe(folder: Path, data: Mapping[str, Any]) -> list[Path]:
-    """Write probe.md, .html and .json, each whole or not at all.
-
-    Raises:
-        PlanError: the folder cannot be written.
-    """
-    texts = {
-        "probe.md": probe_markdown(data),
-        "probe.html": probe_html(data),
-        "probe.json": as_text(data),
-    }
-    return write_texts(folder, texts)
-
-
-def show(data: Mapping[str, Any]) -> None:
-    """Print the verdict and what it rests on."""
-    out = console()
-    out.print(Text(summary(data)))
-    blocks = [
-        *filter(None, [caution(data)]),
+def blocks(data: Mapping[str, Any]) -> list[Any]:
+    """The verdict and what it rests on."""
+    return [
+        summary(data),
+        caution(data) or None,
         verdicts(data),
         reads_table(data),
         whole_job(data),
@@ -144,29 +118,6 @@ def show(data: Mapping[str, Any]) -> None:
         *checkpoint_blocks(data),
         conditions(data),
     ]
-    for block in blocks:
-        out.print()
-        out.print(_drawn(block) if isinstance(block, Table) else Text(block))
-    out.print()
-
-
-def _drawn(of: Table) -> Any:
-    names = [f">{c.name}" if c.kind == "number" else c.name for c in of.columns]
-    return table(of.caption, names, of.rows)
-
-
-def _check_out(folder: Path) -> None:
-    """Whether what is found can be written, before anything is read for it."""
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        if is_new:
-            folder.rmdir()
-    except OSError as e:
-        raise ConfigError(
-            f"{folder}: cannot write there ({e.strerror}); choose another --out"
-        ) from e
 
 
 def _bytes(option: str, text: str) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tokenmill.flows.asked import read_recipe, whole
-from tokenmill.flows.cli import OK
-from tokenmill.flows.server import check_server, user_has_server
-from tokenmill.flows.settings import run_settings, setting
+from tokenmill.flows.commands.shared import settings_of
+from tokenmill.flows.exits import OK
+from tokenmill.flows.prefect.server import check_server, user_has_server
 from tokenmill.flows.show import as_json
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import VARIABLE, place, roots_of, within_roots
@@ -61,7 +61,7 @@ def parse_parameters(args: argparse.Namespace) -> dict[str, Any] | None:
                 wanted = "RECIPE and --out" if args.recipe is args.out is None else wanted
                 raise ConfigError(f"{given} is of a run that is served; give {wanted} too")
         return None
-    settings = dict(setting(text) for text in args.set) | run_settings(args)
+    settings = settings_of(args)
     read_recipe(args.recipe, settings)  # the user's mistakes, before anything is served
     within_roots(args.out)
     recipe = find_recipe(args.recipe)

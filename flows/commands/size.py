@@ -1,23 +1,28 @@
 """`tokenmill size`: what storage a corpus and a cluster ask for. Imports no Arrow, no Prefect."""
 
 import argparse
+import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
-from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.cli import OK
-from tokenmill.flows.sheet_files import as_text, write_sheet, write_texts
-from tokenmill.flows.show import as_json, console, table
-from tokenmill.flows.side_by_side import side_by_side, tiers_side_by_side
+from tokenmill.flows.exits import OK
+from tokenmill.flows.sheet_files import write_sheet, write_texts
+from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.core.places import folder_here, is_remote
 from tokenmill.sizing.comparison import (
+    Case,
     compare,
     comparison_json,
     comparison_markdown,
+    figures,
     parse_variation,
+    tier_figures,
     warned,
 )
 from tokenmill.sizing.report.data import rests_on, sheet_json
@@ -28,6 +33,13 @@ from tokenmill.sizing.requirement import Requirement, by_name
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
+
+WIDTH = 100  # columns of a terminal that tables keep to
+BETWEEN = 2  # columns between two of a table
+NAME, HEAD = 28, 14  # widths that the names of figures are broken to, before and above them
+CELL = 24  # width that sentences about tiers are broken to
+
+Columns: TypeAlias = dict[str, tuple[str, ...]]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,33 +68,35 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     if args.json:
         as_json(sheet_json(sheet))
         return OK
-    show = console()
-    show.print(Text(about(sheet)))
-    _section(show, FIRST, headline(sheet), sheet)
-    show.print()
-    for sentence in notes(sheet):
-        show.print(Text(f"{sentence}\n"))
-    for sentence in sheet.warnings:
-        _warn(show, sentence)
-    _tiers(show, sheet)
-    if args.all:
-        for section in sheet.sections:
-            _section(show, section.title, section.rows, sheet)
-    show.print("\n* rests on figures that no document was found for; see the sheet")
-    _where(show, written, "--out FOLDER writes the whole sheet, with formulas, inputs and sources")
+    verdicts = judge(sheet)
+    tiers = tier_table(verdicts, TIERS)
+    tables = [(s.title, s.rows) for s in sheet.sections] if args.all else []
+    show(
+        about(sheet),
+        _section(FIRST, headline(sheet), sheet),
+        *notes(sheet),
+        *map(_warning, sheet.warnings),
+        filled(table(TIERS, [c.name for c in tiers.columns], tiers.rows)),
+        [*legend(tiers), *remarks(verdicts)] if tiers.rows else [],
+        *(_section(title, rows, sheet) for title, rows in tables),
+        [
+            "* rests on figures that no document was found for; see the sheet",
+            _where(
+                written, "--out FOLDER writes the whole sheet, with formulas, inputs and sources"
+            ),
+        ],
+    )
     return OK
 
 
-def _section(show: Console, title: str, of: Sequence[Requirement], sheet: Sheet) -> None:
+def _section(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
     """Rows of the sheet; without a column of intervals where there are none."""
     rows, columns = by_name(sheet), ["", ">value", "95 % interval", "rests on"]
     cells = [[row.name, shown(row), interval(row), _basis(row, rows)] for row in of]
     if not any(cell[2] for cell in cells):
         for line in (columns, *cells):
             del line[2]
-    if cells:
-        show.print()
-        show.print(table(title, columns, cells))
+    return filled(table(title, columns, cells))
 
 
 def _basis(row: Requirement, rows: Mapping[str, Requirement]) -> str:
@@ -90,38 +104,107 @@ def _basis(row: Requirement, rows: Mapping[str, Requirement]) -> str:
     return rests_on(row, rows).replace(", unverified", " *")
 
 
-def _warn(show: Console, sentence: str) -> None:
-    show.print(Text.assemble(("warning: ", "bold yellow"), f"{sentence}\n"))
+def _warning(sentence: str) -> Text:
+    return Text.assemble(("warning: ", "bold yellow"), sentence)
 
 
-def _tiers(show: Console, sheet: Sheet) -> None:
-    verdicts = judge(sheet)
-    made = tier_table(verdicts, TIERS)
-    if made.rows:
-        show.print(table(TIERS, [c.name for c in made.columns], made.rows))
-        show.print()
-        for sentence in (*legend(made), *remarks(verdicts)):
-            show.print(Text(sentence))
-
-
-def _where(show: Console, written: Sequence[Path], otherwise: str) -> None:
-    show.print("\n".join(str(path) for path in written) if written else otherwise)
+def _where(written: Sequence[Path], otherwise: str) -> str:
+    return "\n".join(map(str, written)) or otherwise
 
 
 def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
     cases = compare(args.plan, [parse_variation(text) for text in args.vary], corpus=corpus)
     data, written = comparison_json(cases), []
     if args.out is not None:
-        texts = {"comparison.md": comparison_markdown(cases), "comparison.json": as_text(data)}
+        texts = {"comparison.md": comparison_markdown(cases), "comparison.json": data}
         written = write_texts(folder_here(args.out), texts)
     if args.json:
         as_json(data)
         return OK
-    show = console()
-    for grid in (*side_by_side(cases), *tiers_side_by_side(cases)):
-        show.print(table("", grid.columns, grid.rows))
-        show.print()
-    for sentence in warned(cases):
-        _warn(show, sentence)
-    _where(show, written, "--out FOLDER writes the comparison, with intervals")
+    grids = (*side_by_side(cases), *tiers_side_by_side(cases))
+    show(
+        *(table("", grid.columns, grid.rows) for grid in grids),
+        *map(_warning, warned(cases)),
+        _where(written, "--out FOLDER writes the comparison, with intervals"),
+    )
     return OK
+
+
+class Grid(NamedTuple):
+    """columns: as `flows.show.table` takes them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def side_by_side(cases: Sequence[Case]) -> list[Grid]:
+    """The headline of each case: across where all have room, else down, in tables that fit."""
+    return _fitted(cases, figures(cases), ">")
+
+
+def tiers_side_by_side(cases: Sequence[Case]) -> list[Grid]:
+    """What to buy of each tier in each case, laid out as the headline is."""
+    tiers = tier_figures([case.sheet for case in cases])
+    broken = {
+        name: tuple(textwrap.fill(cell, CELL) for cell in cells) for name, cells in tiers.items()
+    }
+    return _fitted(cases, broken, "")
+
+
+def _fitted(cases: Sequence[Case], rows: Columns, mark: str) -> list[Grid]:
+    """mark: ">" aligns the cells to the right."""
+    across = _across(cases, rows, mark)
+    return [across] if _width(across) <= WIDTH else _down(cases, rows, mark)
+
+
+def _across(cases: Sequence[Case], of: Columns, mark: str) -> Grid:
+    """A column for each case; its settings are the head."""
+    keys = list(cases[0].changes)
+    heads = ["\n".join(case.changes.values()) for case in cases]
+    rows = tuple((textwrap.fill(name, NAME), *values) for name, values in of.items())
+    return Grid(("\n".join(keys), *(f"{mark}{head}" for head in heads)), rows)
+
+
+def _down(cases: Sequence[Case], of: Columns, mark: str) -> list[Grid]:
+    """A row for each case, in as few tables as the figures need; its settings begin each."""
+    settings = {key: tuple(c.changes[key] for c in cases) for key in cases[0].changes}
+    columns = {
+        f"{mark}{textwrap.fill(name, max(HEAD, *map(_broad, values)))}": values
+        for name, values in of.items()
+    }
+    for most in range(len(columns), 0, -1):
+        parts = _chunks(columns, _even(len(columns), most))
+        grids = [_grid({**settings, **part}) for part in parts]
+        if all(_width(grid) <= WIDTH for grid in grids):
+            break
+    return grids
+
+
+def _chunks(columns: Columns, size: int) -> list[Columns]:
+    names = list(columns)
+    return [
+        {name: columns[name] for name in names[at : at + size]} for at in range(0, len(names), size)
+    ]
+
+
+def _even(n: int, most: int) -> int:
+    """How many of `n` columns each table gets, at most `most`, so that the last has its share."""
+    return math.ceil(n / math.ceil(n / most))
+
+
+def _grid(columns: Columns) -> Grid:
+    return Grid(tuple(columns), tuple(zip(*columns.values(), strict=True)))
+
+
+def _width(grid: Grid) -> int:
+    lines = [grid.columns, *grid.rows]
+    widest = [
+        max(_broad(cell.removeprefix(">")) for cell in column)
+        for column in zip(*lines, strict=True)
+    ]
+    return sum(widest) + BETWEEN * (len(widest) - 1)
+
+
+def _broad(cell: str) -> int:
+    """Columns that a cell of several lines takes."""
+    return max(map(len, cell.split("\n")))

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from tokenmill.flows.cli import OK
-from tokenmill.flows.show import as_json, console, table
+from tokenmill.flows.exits import OK
+from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
@@ -46,9 +46,8 @@ def _show_all(*, as_data: bool) -> None:
     if as_data:
         as_json(summaries)
         return
-    show = console()
-    show.print(table("steps of a recipe", ("step", "does"), summaries.items()))
-    show.print("\ntokenmill steps NAME shows what one takes")
+    listed = table("steps of a recipe", ("step", "does"), summaries.items())
+    show(listed, "tokenmill steps NAME shows what one takes")
 
 
 def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
@@ -56,11 +55,9 @@ def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
     if as_data:
         as_json({"step": name, "text": _doc(step), "defaults": defaults})
         return
-    show = console()
-    show.print(f"{name}\n\n{_doc(step)}\n")
     needed = {key for key, field in step.model_fields.items() if field.is_required()}
     rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]
-    show.print(table("settings", ("setting", "default"), rows))
+    show(name, _doc(step), table("settings", ("setting", "default"), rows))
 
 
 def _doc(step: type[Config]) -> str:

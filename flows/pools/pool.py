@@ -1,9 +1,22 @@
-"""Pools: who does the works of a run."""
+"""Pools: who does the works of a run. Threads of this process, or workers of a cluster.
 
-from collections.abc import Sequence
+What a cluster needs is imported only for one. Threads do: the heavy work releases the lock of the
+interpreter.
+"""
+
+import importlib
+import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import Protocol
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
 
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.places import Place, is_remote
+from tokenmill.pipelines.read.stream import parking
+from tokenmill.pipelines.runs.bundle import do_bundle
 from tokenmill.pipelines.runs.work import Job, Outcome, Work
 
 
@@ -41,3 +54,68 @@ class Pool(Protocol):
             ConfigError: no worker is left, and none will come.
         """
         ...
+
+
+def check_pool(options: RunOptions) -> None:
+    """Find out, before anything is started, whether there can be such a pool.
+
+    Raises:
+        ConfigError: the extra is not installed, or there is no `sbatch` here.
+    """
+    if options.runner == "dask":
+        _needing("tokenmill.flows.pools.dask")
+    elif options.runner == "slurm":
+        _needing("tokenmill.flows.pools.slurm").check_sbatch()
+
+
+def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
+    """Workers for the length of a block.
+
+    out: the run directory.
+
+    Raises:
+        ConfigError: the extra is not installed, or there is no such cluster.
+    """
+    if options.runner == "threads":
+        return thread_pool(options.workers)
+    if options.runner == "dask":
+        return _needing("tokenmill.flows.pools.dask").dask_pool(options.address, options.workers)
+    logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
+    return _needing("tokenmill.flows.pools.slurm").slurm_pool(
+        options.slurm, logs.absolute() / "slurm-logs"
+    )
+
+
+def _needing(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as e:
+        raise ConfigError(
+            f"run.runner needs {e.name}, which is not installed; pip install 'tokenmill[cluster]'"
+        ) from e
+
+
+class ThreadPool:
+    """Does a bundle in the thread that submits it; there are as many of these as workers."""
+
+    bundles = False
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = self.lanes = n_workers
+
+    def submit(self, job: Job, works: Sequence[Work]) -> "Future[list[Outcome]]":
+        done: Future[list[Outcome]] = Future()
+        try:
+            done.set_result(do_bundle(job, works, within=parking))
+        except Exception as e:  # noqa: BLE001 - told by the future
+            done.set_exception(e)
+        return done
+
+    def check(self) -> None:
+        """Threads do not go away."""
+
+
+@contextmanager
+def thread_pool(wanted: int | None) -> Iterator[ThreadPool]:
+    """As many threads as are wanted; None is one per processor."""
+    yield ThreadPool(wanted or os.cpu_count() or 1)

@@ -62,6 +62,12 @@ def device_bytes() -> int | None:
         return None
 
 
+def fetched_since(before: int | None) -> int | None:
+    """Bytes fetched since `device_bytes` was asked before; None where the kernel does not tell."""
+    after = device_bytes()
+    return None if before is None or after is None else after - before
+
+
 def host_memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -127,5 +133,4 @@ def _counted(files: Sequence[Path]) -> bool:
         with path.open("rb", buffering=0) as f:
             f.seek(path.stat().st_size // 2)
             f.read(_SPOT_BYTES)
-    after = device_bytes()
-    return before is not None and after is not None and after > before
+    return (fetched_since(before) or 0) > 0

@@ -1,21 +1,115 @@
-"""The checkpoint phase: the ranks of a node write at once, alone and while training reads."""
+"""The checkpoint phase: files that the ranks of a node write at once, each one a rank's.
+
+A rank writes its file with fsync, evicts it, reads it back and verifies it.
+"""
 
 import contextlib
+import os
 import shutil
+import tempfile
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import xxhash
+
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
+from tokenmill.pipelines.probe.cache import device_bytes, evict, fetched_since
 from tokenmill.pipelines.probe.demand import Demand
-from tokenmill.pipelines.probe.team import Run, Team
-from tokenmill.pipelines.probe.worker import Train
 from tokenmill.sizing.units import format_bytes
 
+BLOCK_BYTES = 4 * 1024**2
 MOST_BYTES = 1_000_000_000  # written of a node's checkpoint unless more is asked for
 ROOM = 1.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """verified: what was read back is what was written.  device_bytes: of reading it back."""
+
+    n_bytes: int
+    write_s: float
+    read_s: float
+    device_bytes: int | None
+    verified: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointFile:
+    """name: of the file, before its rank.  n_bytes: of one rank.
+
+    until: a file whose presence ends writing it again; it is read back once, at the end.
+    """
+
+    folder: Path
+    name: str
+    n_bytes: int
+    rank: int
+    seed: int
+    until: Path | None = None
+
+    def run(self) -> Written:
+        """Write, evict, read back and verify; the file is deleted whatever happens.
+
+        Raises:
+            ConfigError: the folder cannot be written, or is full.
+        """
+        path = self.folder / f"{self.name}-{self.rank}"
+        try:
+            return self._run(path)
+        except OSError as e:
+            raise ConfigError(
+                f"{self.folder}: a checkpoint of {format_bytes(self.n_bytes)} a rank cannot be"
+                f" written and read back ({e.strerror}); give a smaller --checkpoint-bytes, or"
+                " another --checkpoint"
+            ) from e
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _run(self, path: Path) -> Written:
+        blocks = _blocks(self.seed + self.rank)
+        begun, written, times = time.perf_counter(), 0, 0
+        while times == 0 or (self.until is not None and not self.until.exists()):
+            digest = self._write(path, blocks)
+            written, times = written + self.n_bytes, times + 1
+        write_s = time.perf_counter() - begun
+        evict([path])
+        before, begun = device_bytes(), time.perf_counter()
+        read_back = self._read(path)
+        return Written(
+            n_bytes=written,
+            write_s=write_s,
+            read_s=time.perf_counter() - begun,
+            device_bytes=fetched_since(before),
+            verified=read_back == digest,
+        )
+
+    def _write(self, path: Path, blocks: list[bytes]) -> int:
+        digest, left, i = xxhash.xxh3_64(), self.n_bytes, 0
+        with path.open("wb", buffering=0) as f:
+            while left:
+                block = memoryview(blocks[i % len(blocks)])[:left]
+                done = f.write(block)
+                digest.update(block[:done])
+                left, i = left - done, i + 1
+            os.fsync(f.fileno())
+        return digest.intdigest()
+
+    def _read(self, path: Path) -> int:
+        digest, held = xxhash.xxh3_64(), bytearray(BLOCK_BYTES)
+        with path.open("rb", buffering=0) as f:
+            while n := f.readinto(held):
+                digest.update(memoryview(held)[:n])
+        return digest.intdigest()
+
+
+def _blocks(seed: int) -> list[bytes]:
+    """Random blocks of sizes that never line up, so that storage finds no two alike."""
+    rng = np.random.default_rng(seed)
+    return [rng.bytes(BLOCK_BYTES - 4096 * i - 1) for i in range(5)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,17 +140,8 @@ def node_files(
         ConfigError: the folder cannot be written, or has no room.
     """
     total = int(min(wanted.checkpoint_bytes, MOST_BYTES if n_bytes is None else n_bytes))
-    name, is_new = f".tokenmill-probe-{uuid.uuid4().hex}", not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / name
-        trial.touch()
-        trial.unlink()
-    except OSError as e:
-        raise ConfigError(
-            f"{folder}: checkpoints cannot be written there ({e.strerror}); choose another"
-            " --checkpoint"
-        ) from e
+    name = f".tokenmill-probe-{uuid.uuid4().hex}"
+    is_new = check_writable(folder, "checkpoints cannot be written there", " --checkpoint")
     try:
         _check_room(folder, total)
         each = max(1, total // ranks)
@@ -70,6 +155,21 @@ def node_files(
                 left.unlink(missing_ok=True)
             if is_new:
                 folder.rmdir()  # unless something else has come into it
+
+
+def check_writable(folder: Path, wrong: str, option: str = "") -> bool:
+    """Make the folder, and a file in it for a moment; whether the folder was made for this.
+
+    Raises:
+        ConfigError: it cannot be written; `wrong` says so, and `option` named it.
+    """
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as e:
+        raise ConfigError(f"{folder}: {wrong} ({e.strerror}); choose another{option}") from e
+    return is_new
 
 
 def _check_room(folder: Path, total: int) -> None:
@@ -96,29 +196,3 @@ def rates(written: Sequence[Written], each: int, *, seen: bool) -> CheckpointRat
         device_frac=sum(devices) / read_back if seen and len(devices) == len(written) else None,
         verified=all(w.verified for w in written),
     )
-
-
-def while_training(
-    team: Team,
-    orders: Sequence[Train],
-    files: Sequence[CheckpointFile],
-    *,
-    steps: int,
-    most_s: float,
-    seen: bool,
-) -> tuple[Run, CheckpointRates]:
-    """Training and checkpoints at once: files are written again until training has ended.
-
-    seen: as of `rates`.
-    """
-    until = files[0].folder / f"{files[0].name}-until"
-    repeated = [CheckpointFile(**{**vars(file), "until": until}) for file in files]
-    try:
-        with team.writing(repeated, after=len(orders)) as written:
-            try:
-                run = team.train(orders, steps=steps, most_s=most_s)
-            finally:
-                until.touch()
-    finally:
-        until.unlink(missing_ok=True)
-    return run, rates(written, files[0].n_bytes, seen=seen)

@@ -35,6 +35,11 @@ NOTES = (
 )
 
 
+def probe_files(data: Data) -> dict[str, str | Data]:
+    """Text or data of each file of a probe, by its name."""
+    return {"probe.md": probe_markdown(data), "probe.html": probe_html(data), "probe.json": data}
+
+
 def probe_markdown(data: Data) -> str:
     """The probe as Markdown."""
     return markdown(TITLE, sections(data))

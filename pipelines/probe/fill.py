@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.probe.shards import open_dataset, read_json
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream
@@ -111,13 +112,7 @@ def _check(folder: Path, n_bytes: int) -> None:
             f"{folder}: {format_bytes(free)} are free, {format_bytes(n_bytes)} were asked for; give"
             " a smaller --fill"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / ".trial"
-        trial.touch()
-        trial.unlink()
-    except OSError as e:
-        raise ConfigError(f"{folder}: cannot be written ({e.strerror}); choose another") from e
+    check_writable(folder, "cannot be written")
 
 
 def _batches(

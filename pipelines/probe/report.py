@@ -61,8 +61,7 @@ from typing import Any
 from tokenmill.pipelines.probe.cache import LEAST_DEVICE_FRAC, RAM_TIMES, Mount, Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step
-from tokenmill.pipelines.probe.loader import DEPTHS, Depth
-from tokenmill.pipelines.probe.order import READ_AHEAD, Order
+from tokenmill.pipelines.probe.loader import DEPTHS, READ_AHEAD, Depth, Order
 from tokenmill.pipelines.probe.search import SearchResult
 from tokenmill.pipelines.probe.shards import Shards
 from tokenmill.pipelines.probe.team import Run

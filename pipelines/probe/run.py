@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import (
     evict,
     host_memory_bytes,
@@ -16,16 +17,19 @@ from tokenmill.pipelines.probe.cache import (
     read_ahead_bytes,
     sight,
 )
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile
-from tokenmill.pipelines.probe.checkpoints import CheckpointRates, node_files, rates, while_training
+from tokenmill.pipelines.probe.checkpoints import (
+    CheckpointFile,
+    CheckpointRates,
+    node_files,
+    rates,
+)
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
 from tokenmill.pipelines.probe.fill import silent
-from tokenmill.pipelines.probe.loader import DEPTHS, Depth, Loader, Reading
-from tokenmill.pipelines.probe.order import ORDERS, Order
+from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
 from tokenmill.pipelines.probe.report import Checkpoints, Probed, probe_json
 from tokenmill.pipelines.probe.search import Clock, SearchResult, search
 from tokenmill.pipelines.probe.shards import Shards, open_dataset
-from tokenmill.pipelines.probe.team import Run, Team, together
+from tokenmill.pipelines.probe.team import ProbeError, Run, Team, together
 from tokenmill.pipelines.probe.verdict import REPEATS, RUNS, mean_kept
 from tokenmill.pipelines.probe.worker import Train
 from tokenmill.sizing.sheet import Sheet
@@ -75,14 +79,16 @@ def probe(
     plan: its name.  tell: what is being done, once no mistake of the user's is left to find.
 
     Raises:
-        ConfigError: no dataset is there, or a folder cannot be written.
-        OSError: the storage failed.
+        ConfigError: no dataset is there, a folder cannot be written, or the storage failed.
     """
     shards, wanted = open_dataset(folder, settings.split), demand(sheet)
-    with _files(wanted, settings) as files, Team() as team:
-        tell(f"reading {shards.folder} for about {settings.seconds:g} s")
-        probed = _Probe(team, shards, wanted, sheet, settings).run(files)
-        return probe_json(probed, wanted, plan)
+    try:
+        with _files(wanted, settings) as files, Team() as team:
+            tell(f"reading {shards.folder} for about {settings.seconds:g} s")
+            probed = _Probe(team, shards, wanted, sheet, settings).run(files)
+            return probe_json(probed, wanted, plan)
+    except ProbeError as e:
+        raise ConfigError(f"{folder}: {e}") from e
 
 
 def _files(
@@ -242,7 +248,8 @@ class _Probe:
             steps = max(LEAST_STEPS, round(0.04 * self._settings.seconds / step.compute_s))
             most_s = 3 * (steps + 1) * step.compute_s
             orders = self._orders(step, "full")
-            both = while_training(self._team, orders, files, steps=steps, most_s=most_s, seen=seen)
+            run, written = self._team.train_and_write(orders, files, steps=steps, most_s=most_s)
+            both = run, rates(written, files[0].n_bytes, seen=seen)
         return Checkpoints(alone=alone, both=both, accelerators=accelerators)
 
 

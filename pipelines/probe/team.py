@@ -5,14 +5,14 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile, Written
+from tokenmill.pipelines.probe.checkpoints import CheckpointFile, Written
 from tokenmill.pipelines.probe.worker import GO, STOP, Failed, Finished, Train, serve
 
 PATIENCE_S = 1.0  # with workers that are to end
@@ -129,6 +129,27 @@ class Team:
         with self.writing(files, after=0) as written:
             pass
         return written
+
+    def train_and_write(
+        self,
+        orders: Sequence[Train],
+        files: Sequence[CheckpointFile],
+        *,
+        steps: int,
+        most_s: float,
+    ) -> tuple[Run, list[Written]]:
+        """Training and checkpoints at once: files are written again until training has ended."""
+        until = files[0].folder / f"{files[0].name}-until"
+        repeated = [replace(file, until=until) for file in files]
+        try:
+            with self.writing(repeated, after=len(orders)) as written:
+                try:
+                    run = self.train(orders, steps=steps, most_s=most_s)
+                finally:
+                    until.touch()
+        finally:
+            until.unlink(missing_ok=True)
+        return run, written
 
     def close(self) -> None:
         """End all workers: each by itself if it can, else by signals that let it clean up first."""

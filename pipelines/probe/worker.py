@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.cache import device_bytes
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.cache import device_bytes, fetched_since
+from tokenmill.pipelines.probe.checkpoints import CheckpointFile
 from tokenmill.pipelines.probe.loader import Counters, Loader, Reading, StoppedError
 
 GO, STOP, READY = "go", "stop", "ready"
@@ -98,9 +98,7 @@ class _Training:
             self._loader.close()
         if self._error is not None:
             raise self._error
-        after = device_bytes()
-        fetched = None if before is None or after is None else after - before
-        cpu = time.process_time() - cpu
+        fetched, cpu = fetched_since(before), time.process_time() - cpu
         counters = self._loader.counters
         self._connection.send(Finished(counters=counters, device_bytes=fetched, cpu_s=cpu))
 

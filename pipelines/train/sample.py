@@ -5,7 +5,7 @@ inputs ─ readers ─► ids, texts ─ words_of ─► hashed words ─ Sample
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.runs.manifest import refuse_runs
+from tokenmill.sizing.document.section import Table, table
 
 SHARD_BYTES = 256 * 10**6
 NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
@@ -152,6 +153,19 @@ def read_documents(
         "repeated": len(drawn.draws) - len(documents.draws),
     }
     return Reading(documents, account, failures)
+
+
+def account_table(accounts: Mapping[str, Any], head: str, further: Sequence[str]) -> Table:
+    """The numbers of documents in some accounts, by what each is of.
+
+    head: of the first column.  further: what else was noted in the accounts.
+    """
+    names = ("read", "failed", "without_words", "repeated", *further)
+    rows = []
+    for name, account in accounts.items():
+        of = {**account, "failed": sum(account["failed"].values())}
+        rows.append((name, *(f"{of[k]:,}" for k in names)))
+    return table("Documents", (head, *(f">{k.replace('_', ' ')}" for k in names)), rows)
 
 
 def _planned(inputs: Sequence[Input], option: str, limits: Limits) -> Plan:

@@ -19,7 +19,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tokenmill.flows.server import embedded_server
+from tokenmill.flows.prefect.server import embedded_server
 from tokenmill.pipelines.core.options import RunOptions, Slurm
 from tokenmill.pipelines.runs.work import Done, Job, Phase, Work, one_by_one
 from tokenmill.pipelines.storage.atomic import write_json
@@ -72,8 +72,8 @@ def pooled(name, options, n):
     """A flow that opens the pool and has the works done in it."""
     from prefect import flow
 
-    from tokenmill.flows.pools.choose import open_pool
-    from tokenmill.flows.tasks import as_tasks
+    from tokenmill.flows.pools.pool import open_pool
+    from tokenmill.flows.prefect.executing import as_tasks
 
     row = {"runner": name, "works": n}
 

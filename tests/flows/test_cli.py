@@ -10,7 +10,8 @@ import yaml
 from datasets import load_from_disk
 
 from tests.e2e.corpus import write_corpus
-from tokenmill.flows.cli import main, parser
+from tokenmill.flows.arguments import parser
+from tokenmill.flows.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = sorted(next(a for a in parser()._actions if a.dest == "command").choices)

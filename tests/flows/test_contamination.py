@@ -8,9 +8,14 @@ import pytest
 
 from tests.pipelines.contamination.corpus import QUESTIONS, one_in_ten_replaced, write_check
 from tokenmill.dedup.text.fold import FOLDINGS
-from tokenmill.flows.cli import main, parser
-from tokenmill.flows.commands.contamination import parse_check
-from tokenmill.flows.contamination_tables import highlighted, one_a_benchmark, one_a_reason
+from tokenmill.flows.arguments import parser
+from tokenmill.flows.cli import main
+from tokenmill.flows.commands.contamination import (
+    highlighted,
+    one_a_benchmark,
+    one_a_reason,
+    parse_check,
+)
 from tokenmill.pipelines.contamination.copies import Copies
 from tokenmill.pipelines.contamination.model import EditedExample, IgnoredPassage
 
@@ -142,7 +147,7 @@ MISTAKES = [
 def test_mistakes_are_one_line_and_start_no_server(
     corpus, tmp_path, capsys, monkeypatch, words, message
 ):
-    monkeypatch.setattr("tokenmill.flows.commands.contamination.embedded_server", None)
+    monkeypatch.setattr("tokenmill.flows.commands.shared.embedded_server", None)
     assert main(corpus.command(tmp_path / "run", *words)) == 2
     told = capsys.readouterr().err
     assert message in told

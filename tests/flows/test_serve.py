@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
-from tokenmill.flows.cli import main, parser
+from tokenmill.flows.arguments import parser
+from tokenmill.flows.cli import main
 from tokenmill.flows.commands.serve import parse_parameters
 from tokenmill.pipelines.core.places import VARIABLE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokenmill.flows.side_by_side import WIDTH, side_by_side, tiers_side_by_side
+from tokenmill.flows.commands.size import WIDTH, side_by_side, tiers_side_by_side
 from tokenmill.sizing.comparison import compare, figures, parse_variation, tier_figures
 
 

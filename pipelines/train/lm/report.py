@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tokenmill.pipelines.train.sample import account_table
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import Block, Section, Table, table
 
@@ -14,18 +15,14 @@ MANY_UNKNOWN = 0.1  # of words
 def lm_markdown(about: About) -> str:
     """The account as a Markdown document."""
     section = Section(
-        key="perplexity", title="How it was trained, and how well", blocks=blocks(about)
+        key="perplexity", title="How it was trained, and how well", blocks=tuple(blocks(about))
     )
     return markdown("Language model", [section])
 
 
-def blocks(about: About) -> tuple[Block, ...]:
+def blocks(about: About) -> Iterator[Block]:
     """Tables and paragraphs, in order."""
-    return tuple(_blocks(about))
-
-
-def _blocks(about: About) -> Iterator[Block]:
-    yield _documents(about["inputs"])
+    yield account_table(about["inputs"], "option", ("documents", "words"))
     yield _orders(about["orders"])
     known, unknown = (about["vocabulary"][name] for name in ("known", "unknown"))
     yield f"Vocabulary: {known:,} words; {unknown:,} others occur, each as likely as the rest."
@@ -51,15 +48,6 @@ def _said(of: str) -> str:
     if of == "cutoffs":
         return "--cutoffs"
     return "the held-out text; give the corpus that is to be filtered as --cutoffs"
-
-
-def _documents(inputs: About) -> Table:
-    names = ("read", "failed", "without_words", "repeated", "documents", "words")
-    rows = []
-    for side, account in inputs.items():
-        of = {**account, "failed": sum(account["failed"].values())}
-        rows.append((side, *(f"{of[name]:,}" for name in names)))
-    return table("Documents", ("option", *(f">{n.replace('_', ' ')}" for n in names)), rows)
 
 
 def _orders(orders: list[dict[str, Any]]) -> Table:

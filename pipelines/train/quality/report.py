@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokenmill.pipelines.train.quality.training import SIDES
+from tokenmill.pipelines.train.quality.examples import SIDES
+from tokenmill.pipelines.train.sample import account_table
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import Block, Section, Table, table
 
@@ -14,18 +15,16 @@ SUSPICIOUS = 0.995  # AUC
 
 def quality_markdown(about: About) -> str:
     """The account as a Markdown document."""
-    section = Section(key="quality", title="How it was trained, and how well", blocks=blocks(about))
+    section = Section(
+        key="quality", title="How it was trained, and how well", blocks=tuple(blocks(about))
+    )
     return markdown("Quality classifier", [section])
 
 
-def blocks(about: About) -> tuple[Block, ...]:
+def blocks(about: About) -> Iterator[Block]:
     """Tables and paragraphs, in order."""
-    return tuple(_blocks(about))
-
-
-def _blocks(about: About) -> Iterator[Block]:
     measured, inputs = about["evaluation"], about["inputs"]
-    yield _documents(inputs)
+    yield account_table({side: inputs[side] for side in SIDES}, "side", ("trained_on", "held_out"))
     yield (
         f"Held-out documents: AUC {measured['auc']:.4f}, Brier score {measured['brier']:.4f}"
         " (0.25 is of guessing)."
@@ -41,15 +40,6 @@ def _blocks(about: About) -> Iterator[Block]:
     yield _kept(measured["kept"])
     yield _calibration(measured["calibration"])
     yield _telling(about["telling"])
-
-
-def _documents(inputs: About) -> Table:
-    names = ("read", "failed", "without_words", "repeated", "trained_on", "held_out")
-    rows = []
-    for side in SIDES:
-        of = {**inputs[side], "failed": sum(inputs[side]["failed"].values())}
-        rows.append((side, *(f"{of[name]:,}" for name in names)))
-    return table("Documents", ("side", *(f">{n.replace('_', ' ')}" for n in names)), rows)
 
 
 def _kept(kept: About) -> Table:

@@ -19,8 +19,7 @@ from scipy.special import expit
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.quality_model import LinearModel
 from tokenmill.pipelines.train.quality.evaluation import evaluate
-from tokenmill.pipelines.train.quality.examples import Names, read_examples
-from tokenmill.pipelines.train.quality.training import SIDES, Training
+from tokenmill.pipelines.train.quality.examples import SIDES, Names, Training, read_examples
 
 LIBRARY = "sklearn"
 MOST_TELLING = 20  # words of each side

@@ -8,10 +8,9 @@ import threading
 import pytest
 
 from tokenmill.flows.pools import dask
-from tokenmill.flows.pools.choose import thread_pool
 from tokenmill.flows.pools.dask import dask_pool
-from tokenmill.flows.pools.lane import Lane
-from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.lane import Lane, Pace
+from tokenmill.flows.pools.pool import thread_pool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.runs.work import Done, Job, Work
 from tokenmill.pipelines.storage.atomic import write_json

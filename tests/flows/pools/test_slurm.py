@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("dask_jobqueue", reason="the extra `cluster` is not installed")
 
-from tokenmill.flows.pools.lane import Lane
-from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.lane import Lane, Pace
 from tokenmill.flows.pools.slurm import slurm_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import Slurm

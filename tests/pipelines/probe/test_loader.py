@@ -9,8 +9,7 @@ from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed
 from tests.pipelines.probe.loaders import Leaky
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import device_bytes, evict
-from tokenmill.pipelines.probe.loader import DEPTHS, Loader, Reading
-from tokenmill.pipelines.probe.order import ORDERS
+from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Loader, Reading
 from tokenmill.pipelines.probe.shards import open_dataset
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.pipelines.probe.order import ORDERS, epoch, pieces
+from tokenmill.pipelines.probe.loader import ORDERS, epoch, pieces
 from tokenmill.pipelines.probe.shards import BatchPlace
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.pipelines.probe.corpora import SEQ_LEN, documents, packed, sheet
 from tests.pipelines.probe.loaders import LATE_S, TOKENS_PER_S, Late, Leaky, Slow
-from tests.pipelines.probe.test_checkpoint import Torn, a_file
+from tests.pipelines.probe.test_checkpoints import Torn, a_file
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import Sight, evict
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile
+from tokenmill.pipelines.probe.checkpoints import CheckpointFile
 from tokenmill.pipelines.probe.demand import demand
 from tokenmill.pipelines.probe.loader import Loader, Reading
 from tokenmill.pipelines.probe.search import Clock, SearchResult, search

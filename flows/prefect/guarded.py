@@ -1,6 +1,6 @@
 """Run a Python module as a child that does not outlive its parent, however that one ends.
 
-    python -m tokenmill.flows.guarded PARENT_PID MODULE ARGUMENT…
+    python -m tokenmill.flows.prefect.guarded PARENT_PID MODULE ARGUMENT…
 
 A parent killed with SIGKILL can stop nothing; so the child watches for it.
 """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokenmill.flows.pools.pace import Pace
+from tokenmill.flows.pools.lane import Pace
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Outcome, Work
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.pipelines.probe.test_demand import made
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.probe.checkpoint import CheckpointFile
-from tokenmill.pipelines.probe.checkpoints import node_files, rates
+from tokenmill.pipelines.probe.checkpoints import CheckpointFile, node_files, rates
 
 
 def a_file(folder, n_bytes=10_000_000, kind=CheckpointFile):

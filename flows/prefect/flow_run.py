@@ -1,4 +1,4 @@
-"""What all our flows have in common: parameters, names, how they end, what is said when they fail.
+"""What all our flows have in common: parameters, names, how they end, artifacts.
 
 A flow run whose shards or inputs failed is Failed, though all the rest is done and reported: so
 Prefect's automations, retries and notifications take notice without a rule of their own. The same
@@ -9,26 +9,29 @@ import contextlib
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePath
 from typing import Any, NamedTuple, get_args
 
-from prefect import Flow, State, flow
+from prefect import Flow, State, flow, get_run_logger
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.context import FlowRunContext
 from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import deployment
 from prefect.states import Completed, Failed
 from pydantic import ValidationError, create_model
 
-from tokenmill.flows.cli import exit_code_of
-from tokenmill.flows.errand import errand
-from tokenmill.flows.published import Shown, publish
-from tokenmill.flows.reach import awaited
+from tokenmill.flows.asked import Asked
+from tokenmill.flows.exits import exit_code_of
+from tokenmill.flows.prefect.run_here import awaited, errand
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 
 TAG = "tokenmill"
+MOST_ROWS = 1000  # of a table: a page of the UI
+MOST_CHARACTERS = 200_000  # of a document
 CONTINUES = (
     "what is finished stays: a run with the same parameters continues it, here or by the command"
     " line, under any runner"
@@ -46,6 +49,17 @@ def _in_a_line(record: logging.LogRecord) -> bool:
 
 for _name in ("prefect.flow_runs", "prefect.task_runs"):
     logging.getLogger(_name).addFilter(_in_a_line)
+
+
+class Shown(NamedTuple):
+    """An artifact: a table of rows, or a document in Markdown.
+
+    key: lower-case letters, digits and dashes.  description: Markdown.
+    """
+
+    key: str
+    content: Sequence[dict[str, Any]] | str
+    description: str = ""
 
 
 class Ended(NamedTuple):
@@ -120,6 +134,12 @@ def _state(work: Callable[[], Ended]) -> State[Any]:
     return state
 
 
+def asked_by(ask: Callable[[], Asked[Any]]) -> Asked[Any]:
+    """What the flow begins with: made before by the command that runs it, else by `ask`."""
+    sent = errand.get()
+    return ask() if sent is None else sent.ready
+
+
 def describe(name: str, *labels: str) -> None:
     """Give the flow run a name and tags.
 
@@ -183,3 +203,32 @@ def _keys(place: str, annotation: Any) -> dict[str, list[str]]:
             for name, field in kind.model_fields.items():
                 found |= _keys(f"{place}.{name}", field.annotation)
     return found
+
+
+def publish(artifacts: Iterable[Shown]) -> None:
+    """Have the server keep what a run has to show; what it does not take is logged, and no more."""
+    try:
+        for shown in artifacts:  # some read files as they come
+            _create(shown)
+    except Exception as e:  # noqa: BLE001 - the run itself is done
+        get_run_logger().warning("not all artifacts are published: %s", e)
+
+
+def key_of(*names: str) -> str:
+    """A key for an artifact of that name.
+
+    >>> key_of("ledger", "My corpus, v2")
+    'ledger-my-corpus-v2'
+    """
+    return "-".join(part for name in names for part in re.findall("[a-z0-9]+", name.lower()))
+
+
+def _create(shown: Shown) -> None:
+    if isinstance(shown.content, str):
+        text = shown.content
+        if len(text) > MOST_CHARACTERS:
+            text = f"{text[:MOST_CHARACTERS]}\n\n… cut here; the file has the rest"
+        create_markdown_artifact(text, key=shown.key, description=shown.description)
+    else:
+        rows = [dict(row) for row in shown.content[:MOST_ROWS]]
+        create_table_artifact(table=rows, key=shown.key, description=shown.description)

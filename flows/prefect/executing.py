@@ -1,26 +1,74 @@
-"""Pieces of work as Prefect tasks: a task run for each group of them, whoever does the work.
+"""Who does the works of a flow run: a pool, in Prefect tasks, with its progress in the UI.
 
-A phase of ten thousand shards is a few hundred task runs at most. They run in threads of the
-flow's process, which hand their works to a pool and wait: so workers of a cluster know nothing of
-Prefect, and an API that is slow or gone holds up no work.
+A task run does a group of works: a phase of ten thousand shards is a few hundred task runs at most.
+They run in threads of the flow's process, which hand their works to a pool and wait: so workers of
+a cluster know nothing of Prefect, and an API that is slow or gone holds up no work.
+
+A phase has an artifact, brought up to date every few seconds by a thread of its own, since a server
+that is slow or gone may hold up whoever talks to it.
 """
 
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from prefect import get_run_logger, task
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 
-from tokenmill.flows.pools.lane import Chain, Lane
-from tokenmill.flows.pools.pace import Pace
-from tokenmill.flows.pools.pool import Pool
-from tokenmill.flows.progress import watcher
+from tokenmill.flows.asked import Asked
+from tokenmill.flows.pools.lane import Chain, Lane, Pace
+from tokenmill.flows.pools.pool import Pool, open_pool
+from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
+from tokenmill.flows.progress import Watcher, watcher
+from tokenmill.flows.troubles import ended_as
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
 
 MOST_RUNS = 300  # task runs of a phase, about
+EVERY_S = 3.0
+LEAVE_S = 5.0  # for the last state of all phases
+
+
+@contextlib.contextmanager
+def executing(options: RunOptions, out: Path, *, name: str, label: str) -> Iterator[Execute]:
+    """What executes phases, for the length of the block.
+
+    out: the run directory.  name: of the flow run.  label: that it is tagged with.
+    """
+    describe(name, label, options.runner)
+    with progress_shown(), open_pool(options, out) as pool:
+        yield as_tasks(pool, task_seconds=options.task_seconds)
+
+
+def reported(
+    asked: Asked[Any],
+    do: Callable[..., Any],
+    in_short: Callable[[Any], str],
+    artifacts: Callable[[Any, Any], Iterable[Shown]],
+    *,
+    name: str,
+    label: str,
+) -> Ended:
+    """Have the work done that is asked for, unless it was before; its report is the result.
+
+    do: makes the report.  in_short: it in one sentence.  name, label: as of `executing`.
+    """
+    before = asked.report is not None
+    report, shown = asked.report, ()
+    if not before:
+        with executing(asked.what.run, asked.out, name=name, label=label) as execute:
+            report = do(asked.what, asked.out, execute, asked.plan)
+        shown = artifacts(report, asked.out)
+    told = ended_as(report, in_short(report), before=before)
+    return Ended(report.to_json(), told, not report.none, shown)
 
 
 def as_tasks(pool: Pool, *, task_seconds: float) -> Execute:
@@ -139,3 +187,76 @@ def _in_words(outcomes: Sequence[Outcome]) -> str:
     seconds = sum(o.receipt.seconds[0] for o in outcomes if o.receipt is not None and o.fresh)
     what = f"{docs:,} documents" if docs else f"{len(receipts):,} of {len(outcomes):,} done"
     return f"{what} in {seconds:.1f} s"
+
+
+@dataclass
+class _Phase:
+    """artifact: where it is shown, once it is.  shown: what was last said there."""
+
+    name: str
+    works: int
+    done: int = 0
+    artifact: UUID | None = None
+    shown: str = ""
+
+    def show(self) -> None:
+        told = f"{self.name}: {self.done:,} of {self.works:,}"
+        if told == self.shown:
+            return
+        percent = 100.0 * self.done / self.works if self.works else 100.0
+        if self.artifact is None:
+            self.artifact = create_progress_artifact(percent, description=told)
+        else:
+            update_progress_artifact(self.artifact, percent, description=told)
+        self.shown = told
+
+
+class PhaseProgress(Watcher):
+    """Passes on what a watcher is told, and shows phases in the UI."""
+
+    def __init__(self, inner: Watcher) -> None:
+        self._inner = inner
+        self._phases: list[_Phase] = []
+        self._lock, self._closing = threading.Lock(), threading.Event()
+        run = copy_context().run  # artifacts belong to the flow run of the context
+        self._thread = threading.Thread(target=run, args=(self._show,), daemon=True)
+        self._thread.start()
+
+    def start(self, phase: str, works: int) -> None:
+        self._phases.append(_Phase(phase, works))
+        self._inner.start(phase, works)
+
+    def advance(self, phase: str) -> None:
+        with self._lock:  # lanes are threads
+            self._phases[-1].done += 1
+            self._inner.advance(phase)
+
+    def end(self, phase: str) -> None:
+        self._inner.end(phase)
+
+    def tell(self, line: str) -> None:
+        self._inner.tell(line)
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join(LEAVE_S)
+
+    def _show(self) -> None:
+        closing = False
+        while not closing:
+            closing = self._closing.wait(EVERY_S)
+            with contextlib.suppress(Exception):  # the next round tries again
+                for phase in list(self._phases):
+                    phase.show()
+
+
+@contextlib.contextmanager
+def progress_shown() -> Iterator[None]:
+    """Show the phases of the block in the UI too."""
+    shown = PhaseProgress(watcher.get())
+    token = watcher.set(shown)
+    try:
+        yield
+    finally:
+        watcher.reset(token)
+        shown.close()

@@ -1,11 +1,24 @@
-"""Settings of a recipe as the command line gives them."""
+"""What several commands share: settings as the command line gives them, and a flow run for one."""
 
 import argparse
+import importlib
 from typing import Any
 
 import yaml
 
+from tokenmill.flows.asked import Asked, whole
+from tokenmill.flows.prefect.server import embedded_server
+from tokenmill.flows.progress import watching
 from tokenmill.pipelines.core.errors import ConfigError
+
+
+def settings_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What is set in place of the recipe's own, by key.
+
+    Raises:
+        ConfigError: see `setting` and `run_settings`.
+    """
+    return dict(setting(text) for text in args.set) | run_settings(args)
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -41,3 +54,16 @@ def run_settings(args: argparse.Namespace) -> dict[str, Any]:
             f" {given['runner']}"
         )
     return {f"run.{name}": value for name, value in given.items() if value is not None}
+
+
+def result_of(flow: str, asked: Asked[Any], shown: dict[str, Any], *, quiet: bool) -> Any:
+    """Run a flow against the user's Prefect server, or against one of its own.
+
+    flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.
+    """
+    with watching(quiet=quiet), embedded_server():
+        # Prefect reads its settings when it is imported
+        from tokenmill.flows.prefect.run_here import run_here
+
+        function = getattr(importlib.import_module(f"tokenmill.flows.{flow}"), f"{flow}_flow")
+        return run_here(function, asked, out=whole(asked.out), **shown)

@@ -29,7 +29,10 @@ STOP_S = 15
 POLL_S = 0.1
 STARTING = "starting a Prefect server for this run; PREFECT_API_URL names another"
 REFUSED = ("HTTP 401", "HTTP 403")
-CLIENT = ("prefect", "tokenmill.flows.tasks")  # 4 s of imports, at the same time as the server's
+CLIENT = (
+    "prefect",
+    "tokenmill.flows.prefect.executing",
+)  # 4 s of imports, at the same time as the server's
 
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {
@@ -84,7 +87,7 @@ def embedded_server() -> Iterator[str | None]:
         log = stack.enter_context(tempfile.TemporaryFile("w+"))
         server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "tokenmill.flows.guarded", str(os.getpid())),
+                *(sys.executable, "-m", "tokenmill.flows.prefect.guarded", str(os.getpid())),
                 *("prefect", "server", "start", "--no-ui"),
                 *("--host", "127.0.0.1", "--port", str(port)),
             ],
@@ -108,10 +111,7 @@ def check_server() -> None:
     Raises:
         ConfigError: tells how it answers, and the ways out.
     """
-    from tokenmill.flows.reach import (  # Prefect reads its settings when it is imported
-        address,
-        trouble,
-    )
+    from tokenmill.flows.prefect.run_here import address, trouble  # Prefect reads settings then
 
     found = trouble()
     if found is None:

@@ -1,29 +1,67 @@
-"""Run a flow in this process, for a command; the work counts, with or without the server."""
+"""Run a flow in this process, for a command; the work counts, with or without the server.
+
+A command hands the flow what it has asked and planned before, and what comes of it does not go
+through Prefect, so that a server which has died meanwhile keeps nothing back.
+"""
 
 import contextlib
 import logging
 import os
 import queue
+import time
 from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from prefect import Flow
+from prefect.client.orchestration import get_client
 from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import PrefectConsoleHandler
-from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from tokenmill.flows.errand import Errand, sent
 from tokenmill.flows.progress import watcher
-from tokenmill.flows.reach import address
 
 # of requests to a server that was there; Prefect's 5 make a minute for each, when it is dead
 RETRIES = 2
 # that tell, with tracebacks, of a server that is gone: we do so in a line
 NOISY = ("prefect._internal.concurrency", "prefect.events.clients", "EventsWorker", "APILogWorker")
+PATIENCE_S = 20.0  # for a server that is being started again
+POLL_S = 1.0
+
+
+@dataclass
+class Errand:
+    """One run of a flow in this process.
+
+    ready: what the flow would begin with, made already, so that nothing is planned twice.
+    result, error: how it ended.  has_ended: whether it has.
+    unheard: what the server answered in the end, instead of noting how the run ended.
+    """
+
+    ready: Any
+    result: Any = None
+    error: Exception | None = None
+    has_ended: bool = False
+    unheard: str | None = None
+
+
+errand: ContextVar[Errand | None] = ContextVar("errand", default=None)
+
+
+@contextlib.contextmanager
+def sent(ready: Any) -> Iterator[Errand]:
+    """An errand for the flow that is called in the block."""
+    made = Errand(ready)
+    token = errand.set(made)
+    try:
+        yield made
+    finally:
+        errand.reset(token)
 
 
 def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
-    """Run a flow; returns its result, as `errand` has it.
+    """Run a flow; returns its result, as `Errand` has it.
 
     ready: what the flow would begin with.  parameters: as the UI shows them.
 
@@ -100,3 +138,29 @@ def _forget_queued() -> None:
             while True:
                 service._queue.get_nowait()
                 service._queue.task_done()
+
+
+def awaited(patience_s: float = PATIENCE_S) -> str | None:
+    """Wait for the server; what it answered, or how it was not there, if that was no good."""
+    deadline = time.monotonic() + patience_s
+    while (answer := trouble()) is not None and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return answer
+
+
+def trouble() -> str | None:
+    """What is wrong with the server, in some words; None if it serves us."""
+    try:
+        with (
+            temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
+            get_client(sync_client=True) as client,
+        ):
+            client.api_version()  # of all answers the least that needs the password
+    except Exception as e:  # noqa: BLE001 - whatever a network can do
+        response = getattr(e, "response", None)
+        return f"HTTP {response.status_code}" if response is not None else type(e).__name__
+    return None
+
+
+def address() -> str:
+    return str(PREFECT_API_URL.value())

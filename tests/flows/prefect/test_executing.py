@@ -45,8 +45,8 @@ def run(server, job, call, n):
     """The works as tasks of a flow, two at a time."""
     from prefect import flow  # once the server's address is set
 
-    from tokenmill.flows.pools.choose import ThreadPool
-    from tokenmill.flows.tasks import as_tasks
+    from tokenmill.flows.pools.pool import ThreadPool
+    from tokenmill.flows.prefect.executing import as_tasks
 
     keys = [f"{i:02d}" for i in range(n)]
     works = tuple(Work(step="s", key=k, inputs="i", call=call, args=(k,)) for k in keys)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tokenmill.flows.flow_run import checked
+from tokenmill.flows.prefect.flow_run import checked
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 

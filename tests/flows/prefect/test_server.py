@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tokenmill.flows.prefect.server import STARTING, user_has_server
 from tokenmill.flows.progress import watcher, watching
-from tokenmill.flows.server import STARTING, user_has_server
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 HOLD = (
     "import sys, time\n"
     "from tokenmill.flows.progress import watching\n"
-    "from tokenmill.flows.server import embedded_server\n"
+    "from tokenmill.flows.prefect.server import embedded_server\n"
     "with watching(quiet=False), embedded_server() as url:\n"
     "    sys.stdout.write(url + '\\n'); sys.stdout.flush()\n"
     "    sys.stdin.readline()\n"

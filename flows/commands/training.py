@@ -1,0 +1,69 @@
+"""What `train-lm` and `train-quality` share: their files and options, and what is printed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from tokenmill.flows.exits import OK, PARTIAL
+from tokenmill.flows.show import as_json, show
+from tokenmill.pipelines.core.config import Config, explain
+from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.pipelines.core.places import within_roots
+from tokenmill.sizing.document.section import Block
+
+T = TypeVar("T", bound=Config)
+
+
+def parse_training(
+    kind: type[T], settings: Mapping[str, Any], options: Mapping[str, str] | None = None
+) -> T:
+    """What the command line asks for.
+
+    options: those that are named otherwise than the setting.
+
+    Raises:
+        ConfigError: one line that names the option and the way out.
+    """
+    try:
+        return kind(**settings)
+    except ValidationError as e:
+        place = str(e.errors()[0]["loc"][0]) if e.errors()[0]["loc"] else ""
+        said = str(explain(e, "", {})).removeprefix(": ").removeprefix(f"{place}: ")
+        option = (options or {}).get(place, place).replace("_", "-")
+        raise ConfigError(f"--{option}: {said}" if place else said) from e
+
+
+def parse_file(option: str, given: str, suffix: str, example: str) -> Path:
+    """Where a file goes.
+
+    Raises:
+        ConfigError: it is no place for one.
+    """
+    path = Path(within_roots(given)).expanduser().absolute()
+    if path.suffix != suffix or path.is_dir():
+        raise ConfigError(
+            f"{option} {given}: write a file name that ends in {suffix}, as {example}"
+        )
+    return path
+
+
+def ended(
+    about: dict[str, Any],
+    blocks: Callable[[Mapping[str, Any]], Iterable[Block]],
+    out: Path,
+    *,
+    as_data: bool,
+) -> int:
+    """Print what is said of the model, what could not be read, and where it lies; the exit code."""
+    failed: dict[str, int] = {}
+    for side in about["inputs"].values():
+        for cause, n in side["failed"].items():
+            failed[cause] = failed.get(cause, 0) + max(n, 1)
+    if as_data:
+        as_json(about)
+    else:
+        lost = [f"could not be read: {n:,} {cause}" for cause, n in failed.items()]
+        show(*blocks(about), [*lost, f"model   {out}", f"report  {out.with_suffix('.md')}"])
+    return PARTIAL if any(failed.values()) else OK
