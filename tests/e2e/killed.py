@@ -11,9 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.e2e.fatal import arm, named
-from tokenmill.dedup.same import cluster
 from tokenmill.pipelines.contamination import decontaminate
-from tokenmill.pipelines.corpus import shuffle
+from tokenmill.pipelines.corpus import near, shuffle
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
@@ -27,7 +26,7 @@ MOMENTS = {
     # the file has its name, its receipt is not written
     "renamed": (job, "save_receipt", {}),
     "banding": (shuffle, "buckets", {"after": True}),
-    "clustering": (cluster, "Forest", {"after": True}),
+    "clustering": (near, "Forest", {"after": True}),
     # which n-grams count for nothing is written, what was found is not
     "ignored": (decontaminate, "write_ignored", {"after": True}),
     # a shard's images have their name, its receipt is not written
