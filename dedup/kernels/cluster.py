@@ -8,7 +8,7 @@ from tokenmill.dedup.kernels.u64 import ONE
 
 
 @inlined
-def root(parents: I64 | U32, row: int) -> int:
+def root(parents: U32, row: int) -> int:
     """The row at the top of `row`'s tree; halves the path to it on the way."""
     while parents[row] != row:
         parents[row] = parents[parents[row]]
@@ -17,26 +17,10 @@ def root(parents: I64 | U32, row: int) -> int:
 
 
 @kernel
-def unite(left: I64, right: I64, parents: I64) -> None:
-    """Join the trees of each edge under the lower of their roots.
-
-    left, right: (n_edges,).  parents: (n_docs,), each row its own parent at first; never
-    higher than the row.
-    """
-    for e in range(left.shape[0]):
-        x = root(parents, left[e])
-        y = root(parents, right[e])
-        if x < y:
-            parents[y] = x
-        else:
-            parents[x] = y
-
-
-@kernel
-def flatten(parents: I64 | U32) -> None:
+def flatten(parents: U32) -> None:
     """Make each row's parent the root of its tree, the lowest row of its cluster.
 
-    parents: (n_docs,), of `unite` or `unite_marked`.
+    parents: (n_marked,), of `unite_marked`.
     """
     for row in range(parents.shape[0]):  # parents are lower, and so flat already
         parents[row] = parents[parents[row]]

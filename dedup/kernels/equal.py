@@ -178,36 +178,6 @@ def buckets(
 
 
 @kernel
-def bucket_pairs(
-    members: U32, ends: I64, max_bucket: int, n_first: int, n_previous: int, out: U64
-) -> None:
-    """Write the pairs of each bucket as `lower << 32 | higher`.
-
-    All pairs of a bucket of up to `max_bucket` rows; in a larger one each row with the
-    first `n_first` rows, and with the `n_previous` rows before it.
-    out: (n_pairs,), as many as dedup.same.lsh counts.
-    """
-    n = 0
-    start = 0
-    for bucket in range(ends.shape[0]):
-        end = ends[bucket]
-        for j in range(start, end):
-            higher = np.uint64(members[j])
-            from_first = j
-            from_previous = j
-            if end - start > max_bucket:
-                from_first = min(j, start + n_first)
-                from_previous = max(from_first, j - n_previous)
-            for i in range(start, from_first):
-                out[n] = np.uint64(members[i]) << U64_32 | higher
-                n += 1
-            for i in range(from_previous, j):
-                out[n] = np.uint64(members[i]) << U64_32 | higher
-                n += 1
-        start = end
-
-
-@kernel
 def first_near(hashes: U64, members: I64, ends: I64, distance: np.uint64, first: I32) -> None:
     """Lower `first[m]` to the lowest member of its bucket at most `distance` bits away.
 

@@ -74,26 +74,3 @@ class Forest:
             lowest = self._parents[start : start + at_once]
             other = np.flatnonzero(lowest != np.arange(start, start + len(lowest)))
             yield np.column_stack([self.rows[other + start], self.rows[lowest[other]]])
-
-
-def clusters(n_docs: int, edges: I64) -> I64:
-    """Find the connected components of documents.
-
-    Args:
-        n_docs: rows, numbered from 0.
-        edges: (n_edges, 2) row numbers of verified pairs, in any order.
-
-    Returns:
-        (n_docs,) int64, the lowest row number of each row's cluster, whatever the order of
-        the edges: "keep the first of each" is `labels == np.arange(n_docs)`.
-
-    Raises:
-        IndexError: an edge names a row that is not one of `n_docs`.
-    """
-    if len(edges) and (edges.min() < 0 or edges.max() >= n_docs):
-        raise IndexError(f"edges name rows {edges.min()} to {edges.max()}, there are {n_docs} rows")
-    parents = np.arange(n_docs, dtype=np.int64)
-    left, right = (edges[:, side].astype(np.int64, copy=False) for side in (0, 1))
-    kernels.unite(read_only(left), read_only(right), parents)
-    kernels.flatten(parents)
-    return parents

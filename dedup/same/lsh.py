@@ -1,9 +1,9 @@
 """Locality-sensitive hashing: documents that share a band of their signatures become candidates.
 
-    signatures (n, num_perm) --> band keys (n, bands) --one band at a time--> candidate pairs
+    signatures (n, num_perm) --> band keys (n, bands) --one band at a time--> buckets
 
-Candidates are pairs to verify, not duplicates: without verification about half of the pairs
-that LSH finds are below the wanted similarity.
+Rows of a bucket are candidates, pairs to verify, not duplicates: without verification about half
+of the pairs that LSH finds are below the wanted similarity. `verify` makes edges of them.
 """
 
 from dataclasses import dataclass
@@ -84,52 +84,6 @@ def band_keys(signatures: U32, bands: Bands) -> U64:
     return out
 
 
-def candidate_pairs(
-    keys: U64, ids: npt.NDArray[Any], *, max_bucket: int = MAX_BUCKET
-) -> npt.NDArray[Any]:
-    """Pair the rows that have the same key in one band.
-
-    All pairs of a bucket of up to `max_bucket` rows. In a larger one each row is paired with
-    the first `max_bucket // 2` rows and with the PREVIOUS_ROWS rows before it: so that a bucket
-    of n rows yields at most n * (max_bucket // 2 + PREVIOUS_ROWS) pairs, and its rows are still
-    connected, should they verify.
-
-    Args:
-        keys: (n,) band keys of one band; NO_KEY is in no bucket.
-        ids: (n,) int64 or uint64 row numbers, distinct; "first" and "before" are by these.
-        max_bucket: rows of a bucket of which all pairs are made, at least 2.
-
-    Returns:
-        (n_pairs, 2) of the type of `ids`, each (lower, higher), sorted, none twice. Memory on
-        the way: about 24 bytes a row and 24 a pair.
-
-    Raises:
-        ValueError: `keys` and `ids` differ in length, or `max_bucket` is below 2.
-    """
-    if len(keys) != len(ids):
-        raise ValueError(f"{len(keys)} keys for {len(ids)} row numbers; each row has one key")
-    if max_bucket < 2:
-        raise ValueError(f"max_bucket must be at least 2 rows, got {max_bucket}")
-    if np.any(ids[1:] < ids[:-1]):
-        order = np.argsort(ids)
-        keys, ids = keys[order], ids[order]
-    members, ends = buckets(keys)
-    pairs = np.empty(count_pairs(ends, max_bucket), np.uint64)
-    kernels.bucket_pairs(
-        members.astype(np.uint32, copy=False),
-        ends,
-        max_bucket,
-        max_bucket // 2,
-        PREVIOUS_ROWS,
-        pairs,
-    )
-    pairs.sort()
-    out = np.empty((len(pairs), 2), ids.dtype)
-    np.take(ids, pairs >> np.uint64(32), out=out[:, 0])
-    np.take(ids, pairs & np.uint64(0xFFFF_FFFF), out=out[:, 1])
-    return out
-
-
 class Buckets(NamedTuple):
     """Rows that share their key, bucket after bucket.
 
@@ -167,7 +121,13 @@ def buckets(keys: U64, bits: int | None = None) -> Buckets:
 
 
 def count_pairs(ends: I64, max_bucket: int = MAX_BUCKET) -> int:
-    """How many pairs `candidate_pairs` makes of buckets that end at `ends`."""
+    """How many candidate pairs the buckets have that end at `ends`.
+
+    All pairs of a bucket of up to `max_bucket` rows. In a larger one each row is paired with the
+    first `max_bucket // 2` rows and with the PREVIOUS_ROWS rows before it: so that a bucket of n
+    rows has at most n * (max_bucket // 2 + PREVIOUS_ROWS) pairs, and its rows are still connected,
+    should they verify.
+    """
     sizes = np.diff(ends, prepend=0)
     n_first = max_bucket // 2
     small = sizes * (sizes - 1) // 2

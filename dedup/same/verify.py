@@ -22,7 +22,7 @@ def verified_edges(
     verify: float,
     rows_at_once: int,
 ) -> Iterator[I64]:
-    """Compare the signatures of the candidate pairs of each bucket, as `candidate_pairs` has them.
+    """Compare the signatures of the candidate pairs of each bucket, as `lsh.count_pairs` has them.
 
     In a bucket of more than ALL_PAIRS rows, pairs that others join already are left out: the
     edges connect the same rows, and a million equal documents are a million comparisons.

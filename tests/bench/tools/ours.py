@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 from tests.bench.corpus import texts_of
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
-from tokenmill.dedup.same.cluster import clusters
+from tokenmill.dedup.same.cluster import Forest, Touched
 from tokenmill.dedup.same.digest import digests, first_occurrence
-from tokenmill.dedup.same.lsh import Bands, band_keys, candidate_pairs
+from tokenmill.dedup.same.lsh import Bands, band_keys, buckets
 from tokenmill.dedup.same.minhash import MinHash, signatures
+from tokenmill.dedup.same.verify import verified_edges
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.pipelines.contamination.cleaner import Cleaner
 from tokenmill.pipelines.contamination.decontaminate import Decontaminate
@@ -25,6 +26,7 @@ from tokenmill.pipelines.contamination.found import search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.shard import Input
+from tokenmill.pipelines.corpus.near import MOST_SIGNED
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
@@ -108,16 +110,25 @@ def sign_and_band(part, scratch):
 
 
 def group(part, scratch):
-    """Signatures to clusters: band keys, the pairs of each band, connected components."""
+    """Signatures to clusters, as a run does it: band keys, edges of each band, a forest of them.
+
+    No pair is left out for its similarity, as the peers leave none out.
+    """
     texts = pa.array((part / "short.txt").read_text("utf-8").split("\n"), pa.large_string())
     signed = signatures(texts, MinHash())
-    rows = np.arange(len(signed))
+    each = {"num_perm": signed.shape[1], "verify": 0.0, "rows_at_once": MOST_SIGNED}
 
     def work():
-        keys = band_keys(signed, Bands())
-        edges = np.concatenate([candidate_pairs(column.copy(), rows) for column in keys.T])
-        labels = clusters(len(signed), edges)
-        return {"docs": len(signed), "kept": int((labels == rows).sum())}
+        edges, touched = [], Touched(len(signed))
+        for column in band_keys(signed, Bands()).T:
+            edges += verified_edges(buckets(column.copy()), signed.__getitem__, **each)
+        for some in edges:
+            touched.mark(some)
+        forest = Forest(touched)
+        for some in edges:
+            forest.join(some)
+        removed = sum(len(trees) for trees in forest.trees(MOST_SIGNED))
+        return {"docs": len(signed), "kept": len(signed) - removed}
 
     return work
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.dedup.same.labels import clusters
 from tests.reference import cluster as reference
-from tokenmill.dedup.same.cluster import Forest, Touched, clusters
+from tokenmill.dedup.same.cluster import Forest, Touched
 
 
 @st.composite
@@ -55,7 +56,7 @@ def test_no_edges_no_clusters():
 def test_a_row_out_of_range_is_refused():
     with pytest.raises(IndexError) as error:
         clusters(3, as_array([(0, 3)]))
-    assert str(error.value) == "edges name rows 0 to 3, there are 3 rows"
+    assert str(error.value) == "edges name row 3, there are 3 rows"
 
 
 @given(graphs(), st.integers(1, 50), st.integers(0, 2**20))

@@ -1,4 +1,6 @@
-"""Rows that share a band key become pairs: all of them, once, in order."""
+"""Rows that share a band key come together: all of them, once, in order."""
+
+from collections import defaultdict
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,8 @@ from tokenmill.dedup.same.lsh import (
     PREVIOUS_ROWS,
     Bands,
     band_keys,
-    candidate_pairs,
+    buckets,
+    count_pairs,
 )
 from tokenmill.dedup.same.minhash import MinHash, signatures
 
@@ -23,46 +26,54 @@ few_keys = st.lists(
 )
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-@given(few_keys, st.integers(2, 24), st.randoms())
-def test_pairs_match_the_reference(dtype, keys, max_bucket, random):
-    ids = random.sample(range(2**40), len(keys))
-    expected = reference.candidate_pairs(keys, ids, max_bucket, PREVIOUS_ROWS)
-    keys, ids = np.array(keys, np.uint64), np.array(ids, dtype)
-    got = candidate_pairs(keys, ids, max_bucket=max_bucket)
-    assert got.dtype == dtype
-    assert got.shape == (len(expected), 2)
-    assert list(map(tuple, got.tolist())) == expected
-    order = np.array(random.sample(range(len(keys)), len(keys)), np.int64)
-    assert np.array_equal(candidate_pairs(keys[order], ids[order], max_bucket=max_bucket), got)
+def rows_by_bucket(found):
+    return [rows.tolist() for rows in np.split(found.members, found.ends)[:-1]]
 
 
-def test_pairs_of_many_partitions_match_the_reference():
+def expected_buckets(keys):
+    """Rows of each key that two or more have, by first row."""
+    rows = defaultdict(list)
+    for row, key in enumerate(keys):
+        rows[key].append(row)
+    return sorted(found for key, found in rows.items() if key != NO_KEY and len(found) > 1)
+
+
+@given(few_keys)
+def test_buckets_match_the_reference(keys):
+    found = buckets(np.array(keys, np.uint64))
+    assert sorted(rows_by_bucket(found)) == expected_buckets(keys)
+
+
+def test_buckets_of_many_partitions_match_the_reference():
     rng = np.random.default_rng(3)
     n = 3 * partition.PARTITION_ROWS
     keys = rng.integers(0, 2**64, n, dtype=np.uint64)
     again = rng.integers(0, n, n // 4)
     keys[again] = keys[rng.integers(0, n, n // 4)]
-    expected = reference.candidate_pairs(keys.tolist(), range(n), 128, PREVIOUS_ROWS)
-    got = candidate_pairs(keys, np.arange(n))
-    assert list(map(tuple, got.tolist())) == expected
+    assert sorted(rows_by_bucket(buckets(keys))) == expected_buckets(keys.tolist())
 
 
-def test_an_over_full_bucket_costs_a_bounded_number_of_pairs_per_row_and_stays_connected():
+@given(few_keys, st.integers(2, 24))
+def test_candidate_pairs_are_counted_as_the_reference_makes_them(keys, max_bucket):
+    found = buckets(np.array(keys, np.uint64))
+    expected = reference.candidate_pairs(keys, range(len(keys)), max_bucket, PREVIOUS_ROWS)
+    assert count_pairs(found.ends, max_bucket) == len(expected)
+
+
+def test_an_over_full_bucket_costs_a_bounded_number_of_pairs_per_row():
     n, max_bucket = 10_000, 16
-    pairs = candidate_pairs(np.full(n, 7, np.uint64), np.arange(n), max_bucket=max_bucket)
-    assert len(pairs) <= n * (max_bucket // 2 + PREVIOUS_ROWS)
-    assert set(pairs[pairs[:, 0] == 0, 1].tolist()) == set(range(1, n))
+    n_pairs = count_pairs(buckets(np.full(n, 7, np.uint64)).ends, max_bucket)
+    assert n < n_pairs <= n * (max_bucket // 2 + PREVIOUS_ROWS)
 
 
 def test_keys_mapped_from_a_file_will_do(tmp_path):
     np.save(tmp_path / "keys.npy", np.array([5, 6, 5, 0, 0], np.uint64))
     mapped = np.load(tmp_path / "keys.npy", mmap_mode="r")
-    assert candidate_pairs(mapped, np.arange(5)).tolist() == [[0, 2]]
+    assert rows_by_bucket(buckets(mapped)) == [[0, 2]]
 
 
-def test_no_rows_no_pairs():
-    assert candidate_pairs(np.empty(0, np.uint64), np.empty(0, np.int64)).shape == (0, 2)
+def test_no_rows_no_buckets():
+    assert rows_by_bucket(buckets(np.empty(0, np.uint64))) == []
 
 
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 3), st.randoms())
@@ -82,7 +93,7 @@ def test_documents_without_words_are_never_candidates():
     text = pa.array(["", "...", "a", "A!", " "])
     keys = band_keys(signatures(text, MinHash()), Bands())
     assert np.all((keys == NO_KEY) == np.array([[True], [True], [False], [False], [True]]))
-    assert candidate_pairs(np.ascontiguousarray(keys[:, 0]), np.arange(5)).tolist() == [[2, 3]]
+    assert rows_by_bucket(buckets(np.ascontiguousarray(keys[:, 0]))) == [[2, 3]]
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=6, max_size=6), st.sampled_from([1, 2, 3, 6]))
@@ -114,13 +125,4 @@ def test_settings_that_do_not_fit_are_refused():
     refused(
         lambda: band_keys(np.zeros((1, 100), np.uint32), Bands()),
         "14 bands of 8 rows need 112 permutations, the signatures have 100",
-    )
-    keys = np.zeros(3, np.uint64)
-    refused(
-        lambda: candidate_pairs(keys, np.arange(2)),
-        "3 keys for 2 row numbers; each row has one key",
-    )
-    refused(
-        lambda: candidate_pairs(keys, np.arange(3), max_bucket=1),
-        "max_bucket must be at least 2 rows, got 1",
     )

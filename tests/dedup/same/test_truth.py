@@ -3,13 +3,15 @@
 import csv
 import gzip
 import json
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tokenmill.dedup.same.lsh import Bands, band_keys, candidate_pairs
-from tokenmill.dedup.same.minhash import MinHash, pair_similarity, signatures
+from tokenmill.dedup.same.lsh import Bands, band_keys, buckets
+from tokenmill.dedup.same.minhash import MinHash, signatures
+from tokenmill.dedup.same.verify import verified_edges
 
 
 def documents_of_etcd(folder):
@@ -39,9 +41,9 @@ def test_true_pairs_are_found_and_found_pairs_are_true(shared_data, name):
     names = [i for i in docs if i not in copies]
     found = signatures(pa.array([docs[i] for i in names]), MinHash())
     keys = band_keys(found, Bands())
-    bands = [candidate_pairs(k, np.arange(len(names))) for k in keys.T]
-    edges = np.unique(np.concatenate(bands), axis=0)
-    edges = edges[pair_similarity(found, *edges.T) >= 0.7]
+    each = {"num_perm": found.shape[1], "verify": 0.7, "rows_at_once": len(names)}
+    bands = [verified_edges(buckets(k.copy()), found.__getitem__, **each) for k in keys.T]
+    edges = np.unique(np.concatenate([*chain(*bands)]), axis=0)
     pairs = {frozenset((names[x], names[y])) for x, y in edges.tolist()}
     similar = {pair for pair, jaccard in truth.items() if jaccard >= 0.8}
     recall = len(similar & pairs) / len(similar)
