@@ -13,7 +13,7 @@ Twelve rooms; imports go down only (`make lint` holds it):
     read                           files to batches of documents: a reader a format
     runs                           work done once: receipts, phases, resume; knows no step
     storage                        bytes, local or S3: atomic, cached, locked
-    core                           what all others speak in: schema, config, ledger, step, stage
+    core                           what all others speak in: schema, config, ledger, step
 
 Each room's own page says what flows through it and which module to open first. Where to look for
 (`dedup/` lies beside this folder: what deduplication computes, which knows no step)

@@ -142,8 +142,8 @@ class Sheet:
             TypeError: an argument is missing or unknown, or a setting is no number.
         """
         parameters = signature(formula.function).parameters
-        missing = {n for n, p in parameters.items() if n not in given and p.default is p.empty}
-        usual = {n: self._usual(n) for n in missing & {*USUAL, *self._of_several}}
+        missing = [n for n, p in parameters.items() if n not in given and p.default is p.empty]
+        usual = {n: self._usual(n) for n in missing if n in USUAL or n in self._of_several}
         if usual:
             given = {n: (given | usual)[n] for n in (*parameters, *given) if n in given | usual}
         return formula.requirement(name, [self.input(arg, of) for arg, of in given.items()])

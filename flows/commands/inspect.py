@@ -214,13 +214,17 @@ def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]]) -> Answer
     """A document of which pieces are left, or were until something removed them."""
     document = documents(out, [doc_id])[doc_id]
     text, stretches = cuts(out, document)
-    receipts = (removals(out, doc_id=link["doc_id"]).to_pylist() for link in links)
-    dropped = {r["doc_id"]: r["reason"] for rows in receipts for r in rows}
-    why, whole = cut_blocks(text, stretches)
-    first = [f"cut into pieces: {document['id']} ({document['source']})", *why]
+
+    def blocks() -> Iterator[Any]:
+        receipts = (removals(out, doc_id=link["doc_id"]).to_pylist() for link in links)
+        dropped = {r["doc_id"]: r["reason"] for rows in receipts for r in rows}
+        why, whole = cut_blocks(text, stretches)
+        yield [f"cut into pieces: {document['id']} ({document['source']})", *why]
+        yield whole
+        yield from piece_blocks(text, links, dropped)
+
     cut = [stretch._asdict() for stretch in stretches]
-    data = {"receipt": None, "cut": document, "cut_out": cut, "pieces": links}
-    return data, (first, whole, *piece_blocks(text, links, dropped))
+    return {"receipt": None, "cut": document, "cut_out": cut, "pieces": links}, blocks()
 
 
 def _links(links: list[dict[str, Any]]) -> list[str]:

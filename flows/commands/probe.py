@@ -1,6 +1,7 @@
 """`tokenmill probe`: does the storage of a dataset feed the planned cluster?"""
 
 import argparse
+import contextlib
 import math
 import sys
 from collections.abc import Mapping
@@ -39,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     settings, folder = parse_settings(args), folder_here(args.dataset)
     sheet = size(args.plan)
     if args.out is not None and check_writable(Path(args.out), "cannot write there", " --out"):
-        Path(args.out).rmdir()  # until there is something to write
+        with contextlib.suppress(OSError):  # something else may lie there by now
+            Path(args.out).rmdir()  # until there is something to write
     try:
         data = _probed(args, folder, sheet, settings)
     except KeyboardInterrupt:

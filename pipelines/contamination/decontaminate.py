@@ -28,7 +28,7 @@ from tokenmill.pipelines.corpus.step import (
     Applied,
     Applier,
     Chain,
-    CorpusStep,
+    CuttingStep,
     Pass,
     Rows,
     Sidecar,
@@ -58,7 +58,7 @@ PIECES = Folder("pieces", "part-{key}.parquet", of_pass=False)
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
-class Decontaminate(Cleaning, Matching, CorpusStep):
+class Decontaminate(Cleaning, Matching, CuttingStep):
     """Free documents from what they have in common with benchmark items.
 
     The defaults are GPT-3's filtering (Brown et al. 2020, arXiv:2005.14165, appendix C), with N

@@ -88,7 +88,7 @@ def roots_of(value: str | None) -> tuple[str, ...] | None:
     ('/data', 's3://corpora/2026')
 
     Raises:
-        ConfigError: it names none, or one that is neither absolute nor on SCHEME.
+        ConfigError: it names none, or one that is neither absolute nor on S3.
     """
     if value is None:
         return None

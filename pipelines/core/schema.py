@@ -114,8 +114,8 @@ ROW_BITS = 32
 
 
 def rows_of(schema: pa.Schema, columns: Mapping[str, pa.Array | None], n: int) -> pa.RecordBatch:
-    """A batch of n rows of a schema; null where there is no column."""
-    arrays = [pa.nulls(n, f.type) if (c := columns.get(f.name)) is None else c for f in schema]
+    """A batch of n rows of a schema; null where the column is None."""
+    arrays = [pa.nulls(n, f.type) if (c := columns[f.name]) is None else c for f in schema]
     return pa.record_batch(arrays, schema=schema)
 
 

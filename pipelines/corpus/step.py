@@ -116,7 +116,8 @@ class Pass:
     def step(self, name: str, kind: type["StepT"]) -> "StepT":
         """That of the steps behind it with a name, which is of a kind."""
         found = next(step for step in self.after if step.name == name)
-        assert isinstance(found, kind)
+        if not isinstance(found, kind):
+            raise TypeError(f"{name} is a {type(found).__name__}, not a {kind.__name__}")
         return found
 
 
@@ -247,14 +248,6 @@ class CorpusStep(Step):
     compares_texts: ClassVar[bool] = False
     side_tables: ClassVar[tuple[SideTable, ...]] = ()
 
-    @property
-    def cuts_text(self) -> bool:
-        return getattr(self, "action", None) == "cut"
-
-    @property
-    def without_cutting(self) -> str:
-        return "action: document" if self.cuts_text else ""
-
     # before a run
 
     def check(self, inputs: Sequence[Input]) -> None:
@@ -378,6 +371,20 @@ class CorpusStep(Step):
 
 
 StepT = TypeVar("StepT", bound=CorpusStep)
+
+
+class CuttingStep(CorpusStep):
+    """A step whose `action` says whether it cuts out what it found, or takes more."""
+
+    @property
+    def cuts_text(self) -> bool:
+        return self.action == "cut"  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def without_cutting(self) -> str:
+        return "action: document" if self.cuts_text else ""
+
+
 Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by section of the report
 
 
@@ -389,13 +396,11 @@ def is_corpus_wide(step: Step) -> TypeGuard[CorpusStep]:
 class SideTables:
     """The side tables of some steps, open for a shard."""
 
-    paths: list[Path] = field(default_factory=list)
     _writers: dict[str, Callable[[pa.RecordBatch], Any]] = field(default_factory=dict)
 
     def open(self, table: SideTable, path: Path, files: Any) -> None:
         """files: an ExitStack, which closes them."""
         writer = files.enter_context(table.open(path))
-        self.paths.append(path)
         self._writers[table.folder.name] = getattr(writer, "write_batch", writer)
 
     def write(self, tables: Mapping[str, pa.RecordBatch]) -> None:

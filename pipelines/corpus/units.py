@@ -149,12 +149,12 @@ class ImageStep(UnitStep):
         return made
 
     def without(self, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
-        """Take out the images found; the value of a receipt is that of the row."""
+        """Take out the images found; the value of a removed row is that of the row."""
         numbers = np.asarray(documents["images"].flatten().field("number"))
         named = owners_of(documents) << ROW_BITS | numbers
         wanted = rows_of(documents, found) << ROW_BITS | numbers_of(found)
         places = np.searchsorted(named, wanted)
-        receipts = removed_images(
+        removed = removed_images(
             self.name,
             documents,
             places,
@@ -169,7 +169,7 @@ class ImageStep(UnitStep):
         taken = counts_of(documents) - counts_of(edited)
         lost = self.no_images_left & (counts_of(edited) == 0) & (taken > 0)
         rule = Rule(NO_IMAGES, taken.astype(np.float64), lost)
-        return Applied(edited_where(self.name, documents, edited, [rule], receipts))
+        return Applied(edited_where(self.name, documents, edited, [rule], removed))
 
 
 def rows_of(documents: pa.RecordBatch, found: pa.RecordBatch) -> I64:

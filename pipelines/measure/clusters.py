@@ -267,14 +267,13 @@ SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Heavy(NamedTuple):
-    """A summary of `docs` documents.
+    """A summary of documents, by their keys.
 
     keys: (n,) uint64, ascending, n <= room.  counts: (n,) over 0, of each at least so many.
     """
 
     keys: U64
     counts: I64
-    docs: int
     room: int
 
     def add(self, keys: U64) -> "Heavy":
@@ -286,12 +285,12 @@ class Heavy(NamedTuple):
         if len(together) > self.room:
             lowered = lowered - np.partition(lowered, -self.room - 1)[-self.room - 1]
         left = lowered > 0
-        return Heavy(together[left], lowered[left], self.docs + len(keys), self.room)
+        return Heavy(together[left], lowered[left], self.room)
 
 
 def heavy(room: int) -> Heavy:
     """A summary of no document, with so many counters."""
-    return Heavy(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, room)
+    return Heavy(np.zeros(0, np.uint64), np.zeros(0, np.int64), room)
 
 
 class Clusters(NamedTuple):

@@ -121,7 +121,8 @@ def _figures(
     yield "text bytes per token", corpus.text_bytes_per_token, total.text_bytes_per_token
     yield "stored bytes per token", corpus.stored_bytes_per_token, total.stored_bytes_per_token
     yield "CPU hours", estimate.cpu_hours, sum(step.cpu_s for step in report.steps) / HOUR_S
-    is_timed = workers == estimate.cores and (report.seconds or 0.0) >= LEAST_WALL_S
+    was_told = workers is not None and workers == estimate.cores
+    is_timed = was_told and (report.seconds or 0.0) >= LEAST_WALL_S
     yield "wall hours", estimate.wall_hours, (report.seconds or 0.0) / HOUR_S if is_timed else None
     kept = {row.stage: row.docs_out / row.docs_in for row in report.ledger if row.docs_in}
     stored = report.stored_bytes

@@ -18,7 +18,7 @@ sizes, where the documents of the keys kept are not: one cluster more or less ma
 Cost: every document is read and its key computed, or its key column alone is read where there is
 one (a digest, a URL): the bytes of a full scan of keys. In memory: p * distinct keys * 16 B, and
 the giants. It saves the memory of all keys, not the reading; a part of the files tells only of
-that part (see growth).
+that part (see unseen).
 """
 
 from dataclasses import dataclass, field

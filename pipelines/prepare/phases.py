@@ -94,9 +94,8 @@ def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -
         for number in range(plan.files)
     )
     if len(find_receipts(job.out, works).receipts) < len(works):
-        dataset.close_dataset(
-            job
-        )  # a dataset that an earlier run completed must not open half replaced
+        # a dataset that an earlier run completed must not open half replaced
+        dataset.close_dataset(job)
     files = yield from do_phase(Phase(name="dataset", works=works, whole=True), finished)
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans

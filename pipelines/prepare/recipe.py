@@ -239,9 +239,9 @@ class Recipe(Config):
         from tokenmill.pipelines.read.plan import plan_inputs  # loads all readers
 
         images, html = self.images is not None, self.html is not None
-        size, limits = shard_bytes or self.shard_bytes, self.limits
+        size = self.shard_bytes if shard_bytes is None else shard_bytes
         return plan_inputs(
-            self.inputs, size, limits=limits, images=images, html=html, against=against
+            self.inputs, size, limits=self.limits, images=images, html=html, against=against
         )
 
     def read(self, shard: SourceShard, run: str = "") -> Iterator["ReadBatch"]:

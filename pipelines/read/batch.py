@@ -156,6 +156,7 @@ def _failed(ordinal: int, failures: Sequence[Failure]) -> pa.RecordBatch:
         "reason": pa.array([f.reason for f in failures], pa.string()),
         "detail": pa.array([f.detail for f in failures], pa.string()),
         "text_bytes": pa.array([f.text_bytes for f in failures], pa.int64()),
+        **dict.fromkeys(("value", "duplicate_of", "similarity")),
     }
     return rows_of(REMOVED, columns, n)
 

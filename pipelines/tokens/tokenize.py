@@ -12,7 +12,7 @@ import functools
 import os
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import text_buffers
-from tokenmill.dedup.kernels._jit import I64, U32, kernel
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
+from tokenmill.pipelines.tokens.kernels import place
 from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, open_reference
 
@@ -62,27 +62,6 @@ def with_ends(
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths + sum(ends), out=offsets[1:])
     return np.empty(int(offsets[-1]), dtype), offsets
-
-
-@kernel
-def place(
-    ids: U32, starts: I64, stops: I64, wanted: I64, bos: int, eos: int, out: Any, offsets: I64
-) -> None:
-    """Write documents, `ids[starts[i]:stops[i]]` each, to the places of `wanted`.
-
-    out: any integer type wide enough.  offsets: of all documents in `out`.
-    bos, eos: an id, or -1 for none.
-    """
-    for i in range(wanted.shape[0]):
-        k = offsets[wanted[i]]
-        if bos >= 0:
-            out[k] = bos
-            k += 1
-        for j in range(starts[i], stops[i]):
-            out[k] = ids[j]
-            k += 1
-        if eos >= 0:
-            out[k] = eos
 
 
 class MismatchError(Exception):

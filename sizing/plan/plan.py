@@ -91,7 +91,9 @@ class Plan(Section):
                     f"source {missing!r} has no {key}, {given[0]!r} has; give all or none"
                 )
         if self.sources[0].epochs is not None:
-            for key in {"tokens", "days", "epochs"} & self.training.model_fields_set:
+            for key in filter(
+                self.training.model_fields_set.__contains__, ("tokens", "days", "epochs")
+            ):
                 raise ValueError(
                     f"training.{key} and epochs of the sources are both given; give one"
                 )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
+from tests.dedup.same.labels import clusters
 from tests.pipelines.conftest import train
-from tokenmill.dedup.same.cluster import clusters
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one

@@ -15,7 +15,7 @@ from tokenmill.pipelines.corpus.step import (
     Applied,
     Applier,
     Chain,
-    CorpusStep,
+    CuttingStep,
     Rows,
     SideTable,
     Size,
@@ -44,7 +44,7 @@ SPAN = pa.schema(
 )
 
 
-class RepeatedSpans(CorpusStep):
+class RepeatedSpans(CuttingStep):
     r"""Take out stretches of words that stood in the corpus before.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat

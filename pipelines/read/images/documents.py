@@ -1,6 +1,6 @@
 """Documents with their images, gathered into batches.
 
-    Raw ── source_document ──► SourceDocument ── illustrated_batches ──► ReadBatch
+    Raw ── document_of ──► SourceDocument ── illustrated_batches ──► ReadBatch
 
 A reader says what the input has of a document, and where. `illustrated_batches` reads the headers
 of its images, takes failed images out of the document with a receipt, and lines up the bytes of

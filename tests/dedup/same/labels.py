@@ -1,8 +1,32 @@
-"""Clusters as the product finds them, as a label for each row."""
+"""Candidate pairs and clusters of whole corpora, as arrays: what tests compare a run's with."""
 
 import numpy as np
 
 from tokenmill.dedup.same.cluster import Forest, Touched
+from tokenmill.dedup.same.lsh import MAX_BUCKET, NO_KEY, PREVIOUS_ROWS
+
+
+def candidate_pairs(keys):
+    """(n_pairs, 2) rows of (n,) keys of one band, each (lower, higher), sorted, none twice."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order])) + 1
+    pairs = [np.empty((0, 2), np.int64)]
+    for rows in np.split(order, starts):
+        if keys[rows[0]] != NO_KEY:
+            pairs.append(rows[_places(len(rows))])
+    return np.unique(np.concatenate(pairs), axis=0)
+
+
+def _places(n):
+    """(n_pairs, 2) places of the pairs of a bucket of n rows."""
+    if n <= MAX_BUCKET:
+        return np.column_stack(np.triu_indices(n, 1))
+    lower = np.concatenate((np.arange(MAX_BUCKET // 2), -1 - np.arange(PREVIOUS_ROWS)))
+    higher = np.arange(n)[:, None]
+    lower = np.where(lower < 0, higher + lower, lower)
+    higher = np.broadcast_to(higher, lower.shape)
+    wanted = (lower >= 0) & (lower < higher)
+    return np.unique(np.column_stack((lower[wanted], higher[wanted])), axis=0)
 
 
 def clusters(n_docs, edges):

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.dedup.same.labels import candidate_pairs
 from tests.reference import lsh as reference
 from tokenmill.dedup.same import partition
 from tokenmill.dedup.same.lsh import (
+    MAX_BUCKET,
     NO_KEY,
     PREVIOUS_ROWS,
     Bands,
@@ -58,6 +60,14 @@ def test_candidate_pairs_are_counted_as_the_reference_makes_them(keys, max_bucke
     found = buckets(np.array(keys, np.uint64))
     expected = reference.candidate_pairs(keys, range(len(keys)), max_bucket, PREVIOUS_ROWS)
     assert count_pairs(found.ends, max_bucket) == len(expected)
+
+
+@given(few_keys)
+def test_candidate_pairs_of_arrays_are_those_of_the_reference(keys):
+    """What other tests compare with."""
+    keys = [*keys, *[7] * 150]
+    expected = reference.candidate_pairs(keys, range(len(keys)), MAX_BUCKET, PREVIOUS_ROWS)
+    assert list(map(tuple, candidate_pairs(np.array(keys, np.uint64)).tolist())) == expected
 
 
 def test_an_over_full_bucket_costs_a_bounded_number_of_pairs_per_row():

@@ -61,6 +61,7 @@ def test_signatures_do_not_depend_on_the_parts_of_large_documents(text, config, 
     expected = signatures(text, config)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(minhash, "LARGE_BYTES", large)
+        patch.setattr(words, "BLOCK_BYTES", large)
         assert np.array_equal(signatures(text, config), expected)
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dedup.same.labels import clusters
-from tests.reference import lsh
+from tests.dedup.same.labels import candidate_pairs, clusters
 from tests.reference import verify as reference
 from tokenmill.dedup.same import verify
 from tokenmill.dedup.same.lsh import MAX_BUCKET, PREVIOUS_ROWS, Buckets, buckets
@@ -61,9 +60,7 @@ def test_they_connect_what_all_verified_candidates_connect(share, rows_at_once, 
     keys = rng.permutation(np.repeat(rng.integers(1, 2**64, len(sizes), np.uint64), sizes))
     signatures = rng.integers(0, 2, (len(keys), 20), dtype=np.uint32)
     signatures[rng.random(len(keys)) < 0.3] = signatures[0]
-    numbers = range(len(keys))
-    pairs = lsh.candidate_pairs(keys.tolist(), numbers, MAX_BUCKET, PREVIOUS_ROWS)
-    pairs = np.array(pairs, np.int64)
+    pairs = candidate_pairs(keys)
     pairs = pairs[pair_similarity(signatures, *pairs.T) >= np.float32(share)]
     pieces = list(cut_large(buckets(keys), most))
     largest = max(np.diff(piece.ends, prepend=0).max() for piece in pieces)

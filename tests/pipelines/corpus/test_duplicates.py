@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.dedup.same.labels import candidate_pairs, clusters
 from tests.pipelines.keyed import find, found, job_of, write_shards
-from tokenmill.dedup.same.cluster import clusters
-from tokenmill.dedup.same.lsh import NO_KEY, band_keys, candidate_pairs
+from tokenmill.dedup.same.lsh import NO_KEY, band_keys
 from tokenmill.dedup.same.minhash import EMPTY, pair_similarity
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import equal, near, pairs, rows
@@ -120,7 +120,7 @@ def test_duplicates_are_those_of_all_candidate_pairs_at_once(
     ids = write_shards(job, (NEAR,), SIZES, signed, digests)
     receipts = find(job, (NEAR,), SIZES)
     keys, every = band_keys(signed, NEAR.lsh()), np.arange(N)
-    bands = [candidate_pairs(np.ascontiguousarray(keys[:, b]), every) for b in range(NEAR.bands)]
+    bands = [candidate_pairs(keys[:, b]) for b in range(NEAR.bands)]
     assert facts(receipts)["bands-0", "candidates"] == sum(map(len, bands))
     candidates = np.concatenate(bands)
     alike = pair_similarity(signed, *candidates.T) >= np.float32(NEAR.verify)

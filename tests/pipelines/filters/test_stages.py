@@ -15,8 +15,8 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import DOCUMENT, REMOVED
 from tokenmill.pipelines.filters.stages import STAGES
 
-# those for images are tested in tests/pipelines/images/test_stages.py, with the one by scores; that
-# by models in filters/test_quality.py and filters/test_perplexity.py
+# those for images are tested in filters/images/, with the one by scores; those by models in
+# filters/models/
 OF_TEXT = [
     name
     for name, stage in STAGES.items()
