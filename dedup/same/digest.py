@@ -10,7 +10,6 @@ import xxhash
 
 from tokenmill.dedup.arrays import I64, U8, U64, read_only, text_buffers
 from tokenmill.dedup.kernels import equal as kernels
-from tokenmill.dedup.kernels import sha1 as sha1_kernels
 from tokenmill.dedup.same.partition import partition
 
 Method = Literal["md5", "xxh3"]
@@ -98,6 +97,6 @@ def sha1_prefixes(text: pa.Array) -> U64:
     What CCNet tells lines apart by; among 10 billion of them 3 pairs are expected to meet.
     """
     data, offsets = text_buffers(text)
-    out = np.empty(len(text), np.uint64)
-    sha1_kernels.sha1_words(data, offsets, np.empty(64, np.uint8), np.empty(80, np.uint32), out)
-    return out
+    spans = (data.data[start:end] for start, end in pairwise(offsets.tolist()))
+    joined = b"".join(hashlib.sha1(span, usedforsecurity=False).digest()[:8] for span in spans)
+    return np.frombuffer(joined, np.uint64)
