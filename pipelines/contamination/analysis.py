@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only
+from tokenmill.dedup.arrays import F64, I64, U8, U64, Bools, read_only
 from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
 from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
-from tokenmill.pipelines.contamination.index import F64, I64, U8, U64, Bools, ItemTexts
+from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 EXAMPLE = pa.schema(

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
 from tokenmill.pipelines.contamination.found import hits_of
-from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_rows
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import PIECE, number_pieces

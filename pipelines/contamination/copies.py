@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import Bools, text_buffers
 from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, contained
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
 from tokenmill.pipelines.contamination.found import excerpts
-from tokenmill.pipelines.contamination.index import Bools, ItemTexts
+from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 

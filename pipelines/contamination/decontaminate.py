@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import Bools
 from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
-from tokenmill.pipelines.contamination.index import Bools, Matching
+from tokenmill.pipelines.contamination.index import Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, files_of
 from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file
 from tokenmill.pipelines.core.pieces import PIECE

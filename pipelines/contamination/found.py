@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import parts, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, Bools, parts, read_only, text_buffers
 from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.counts import GramCounts, document_counts, frequent, total
 from tokenmill.dedup.overlap.cut import Pieces, piece_texts
 from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import Folded, fold
-from tokenmill.pipelines.contamination.index import I64, U8, BenchmarkIndex, Bools
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 

@@ -19,13 +19,14 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.counts import MOST_DOCS, letterless, shared
 from tokenmill.dedup.overlap.index import MAX_NGRAM, MIN_WORDS, NgramIndex
 from tokenmill.dedup.text.fold import Folding, fold
@@ -37,12 +38,6 @@ from tokenmill.pipelines.core.errors import ConfigError, ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import present
-
-I64: TypeAlias = npt.NDArray[np.int64]
-F64: TypeAlias = npt.NDArray[np.float64]
-U64: TypeAlias = npt.NDArray[np.uint64]
-U8: TypeAlias = npt.NDArray[np.uint8]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 PERCENTILE = 5
 LEAST_NGRAM, MOST_NGRAM = 8, 13

@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.unicode import PUNCT, flags_of, lower_of
-from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 
 
 class Match(NamedTuple):

@@ -15,12 +15,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.find import Overlaps, overlaps
 from tokenmill.dedup.text.fold import FOLDINGS, names_of
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
 from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of
-from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import parquet_file
 

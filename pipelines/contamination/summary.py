@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.counts import GramCounts, frequent, ignored_passages, shared
 from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination import model
 from tokenmill.pipelines.contamination.analysis import Analysis, best_of
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
-from tokenmill.pipelines.contamination.index import I64, BenchmarkIndex, Bools
+from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.passages import (
     ItemPassage,
     Match,

@@ -5,10 +5,10 @@ ids stay distinct whoever makes them; its id is "PARENT#piece-2".
 """
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.schema import ROW_BITS, SCHEMA_VERSION
 
@@ -35,9 +35,7 @@ PIECE = pa.schema(
 )
 
 
-def number_pieces(
-    documents: pa.RecordBatch, numbers: npt.NDArray[np.int64]
-) -> tuple[pa.Array, pa.Array]:
+def number_pieces(documents: pa.RecordBatch, numbers: I64) -> tuple[pa.Array, pa.Array]:
     """The doc_id and id of pieces.
 
     documents: of each piece, its document.

@@ -10,8 +10,9 @@ REMOVED_IMAGE  one row for each image that left a document
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from tokenmill.dedup.arrays import U64
 
 SCHEMA_VERSION = "1"  # raise it when a file of a run directory changes its columns
 
@@ -119,7 +120,7 @@ def rows_of(schema: pa.Schema, columns: Mapping[str, pa.Array | None], n: int) -
     return pa.record_batch(arrays, schema=schema)
 
 
-def doc_ids(ordinal: int, first_row: int, n: int) -> npt.NDArray[np.uint64]:
+def doc_ids(ordinal: int, first_row: int, n: int) -> U64:
     """(n,) uint64: ids of rows `first_row`, `first_row + 1`, … of shard `ordinal`."""
     start = (ordinal << ROW_BITS) | first_row
     return np.arange(start, start + n, dtype=np.uint64)

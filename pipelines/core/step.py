@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import F64, I64, U8, Bools, text_buffers
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.plugins import Registry
@@ -104,10 +104,10 @@ class Stage(Protocol):
 def keep_where(
     stage: str,
     batch: pa.RecordBatch,
-    verdicts: npt.NDArray[np.uint8],
+    verdicts: U8,
     reasons: Sequence[str],
     *,
-    values: npt.NDArray[np.float64] | None = None,
+    values: F64 | None = None,
     details: pa.Array | None = None,
     duplicate_of: pa.Array | None = None,
     similarity: pa.Array | None = None,
@@ -172,9 +172,7 @@ def with_text(result: StageResult, text: pa.Array) -> StageResult:
     return result._replace(kept=kept, stats=stats)
 
 
-def with_texts(
-    documents: pa.RecordBatch, rows: npt.NDArray[np.int64], texts: pa.Array
-) -> pa.RecordBatch:
+def with_texts(documents: pa.RecordBatch, rows: I64, texts: pa.Array) -> pa.RecordBatch:
     """The documents, those of some rows, ascending, with another text each."""
     is_other = np.zeros(documents.num_rows, np.bool_)
     is_other[rows] = True
@@ -188,8 +186,8 @@ def removed_rows(
     documents: pa.RecordBatch,
     reasons: Sequence[str],
     *,
-    text_bytes: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float64] | None = None,
+    text_bytes: I64,
+    values: F64 | None = None,
     details: pa.Array | None = None,
     duplicate_of: pa.Array | None = None,
     similarity: pa.Array | None = None,
@@ -214,7 +212,7 @@ def removed_rows(
     return rows_of(REMOVED, columns, n)
 
 
-def _taken(column: pa.Array | None, rows: npt.NDArray[np.int64]) -> pa.Array | None:
+def _taken(column: pa.Array | None, rows: I64) -> pa.Array | None:
     return None if column is None else column.take(pa.array(rows))
 
 
@@ -225,26 +223,26 @@ class Rule(NamedTuple):
     """
 
     reason: str
-    value: npt.NDArray[np.float64]
-    fails: npt.NDArray[np.bool_]
+    value: F64
+    fails: Bools
 
 
-def below(reason: str, value: npt.NDArray[np.float64], least: float | None) -> Rule:
+def below(reason: str, value: F64, least: float | None) -> Rule:
     """Fail where the quantity is less than `least`; `None` is off. NaN, of nothing, passes."""
     return Rule(reason, value, value < (np.nan if least is None else least))
 
 
-def above(reason: str, value: npt.NDArray[np.float64], most: float | None) -> Rule:
+def above(reason: str, value: F64, most: float | None) -> Rule:
     """Fail where the quantity is more than `most`; `None` is off. NaN, of nothing, passes."""
     return Rule(reason, value, value > (np.nan if most is None else most))
 
 
-def without_value(reason: str, fails: npt.NDArray[np.bool_]) -> Rule:
+def without_value(reason: str, fails: Bools) -> Rule:
     """Fail where nothing was measured that could be told."""
     return Rule(reason, np.full(len(fails), np.nan), fails)
 
 
-def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> F64:
     """Part / whole; NaN where the whole is 0."""
     p, w = np.asarray(part, np.float64), np.asarray(whole, np.float64)
     out = np.full(p.shape, np.nan)
@@ -252,9 +250,7 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return out
 
 
-def first_failing(
-    rules: Sequence[Rule], n_docs: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64]]:
+def first_failing(rules: Sequence[Rule], n_docs: int) -> tuple[U8, F64]:
     """(n_docs,) uint8, the 1-based place of the first rule that fails or KEEP; its value or NaN."""
     verdicts = np.full(n_docs, KEEP, np.uint8)
     values = np.full(n_docs, np.nan)

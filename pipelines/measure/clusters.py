@@ -33,9 +33,9 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from tokenmill.dedup.arrays import F64, I64, U32, U64, Bools
 from tokenmill.dedup.same.lsh import NO_KEY
 from tokenmill.dedup.same.verify import least_equal
-from tokenmill.pipelines.measure.drawn import I64, U64, Bools
 from tokenmill.pipelines.storage.files import Rows
 
 MOST_NODES = 1 << 18  # 150 MB of signatures and keys
@@ -204,14 +204,14 @@ class _Met:
 class _Table:
     """Nodes by their band keys, to find those that a document is like."""
 
-    def __init__(self, keys: U64, signed: npt.NDArray[np.uint32], least: int) -> None:
+    def __init__(self, keys: U64, signed: U32, least: int) -> None:
         self._order = np.argsort(keys, axis=0)
         self._sorted = np.take_along_axis(keys, self._order, axis=0)
         self._signed, self._least = signed, least
         self._ids = idents(keys)
         self._by_id = np.argsort(self._ids)
 
-    def alike(self, keys: U64, signed: npt.NDArray[np.uint32]) -> tuple[I64, I64]:
+    def alike(self, keys: U64, signed: U32) -> tuple[I64, I64]:
         """Pairs of documents and nodes that share a band and verify; each pair once."""
         n_nodes = len(self._signed)
         candidates = [self._itself(keys)]
@@ -234,7 +234,7 @@ class _Table:
         docs = np.flatnonzero((self._ids[self._by_id[at]] == here) & (keys != NO_KEY).all(axis=1))
         return docs * len(self._signed) + self._by_id[at[docs]]
 
-    def _verified(self, signed: npt.NDArray[np.uint32], docs: I64, nodes: I64) -> Bools:
+    def _verified(self, signed: U32, docs: I64, nodes: I64) -> Bools:
         same = np.zeros(len(docs), np.bool_)
         for start in range(0, len(docs), COMPARED):
             at = slice(start, start + COMPARED)
@@ -309,7 +309,7 @@ class Clusters(NamedTuple):
     first: dict[str, I64]
 
     @property
-    def stands_for(self) -> npt.NDArray[np.float64]:
+    def stands_for(self) -> F64:
         """(n,) clusters of what was read."""
         return np.where(self.giant, 1.0, 1 / self.share)
 

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
-from tokenmill.pipelines.measure.drawn import F64, I64, U64, Bools
 from tokenmill.pipelines.measure.images import count_images, narrowed
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.scan import ENDS

@@ -18,19 +18,13 @@ Graubard (1998) for surveys. Its coverage: `python -m tests.bench.coverage`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv, ndtri, stdtrit
 
+from tokenmill.dedup.arrays import F64
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.spread import TAIL, Z_95
-
-F64: TypeAlias = npt.NDArray[np.float64]
-I64: TypeAlias = npt.NDArray[np.int64]
-U64: TypeAlias = npt.NDArray[np.uint64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 DRAWS = 400  # ten fall outside on either side of a 95 % interval
 

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binom
 
+from tokenmill.dedup.arrays import I32, I64, U64, Bools
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
 from tokenmill.pipelines.filters.images.keys import ImageKey, has_key, image_keys
 from tokenmill.pipelines.measure.clusters import equal_keys
-from tokenmill.pipelines.measure.drawn import I64, U64, Bools
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
@@ -127,7 +127,7 @@ def _row_bytes(documents: pa.RecordBatch, images: Images, part: SourceShard) -> 
     return each
 
 
-def _lengths(column: pa.Array) -> npt.NDArray[np.int32]:
+def _lengths(column: pa.Array) -> I32:
     """(n,) bytes of strings, what stands where they are null among them."""
     ends = np.frombuffer(column.buffers()[1], np.int32)
     return np.diff(ends[column.offset : column.offset + len(column) + 1])

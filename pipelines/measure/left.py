@@ -9,9 +9,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.measure.clusters import Clusters
 from tokenmill.pipelines.measure.copies import Copies, Probed
-from tokenmill.pipelines.measure.drawn import F64, I64, Drawn, exact
+from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scanned import Counted, Scanned

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import F64, I64, Bools, Drawn, between, exact
+from tokenmill.pipelines.measure.drawn import Drawn, between, exact
 from tokenmill.pipelines.measure.images import (
     BEFORE,
     END,

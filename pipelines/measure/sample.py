@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Plan, SourceShard
-from tokenmill.pipelines.measure.drawn import F64, I64, Bools
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.readers import reader_named
 

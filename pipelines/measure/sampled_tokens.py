@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.copies import Probed
-from tokenmill.pipelines.measure.drawn import F64, I64, Bools
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import DOCUMENTS, ROWS, TOKENIZE, TOKENS, PartFacts

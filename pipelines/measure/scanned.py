@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
-from tokenmill.pipelines.measure.drawn import F64, I64, Drawn, exact
+from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import READ, PartFacts

@@ -33,17 +33,9 @@ from math import exp, sqrt
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtrit
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.drawn import (
-    DRAWS,
-    F64,
-    I64,
-    Drawn,
-    coupled,
-    exact,
-    generator,
-    levels,
-)
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, coupled, exact, generator, levels
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.sizing.spread import TAIL, Z_95
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import stdtrit
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
-    F64,
-    I64,
     Drawn,
     coupled,
     fraction,

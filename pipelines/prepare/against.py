@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tokenmill.dedup.arrays import U64
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.pieces import NUMBERS
@@ -107,7 +107,7 @@ def write_kept_keys(job: PrepareJob, key: str) -> Done[KeptFacts]:
     return Done(files=paths, facts=KeptFacts(docs=rows))
 
 
-def _held(job: PrepareJob, key: str) -> npt.NDArray[np.uint64]:
+def _held(job: PrepareJob, key: str) -> U64:
     """Ids of a shard's documents in the dataset, and of those that pieces of it were cut from."""
     ids = [
         np.asarray(batch["doc_id"])

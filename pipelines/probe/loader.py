@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import evict
 from tokenmill.pipelines.probe.shards import BatchIds, BatchPlace, Shards, batch_ids, read_schema
@@ -48,8 +49,8 @@ class Pieces(NamedTuple):
     """What is read at once: each batch cut into `rows` rows.  firsts: (batches + 1,) pieces."""
 
     rows: int
-    firsts: npt.NDArray[np.int64]
-    batch_rows: npt.NDArray[np.int64]
+    firsts: I64
+    batch_rows: I64
 
     def __len__(self) -> int:
         return int(self.firsts[-1])
@@ -149,7 +150,7 @@ class Loader:
         self.stopped = False  # set by another thread, heard between two reads
         self._open: dict[int, _Open] = {}
 
-    def batches(self) -> Iterator[npt.NDArray[np.int64] | None]:
+    def batches(self) -> Iterator[I64 | None]:
         """(sequences, seq_len) int64 a batch; None in its place where ids are only read.
 
         Raises:
@@ -206,7 +207,7 @@ class Loader:
             self.close()
             evict(r.shards.files)
 
-    def _collated(self) -> Iterator[npt.NDArray[np.int64]]:
+    def _collated(self) -> Iterator[I64]:
         r = self.reading
         rng = np.random.default_rng([r.seed, r.rank, 1])
         pool = np.empty((r.buffer if r.order == "chunked" else 0, r.seq_len), np.int64)

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.core.schema import (
     CRAWLED,
@@ -77,7 +76,7 @@ class ReadBatch(NamedTuple):
 
 def make_batch(
     ordinal: int,
-    rows: npt.NDArray[np.int64],
+    rows: I64,
     *,
     ids: pa.Array,
     urls: pa.Array | None,

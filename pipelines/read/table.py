@@ -8,10 +8,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch
 from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
@@ -114,7 +114,7 @@ def _documents(
     table: pa.RecordBatch,
     text: pa.Array,
     *,
-    sizes: npt.NDArray[np.int64],
+    sizes: I64,
     row: int,
     limits: Limits,
 ) -> ReadBatch:
@@ -152,9 +152,7 @@ def _documents(
     return make_batch(shard.ordinal, rows, ids=ids, urls=urls, texts=texts, failures=failures)
 
 
-def _without(
-    indices: npt.NDArray[np.int64], reasons: dict[int, tuple[str, str]]
-) -> npt.NDArray[np.int64]:
+def _without(indices: I64, reasons: dict[int, tuple[str, str]]) -> I64:
     return np.delete(indices, sorted(reasons)) if reasons else indices
 
 
@@ -216,7 +214,7 @@ def _measurable(text: pa.Array) -> pa.Array:
     return text
 
 
-def _ranges(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _ranges(sizes: I64) -> Iterator[tuple[int, int]]:
     """Cut rows into ranges of at most `BATCH_DOCS` rows and, but for one row, `BATCH_BYTES`."""
     ends = np.cumsum(sizes)
     start, done = 0, 0

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.inputs import is_outage
@@ -128,7 +129,7 @@ class Opened(NamedTuple):
     """
 
     batches: Sequence[pa.RecordBatch]
-    starts: npt.NDArray[np.int64]
+    starts: I64
     mapped: mmap.mmap
 
     @property
@@ -157,7 +158,7 @@ class Rows:
     """
 
     def __init__(
-        self, starts: npt.NDArray[np.int64], opening: Callable[[int], Opened], most: int = MOST_OPEN
+        self, starts: I64, opening: Callable[[int], Opened], most: int = MOST_OPEN
     ) -> None:
         """starts: (n_shards + 1,) corpus row where each shard begins.
 
@@ -248,7 +249,7 @@ def open_sidecar(path: Path, parameters: Mapping[str, Any]) -> Opened:
 
 def corpus_rows(
     path_of: Callable[[int], Path],
-    counts: Sequence[int] | npt.NDArray[np.int64],
+    counts: Sequence[int] | I64,
     parameters: Mapping[str, Any],
     *,
     first: int = 0,

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tokenmill.dedup.kernels._jit import I64, U8, U32, kernel
+from tokenmill.dedup.arrays import I64, U8, U32
+from tokenmill.dedup.kernels._jit import kernel
 
 
 @kernel

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
@@ -118,9 +118,7 @@ class TokenShards:
         n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
-    def _encoded(
-        self, batch: pa.RecordBatch
-    ) -> tuple[pa.RecordBatch, pa.Array, npt.NDArray[np.int64]]:
+    def _encoded(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array, I64]:
         """Rows of the token shard, the text they are of, and (n_images,) how many ids are each
         image's.
         """
@@ -167,14 +165,14 @@ class TokenShards:
 
 def sides(
     documents: pa.RecordBatch, output: Output, names: Sequence[str]
-) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+) -> Iterator[tuple[str, Bools]]:
     """Of each of the splits named, (n_docs,) which documents are on its side."""
     validation = in_validation(parent_ids(documents), output.validation_frac, seed=output.seed)
     for split in names:
         yield split, validation == (split == "validation")
 
 
-def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bool_]:
+def in_validation(ids: pa.Array, frac: float, *, seed: int) -> Bools:
     """(n,) whether each document belongs to the validation split.
 
     ids: of the documents that the input had: pieces go where the whole would have gone.
@@ -189,7 +187,7 @@ def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bo
     return drawn < np.uint64(int(frac * 2.0**64))
 
 
-def _length_bins(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _length_bins(lengths: I64) -> I64:
     bins = np.zeros(len(lengths), np.int64)
     some = lengths > 0
     bins[some] = np.floor(np.log2(lengths[some])).astype(np.int64) + 1
@@ -221,7 +219,7 @@ class TokenShard(NamedTuple):
 class Documents(Protocol):
     """The documents of a token shard, in order, wherever they lie."""
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """(n_docs,) how much of the stream each document is."""
 
     def rows(self, lo: int, hi: int) -> pa.Table:
@@ -234,7 +232,7 @@ class TokenFile:
 
     path: Path
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """See `Documents`; the column of that name where there is one, else tokens."""
         batches, schema = open_arrow(self.path)
         if "size" in schema.names:
@@ -267,7 +265,7 @@ class TokenSpan(NamedTuple):
     """
 
     parts: tuple[Part, ...]
-    firsts: npt.NDArray[np.int64]
+    firsts: I64
     start: int
     stop: int
     last: bool
@@ -347,7 +345,7 @@ def token_span(
         last: the span is the end of the split.
     """
     parts: list[Part] = []
-    firsts: list[npt.NDArray[np.int64]] = []
+    firsts: list[I64] = []
     at = rows = 0
     for documents, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >

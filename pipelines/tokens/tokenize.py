@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, U32, Bools, text_buffers
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place
@@ -50,14 +50,14 @@ class Tokens(NamedTuple):
     """
 
     ids: npt.NDArray[np.generic]
-    offsets: npt.NDArray[np.int64]
-    slow: npt.NDArray[np.bool_]
+    offsets: I64
+    slow: Bools
     by: dict[str, int]
 
 
 def with_ends(
-    lengths: npt.NDArray[np.int64], dtype: np.dtype[np.generic], ends: tuple[int, int]
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+    lengths: I64, dtype: np.dtype[np.generic], ends: tuple[int, int]
+) -> tuple[npt.NDArray[np.generic], I64]:
     """Room for documents of some lengths, and their offsets. ends: ids before and behind each."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths + sum(ends), out=offsets[1:])
@@ -122,7 +122,7 @@ class Engine:
         by_reference[slow] = True
         return Tokens(ids, offsets, by_reference, self.counted(by_reference))
 
-    def counted(self, slow: npt.NDArray[np.bool_]) -> dict[str, int]:
+    def counted(self, slow: Bools) -> dict[str, int]:
         """Documents by the engine that encoded them. slow: (n_docs,) as in `Tokens`."""
         n = int(slow.sum())
         by = {} if self._fast is None or n == len(slow) else {self._fast.name: len(slow) - n}
@@ -142,7 +142,7 @@ class Engine:
             )
 
     def _encode_exactly(self, text: pa.Array) -> Ragged:
-        parts: list[npt.NDArray[np.uint32]] = []
+        parts: list[U32] = []
         lengths: list[int] = []
         for piece in _pieces(text):
             documents = self.reference.encode(piece.to_pylist())
@@ -153,8 +153,8 @@ class Engine:
         return Ragged(np.concatenate(parts), offsets)
 
     def _laid_out(
-        self, n: int, parts: list[tuple[npt.NDArray[np.int64], Ragged]], *, ends: bool
-    ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+        self, n: int, parts: list[tuple[I64, Ragged]], *, ends: bool
+    ) -> tuple[npt.NDArray[np.generic], I64]:
         lengths = np.zeros(n, np.int64)
         for rows, made in parts:
             lengths[rows] = np.diff(made.offsets)

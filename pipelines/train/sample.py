@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.dedup.same.digest import digests, first_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import FailedInput, Input, Plan
@@ -25,7 +26,6 @@ from tokenmill.sizing.document.section import Table, table
 SHARD_BYTES = 256 * 10**6
 NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
 
-I64: TypeAlias = npt.NDArray[np.int64]
 # from texts to the `words` and `lengths` of `Documents`
 WordsOf: TypeAlias = Callable[[pa.Array], tuple[npt.NDArray[Any], I64]]
 
@@ -40,13 +40,13 @@ class Documents(NamedTuple):
     words: (n_words,), hashed, of one document after the other; or each different one and its count.
     """
 
-    draws: npt.NDArray[np.float64]
-    held_out: npt.NDArray[np.bool_]
-    digests: npt.NDArray[np.uint64]
+    draws: F64
+    held_out: Bools
+    digests: U64
     lengths: I64
     words: npt.NDArray[Any]
 
-    def filter(self, kept: npt.NDArray[np.bool_]) -> "Documents":
+    def filter(self, kept: Bools) -> "Documents":
         """The documents that are `kept`: (n_docs,)."""
         words = self.words[np.repeat(kept, self.lengths)]
         columns = {name: getattr(self, name)[kept] for name in self._fields[:-1]}

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image, ImageOps
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.prepare.report.model import LedgerRow
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
@@ -150,7 +150,7 @@ def _flat(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(white, clear).convert("RGB")
 
 
-def _places(documents: pa.RecordBatch, receipts: pa.RecordBatch) -> npt.NDArray[np.int64]:
+def _places(documents: pa.RecordBatch, receipts: pa.RecordBatch) -> I64:
     """(n,) of each receipt: its image's place among those of all documents."""
     ids = np.asarray(documents["doc_id"])[owners_of(documents)]
     numbers = np.asarray(documents["images"].flatten().field("number"))

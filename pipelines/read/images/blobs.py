@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.storage.mirror import present
@@ -39,7 +39,7 @@ class Window:
         self._starts = start + np.concatenate(([0], np.cumsum(sizes)))
 
     @property
-    def offsets(self) -> npt.NDArray[np.int64]:
+    def offsets(self) -> I64:
         """(n,) where each piece begins."""
         return self._starts[:-1]
 

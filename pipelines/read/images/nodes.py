@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 
 BREAK = "\n\n"  # between the nodes of a document
 
 
-def counts_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+def counts_of(documents: pa.RecordBatch) -> I64:
     """(n_docs,) how many images each document has."""
     return np.asarray(documents["images"].value_lengths()).astype(np.int64)
 
 
-def owners_of(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+def owners_of(documents: pa.RecordBatch) -> I64:
     """(n_images,) the row of the document that each image is in."""
     return np.repeat(np.arange(documents.num_rows), counts_of(documents))
 
@@ -59,18 +59,18 @@ class Nodes(NamedTuple):
 
     text: pa.Array
     measured: pa.Array
-    owners: npt.NDArray[np.int64]
+    owners: I64
     n_docs: int
-    n_images: npt.NDArray[np.int64]
-    is_image: npt.NDArray[np.bool_]
+    n_images: I64
+    is_image: Bools
 
 
-def are_samples(documents: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+def are_samples(documents: pa.RecordBatch) -> Bools:
     """(n_docs,) which are images with a caption: no place in the text is an image's."""
     if "images" not in documents.schema.names:
         return np.zeros(documents.num_rows, np.bool_)
     placed = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    samples: npt.NDArray[np.bool_] = (counts_of(documents) > 0) & ~placed
+    samples: Bools = (counts_of(documents) > 0) & ~placed
     return samples
 
 
@@ -86,7 +86,7 @@ def split_nodes(text: pa.Array) -> Nodes:
     return Nodes(nodes, measured, owners, len(text), n_images, (n_images > 0) & blank)
 
 
-def without(nodes: Nodes, failing: npt.NDArray[np.bool_]) -> pa.Array:
+def without(nodes: Nodes, failing: Bools) -> pa.Array:
     """(n_docs,) large_string, the documents without some nodes, of which only the images stay."""
     alone = pa.array(
         [BREAK.join([PLACEHOLDER] * n) for n in range(int(nodes.n_images.max(initial=0)) + 1)],
@@ -96,12 +96,12 @@ def without(nodes: Nodes, failing: npt.NDArray[np.bool_]) -> pa.Array:
     return _joined(nodes, made, ~failing | (nodes.n_images > 0))
 
 
-def measured_text(nodes: Nodes, keep: npt.NDArray[np.bool_]) -> pa.Array:
+def measured_text(nodes: Nodes, keep: Bools) -> pa.Array:
     """(n_docs,) large_string, what is to be measured of documents with some of their nodes."""
     return _joined(nodes, nodes.measured, keep & ~nodes.is_image)
 
 
-def _joined(nodes: Nodes, texts: pa.Array, keep: npt.NDArray[np.bool_]) -> pa.Array:
+def _joined(nodes: Nodes, texts: pa.Array, keep: Bools) -> pa.Array:
     counts = np.bincount(nodes.owners[keep], minlength=nodes.n_docs)
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     lists = pa.ListArray.from_arrays(pa.array(ends), texts.filter(pa.array(keep)))

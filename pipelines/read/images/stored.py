@@ -10,10 +10,10 @@ Each byte is copied once, from the spool into the dataset.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import IMAGE
 from tokenmill.pipelines.core.shard import SourceShard
@@ -82,7 +82,7 @@ def describe(image_id: int | None, images: Images | None) -> str:
 
 def kept_columns(
     documents: pa.RecordBatch, images: Images, shard: SourceShard
-) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+) -> tuple[pa.Array, I64]:
     """The column of a token shard, and (n_docs,) bytes of each document's images in the dataset.
 
     documents: schema ILLUSTRATED; with `store: bytes` offsets are those of the spool.
@@ -174,13 +174,13 @@ def hex_of(md5: pa.Array) -> pa.Array:
     return pc.if_else(md5.is_valid(), made, pa.scalar(None, pa.string()))
 
 
-def _lists(counts: npt.NDArray[np.int64], kind: pa.DataType, columns: dict[str, Any]) -> pa.Array:
+def _lists(counts: I64, kind: pa.DataType, columns: dict[str, Any]) -> pa.Array:
     items = pa.StructArray.from_arrays([columns[f.name] for f in kind], fields=list(kind))
     ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(ends), items)
 
 
-def _check_bytes(documents: pa.RecordBatch, stored: npt.NDArray[np.int64]) -> None:
+def _check_bytes(documents: pa.RecordBatch, stored: I64) -> None:
     if not len(stored) or stored.max() <= MOST_BYTES:
         return
     row = int(stored.argmax())

@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.stream import UnreadableError
 from tokenmill.pipelines.read.web.child import ANSWER, CPU_SECONDS, SIZE, TEXT
@@ -132,7 +132,7 @@ def _hash(name: bytes) -> int:
 
 def _table(
     kinds: Iterable[tuple[str, int]],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+) -> tuple[U64, I64]:
     """(n_names,) hashes, ascending, and kinds."""
     made: dict[int, int] = {}
     for names, kind in kinds:

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F32, U32, U64
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY, UNKNOWN
 from tokenmill.pipelines.filters.models.model import LanguageModel
 from tokenmill.pipelines.filters.models.text import Vocabulary
 from tokenmill.pipelines.storage.atomic import atomic_path
 from tokenmill.pipelines.train.lm.smoothing import Smoothed, smoothed
 
-F32 = npt.NDArray[np.float32]
 AT_ONCE = 1 << 16  # lines
 LINE_END = "</s>"
 NEVER = "-99"  # of the beginning of a line, which nothing predicts
@@ -30,7 +30,7 @@ class Fitted(NamedTuple):
 
     model: LanguageModel
     kept: tuple[Smoothed, ...]
-    ids: npt.NDArray[np.uint32]
+    ids: U32
 
     @property
     def how(self) -> list[dict[str, Any]]:
@@ -46,9 +46,7 @@ class Fitted(NamedTuple):
         ]
 
 
-def fit(
-    hashes: npt.NDArray[np.uint64], words: pa.Array, *, unseen: int, order: int, prune: int
-) -> Fitted:
+def fit(hashes: U64, words: pa.Array, *, unseen: int, order: int, prune: int) -> Fitted:
     """Estimate a model.
 
     hashes: (n_words,), of lines with a boundary behind each; there is one at least.
@@ -71,7 +69,7 @@ def fit(
     return Fitted(model, kept, ids)
 
 
-def _logs(level: Smoothed, ids: npt.NDArray[np.uint32], unseen: int) -> F32:
+def _logs(level: Smoothed, ids: U32, unseen: int) -> F32:
     """(n_ngrams, 2) float32, log10 of probabilities and backoffs."""
     last = np.arange(len(level.probs)) if level.counts.n == 1 else ids[level.counts.places]
     probs = np.where(last == UNKNOWN, level.probs / unseen, level.probs)
@@ -116,8 +114,8 @@ def _parts(fitted: Fitted) -> Iterator[str]:
 
 def _lines(
     names: npt.NDArray[np.object_],
-    ids: npt.NDArray[np.uint32],
-    logs: npt.NDArray[np.float32],
+    ids: U32,
+    logs: F32,
     *,
     backoffs: bool,
 ) -> Iterator[str]:

@@ -3,9 +3,9 @@
 import unicodedata
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.pipelines.filters.models.text import (
     BOUNDARY_HASH,
     FINAL_SIGMA,
@@ -33,11 +33,11 @@ class Names:
             if key not in self._spans:
                 self._spans[key] = placed.span(place)
 
-    def has(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    def has(self, hashes: U64) -> Bools:
         """(n_hashes,) whether each has a name."""
         return np.array([key in self._spans for key in hashes.tolist()], np.bool_)
 
-    def of(self, hashes: npt.NDArray[np.uint64]) -> pa.Array:
+    def of(self, hashes: U64) -> pa.Array:
         """(n_hashes,) large_string, words as a model has them; each hash has a name."""
         words = [_normalized(self._spans[key]) for key in hashes.tolist()]
         # one character may become several words, as an ellipsis does: all are signs
@@ -53,7 +53,7 @@ def _normalized(span: bytes) -> str:
     return word.strip()  # a dash has spaces around it
 
 
-def _hashes(words: list[str]) -> npt.NDArray[np.uint64]:
+def _hashes(words: list[str]) -> U64:
     """(n_words,) uint64, the hash of each; 0 for what is not one word."""
     hashes, doc_ends = line_words(pa.array(words, pa.large_string()))
     starts, ends = doc_ends[:-1], doc_ends[1:]

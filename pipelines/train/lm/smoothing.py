@@ -23,13 +23,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tokenmill.dedup.arrays import F64, I64, U32, U64, Bools
 from tokenmill.pipelines.filters.kernels import ngrams as kernels
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 FALLBACK = (0.5, 1.0, 1.5)  # lmplz --discount_fallback, which CCNet trains with
 FIRST_PRUNED = 3  # of pairs and words all that occur are kept
 
@@ -51,17 +48,17 @@ class NgramCounts(NamedTuple):
     contexts: U64
     suffixes: U64
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> "NgramCounts":
+    def take(self, rows: Bools) -> "NgramCounts":
         """The n-grams `rows`."""
         return self._replace(**{name: getattr(self, name)[rows] for name in self._fields[1:]})
 
-    def words(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    def words(self, ids: U32) -> U32:
         """(n_ngrams, n) uint32, the ids of the words of each."""
-        words: npt.NDArray[np.uint32] = ids[self.places[:, None] + np.arange(1 - self.n, 1)]
+        words: U32 = ids[self.places[:, None] + np.arange(1 - self.n, 1)]
         return words
 
 
-def ngram_counts(ids: npt.NDArray[np.uint32], order: int) -> Iterator[NgramCounts]:
+def ngram_counts(ids: U32, order: int) -> Iterator[NgramCounts]:
     """Count the n-grams of 1, 2, … `order` words; one order at a time is held.
 
     ids: (n_words + 1,), of lines, each with BOUNDARY behind it, and one before all.
@@ -106,9 +103,7 @@ class Smoothed(NamedTuple):
     discounts: Discounts
 
 
-def smoothed(
-    ids: npt.NDArray[np.uint32], n_ids: int, *, order: int, prune: int
-) -> tuple[Smoothed, ...]:
+def smoothed(ids: U32, n_ids: int, *, order: int, prune: int) -> tuple[Smoothed, ...]:
     """Every order's n-grams with their probabilities and backoffs, shortest first.
 
     ids: (n_words + 1,), as of `ngram_counts`.  n_ids: of the vocabulary, by all of which, but not
@@ -129,7 +124,7 @@ def smoothed(
     return tuple(smooth)
 
 
-def _adjusted(own: NgramCounts, longer: NgramCounts | None, ids: npt.NDArray[np.uint32]) -> I64:
+def _adjusted(own: NgramCounts, longer: NgramCounts | None, ids: U32) -> I64:
     """(n_ngrams,) int64, the a of each n-gram of one order."""
     if longer is None:
         return own.counts
@@ -138,7 +133,7 @@ def _adjusted(own: NgramCounts, longer: NgramCounts | None, ids: npt.NDArray[np.
     return np.where(begins, own.counts, before)
 
 
-def _words(own: NgramCounts, adjusted: I64, ids: npt.NDArray[np.uint32], n_ids: int) -> Smoothed:
+def _words(own: NgramCounts, adjusted: I64, ids: U32, n_ids: int) -> Smoothed:
     """Words by id, those that do not occur among them."""
     mine = ids[own.places]
     estimates = discounts(adjusted)
@@ -179,11 +174,11 @@ def _longer(
 class _Rows:
     """The row of n-grams that a key is in; -1 for one that was left out."""
 
-    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, keys: U64) -> None:
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
 
-    def of(self, keys: npt.NDArray[np.uint64]) -> I64:
+    def of(self, keys: U64) -> I64:
         if not len(self._keys):
             return np.full(len(keys), -1)
         at = np.searchsorted(self._keys, keys).clip(max=len(self._keys) - 1)

@@ -9,10 +9,10 @@ from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
@@ -34,8 +34,6 @@ from tokenmill.pipelines.train.sample import Documents, Sample, read_documents
 LIBRARIES = ("tokenmill", "numpy")
 NORMALIZATION = "CCNet: lower case, no accents, digits as 0, ASCII punctuation; a line a sentence"
 PERCENTILES = (10, 20, 30, 40, 50, 60, 70, 80, 90)
-
-U64 = npt.NDArray[np.uint64]
 
 
 class LmTraining(Config):
@@ -121,7 +119,7 @@ def _read(training: LmTraining, name: str, names: Names) -> tuple[Documents, dic
         ConfigError: an input cannot be read, or there is no word in them.
     """
 
-    def words_of(texts: pa.Array) -> tuple[U64, npt.NDArray[np.int64]]:
+    def words_of(texts: pa.Array) -> tuple[U64, I64]:
         placed = placed_words(texts)
         names.add(placed)
         return placed.words.hashes, np.diff(placed.words.doc_ends)

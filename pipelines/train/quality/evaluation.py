@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.filters.models.quality_model import kept_share
 
-F64 = npt.NDArray[np.float64]
 BINS = 10
 
 
@@ -72,8 +71,8 @@ def calibration(good: F64, bad: F64) -> list[dict[str, float]]:
     return rows
 
 
-def _bins(scores: F64) -> npt.NDArray[np.int64]:
-    bins: npt.NDArray[np.int64] = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+def _bins(scores: F64) -> I64:
+    bins: I64 = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     return bins
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 from scipy.sparse import csr_array
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
@@ -75,7 +76,7 @@ class Examples(NamedTuple):
     """
 
     counts: csr_array
-    held_out: npt.NDArray[np.bool_]
+    held_out: Bools
     account: dict[str, Any]
 
 
@@ -106,7 +107,7 @@ def read_examples(training: Training, side: str, names: Names) -> Examples:
         ConfigError: an input cannot be read, or there are too few documents.
     """
 
-    def words_of(texts: pa.Array) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+    def words_of(texts: pa.Array) -> tuple[npt.NDArray[np.void], I64]:
         words = word_features(texts, training.n_features)
         names.add(words)
         ones, features = np.ones(len(words.features)), words.features.astype(np.int32)

@@ -5,11 +5,12 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
+
+from tokenmill.dedup.arrays import F32, Bools
 
 # As GPT-3's paper says nothing of them: the defaults of scikit-learn, which found the best AUC of
 # 0.01, 1 and 100; and both sides count alike, however many documents each has.
@@ -22,12 +23,12 @@ MOST_ITERATIONS = 1000
 class Fitted(NamedTuple):
     """weights: (n_features,) float32.  how: with what settings, and whether it ended; JSON."""
 
-    weights: npt.NDArray[np.float32]
+    weights: F32
     intercept: float
     how: dict[str, Any]
 
 
-def fit(counts: csr_array, good: npt.NDArray[np.bool_]) -> Fitted:
+def fit(counts: csr_array, good: Bools) -> Fitted:
     """Fit weights of features.
 
     counts: (n_docs, n_features).  good: (n_docs,), of which both kinds are there.

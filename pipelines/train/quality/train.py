@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from scipy.special import expit
 
+from tokenmill.dedup.arrays import F32, F64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.quality_model import LinearModel
 from tokenmill.pipelines.train.quality.evaluation import evaluate
@@ -73,9 +73,7 @@ def train(training: Training) -> LinearModel:
     return replace(model, about=about)
 
 
-def telling(
-    counts: csr_array, weights: npt.NDArray[np.float32], names: Names
-) -> dict[str, list[dict[str, Any]]]:
+def telling(counts: csr_array, weights: F32, names: Names) -> dict[str, list[dict[str, Any]]]:
     """The words that move scores most, of either side: by weight times the spread of their counts.
 
     A word stands for its feature, which others may share.
@@ -96,7 +94,7 @@ def telling(
     }
 
 
-def _scores(counts: csr_array, model: LinearModel) -> npt.NDArray[np.float64]:
+def _scores(counts: csr_array, model: LinearModel) -> F64:
     sums = counts @ model.weights.astype(np.float64) + model.intercept
-    scores: npt.NDArray[np.float64] = expit(sums)
+    scores: F64 = expit(sums)
     return scores
