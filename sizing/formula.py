@@ -1,16 +1,22 @@
 """A formula: a plain function with its equation, its unit and where it comes from.
 
-    @formula(unit="m", equation="width x height / depth", source="school")
-    def length(*, width: float, height: float, depth: float) -> float: ...
+    @formula(unit="m", source="school")
+    def length(*, width: float, height: float, depth: float) -> float:
+        return width * height / depth
+
+Its equation is the expression that it returns, "width x height / depth"; where a reader wants
+other words, they are given.
 
 The function's keyword arguments are the inputs a requirement shows, by name. So a sheet
 cannot show an input that was not used, nor use one that it does not show.
 """
 
+import ast
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial, update_wrapper
-from typing import Generic, ParamSpec
+from functools import cached_property, partial, update_wrapper
+from typing import Any, Generic, ParamSpec
 
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.requirement import Input, Requirement
@@ -21,11 +27,14 @@ P = ParamSpec("P")
 
 @dataclass(eq=False)
 class Formula(Generic[P]):
-    """function: takes floats by keyword, returns one in `unit`.  equation: the same in words."""
+    """function: takes floats by keyword, returns one in `unit`.
+
+    said: the equation in words; None: the expression that the function returns.
+    """
 
     function: Callable[P, float]
     _: KW_ONLY
-    equation: str
+    said: str | None
     unit: str
     source: str
 
@@ -35,6 +44,11 @@ class Formula(Generic[P]):
     def __call__(self, *args: P.args, **inputs: P.kwargs) -> float:
         """The plain function."""
         return self.function(*args, **inputs)
+
+    @cached_property
+    def equation(self) -> str:
+        """What the function computes, in names of its inputs."""
+        return self.said or written(self.function)
 
     def requirement(self, name: str, inputs: Sequence[Input]) -> Requirement:
         """Compute the formula from `inputs`, whose names are its arguments.
@@ -68,7 +82,44 @@ class Formula(Generic[P]):
 
 
 def formula(
-    *, unit: str, equation: str, source: str = "definition"
+    *, unit: str, equation: str | None = None, source: str = "definition"
 ) -> Callable[[Callable[P, float]], Formula[P]]:
     """Make a function a formula; calling it computes as before."""
-    return partial(Formula, unit=unit, equation=equation, source=source)
+    return partial(Formula, unit=unit, said=equation, source=source)
+
+
+def written(function: Callable[..., float]) -> str:
+    """The expression that a function returns, as an equation: constants of its module as numbers.
+
+    Raises:
+        TypeError: the function does more than return an expression.
+    """
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    match definition:
+        case ast.FunctionDef(body=[ast.Expr(), ast.Return(value=ast.expr() as value)]):
+            return _Shown(inspect.unwrap(function).__globals__).equation(value)
+    raise TypeError(f"{function.__name__} does more than return an expression: say its equation")
+
+
+class _Shown(ast.NodeTransformer):
+    """Names of an expression as an equation shows them."""
+
+    def __init__(self, constants: dict[str, Any]) -> None:
+        self.constants = constants
+
+    def equation(self, value: ast.expr) -> str:
+        match value:
+            case ast.Call(func=ast.Attribute(attr="ceil"), args=[inner]):
+                return f"{self.equation(inner)}, rounded up"
+            case ast.Call(func=ast.Attribute(attr="floor"), args=[inner]):
+                return f"{self.equation(inner)}, rounded down"
+            case ast.Call(func=ast.Name(id="sum")):
+                return "sum of its inputs"
+        return ast.unparse(self.visit(value)).replace("**", "^").replace("*", "x")
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(f"{self.constants[node.id]:,}") if node.id.isupper() else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
+        """Of a module: math.sqrt."""
+        return ast.Name(node.attr)

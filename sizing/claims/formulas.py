@@ -8,7 +8,7 @@ from tokenmill.sizing.formula import formula
 from tokenmill.sizing.units import BITS_PER_BYTE
 
 
-@formula(unit="FLOP/s", equation="iteration_flops / iteration_s")
+@formula(unit="FLOP/s")
 def iteration_flops_per_s(*, iteration_flops: float, iteration_s: float) -> float:
     """FLOP/s that an iteration reached.
 
@@ -18,7 +18,7 @@ def iteration_flops_per_s(*, iteration_flops: float, iteration_s: float) -> floa
     return iteration_flops / iteration_s
 
 
-@formula(unit="fraction", equation="achieved_flops_per_s / dense_flops_per_s")
+@formula(unit="fraction")
 def utilization(*, achieved_flops_per_s: float, dense_flops_per_s: float) -> float:
     """Share of its peak that an accelerator reached.
 
@@ -28,7 +28,7 @@ def utilization(*, achieved_flops_per_s: float, dense_flops_per_s: float) -> flo
     return achieved_flops_per_s / dense_flops_per_s
 
 
-@formula(unit="ratio", equation="rate / base_rate")
+@formula(unit="ratio")
 def speedup(*, rate: float, base_rate: float) -> float:
     """How many times as fast one is as the other, both in one unit.
 
@@ -38,7 +38,7 @@ def speedup(*, rate: float, base_rate: float) -> float:
     return rate / base_rate
 
 
-@formula(unit="FLOP/s", equation="flops_per_s x accelerators")
+@formula(unit="FLOP/s")
 def job_flops_per_s(*, flops_per_s: float, accelerators: float) -> float:
     """FLOP/s of all accelerators together.
 
@@ -48,7 +48,7 @@ def job_flops_per_s(*, flops_per_s: float, accelerators: float) -> float:
     return flops_per_s * accelerators
 
 
-@formula(unit="bytes/s", equation="ports x port_bits_per_s / 8")
+@formula(unit="bytes/s")
 def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
     """What network ports, sold in bits, move together in one direction.
 
@@ -58,7 +58,7 @@ def ports_bytes_per_s(*, ports: float, port_bits_per_s: float) -> float:
     return ports * port_bits_per_s / BITS_PER_BYTE
 
 
-@formula(unit="bytes", equation="whole_bytes / shares")
+@formula(unit="bytes")
 def share_bytes(*, whole_bytes: float, shares: float) -> float:
     """What each accelerator, rank or server has of something.
 
@@ -68,7 +68,7 @@ def share_bytes(*, whole_bytes: float, shares: float) -> float:
     return whole_bytes / shares
 
 
-@formula(unit="cores", equation="cores / per_node")
+@formula(unit="cores")
 def cores_per_accelerator(*, cores: float, per_node: float) -> float:
     """Cores of a node for each of its accelerators.
 
@@ -78,7 +78,7 @@ def cores_per_accelerator(*, cores: float, per_node: float) -> float:
     return cores / per_node
 
 
-@formula(unit="USD", equation="accelerators x accelerator_usd")
+@formula(unit="USD")
 def purchase_usd(*, accelerators: float, accelerator_usd: float) -> float:
     """What accelerators cost to buy, without what they are put into.
 
@@ -88,7 +88,7 @@ def purchase_usd(*, accelerators: float, accelerator_usd: float) -> float:
     return accelerators * accelerator_usd
 
 
-@formula(unit="USD", equation="whole_usd / shares")
+@formula(unit="USD")
 def share_usd(*, whole_usd: float, shares: float) -> float:
     """What each of several parts of something costs.
 
@@ -98,7 +98,7 @@ def share_usd(*, whole_usd: float, shares: float) -> float:
     return whole_usd / shares
 
 
-@formula(unit="ratio", equation="price_usd / cost_usd")
+@formula(unit="ratio")
 def markup(*, price_usd: float, cost_usd: float) -> float:
     """How many times its cost something is sold for.
 
@@ -108,7 +108,7 @@ def markup(*, price_usd: float, cost_usd: float) -> float:
     return price_usd / cost_usd
 
 
-@formula(unit="USD", equation="cost_multiplier x base_request_usd")
+@formula(unit="USD")
 def request_usd(*, cost_multiplier: float, base_request_usd: float) -> float:
     """Cost of a request, told as a multiple of that of another model.
 
@@ -118,7 +118,7 @@ def request_usd(*, cost_multiplier: float, base_request_usd: float) -> float:
     return cost_multiplier * base_request_usd
 
 
-@formula(unit="ratio", equation="request_usd / base_request_usd")
+@formula(unit="ratio")
 def request_cost_multiplier(*, request_usd: float, base_request_usd: float) -> float:
     """Cost of a request as a multiple of that of another model.
 
@@ -128,7 +128,7 @@ def request_cost_multiplier(*, request_usd: float, base_request_usd: float) -> f
     return request_usd / base_request_usd
 
 
-@formula(unit="fraction", equation="1 - taken_frac")
+@formula(unit="fraction")
 def remaining_frac(*, taken_frac: float) -> float:
     """What is left of a market, or of any whole.
 
@@ -138,7 +138,7 @@ def remaining_frac(*, taken_frac: float) -> float:
     return 1 - taken_frac
 
 
-@formula(unit="bytes/parameter", equation="memory_bytes / params")
+@formula(unit="bytes/parameter")
 def bytes_per_param(*, memory_bytes: float, params: float) -> float:
     """Memory that a parameter has where so many of them just fit.
 
@@ -158,7 +158,7 @@ def parts_bytes_per_param(**parts: float) -> float:
     return sum(parts.values())
 
 
-@formula(unit="ratio", equation="bytes_per_param / weight_bytes")
+@formula(unit="ratio")
 def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
     """All that is held of a parameter, in sizes of its weight.
 
@@ -168,7 +168,7 @@ def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float
     return bytes_per_param / weight_bytes
 
 
-@formula(unit="ratio", equation="(bytes_per_param - weight_bytes) / weight_bytes")
+@formula(unit="ratio")
 def state_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
     """What is held of a parameter besides its weight, in sizes of its weight.
 

@@ -21,11 +21,7 @@ TAR_MEMBER_BYTES = 768  # of a member beside its content: header 512, and half a
 TAR_SAMPLE_MEMBERS = 2  # of a sample beside its images: text, and JSON of what is known of it
 
 
-@formula(
-    unit="bytes/s",
-    equation="tokens_per_s x stored_bytes_per_token x read_amplification",
-    source="definition; nothing is counted as cached in the nodes' memory",
-)
+@formula(unit="bytes/s", source="definition; nothing is counted as cached in the nodes' memory")
 def read_bytes_per_s(
     *, tokens_per_s: float, stored_bytes_per_token: float, read_amplification: float
 ) -> float:
@@ -39,7 +35,6 @@ def read_bytes_per_s(
 
 @formula(
     unit="bytes/s",
-    equation="read_bytes_per_s x (1 - cached_frac)",
     source="definition; the first epoch, of which nothing is cached, needs the whole rate",
 )
 def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> float:
@@ -51,7 +46,7 @@ def uncached_bytes_per_s(*, read_bytes_per_s: float, cached_frac: float) -> floa
     return read_bytes_per_s * (1 - cached_frac)
 
 
-@formula(unit="nodes", equation="accelerators / per_node, rounded up")
+@formula(unit="nodes")
 def nodes(*, accelerators: float, per_node: float) -> float:
     """Nodes that the accelerators of a job stand in.
 
@@ -61,11 +56,7 @@ def nodes(*, accelerators: float, per_node: float) -> float:
     return math.ceil(accelerators / per_node)
 
 
-@formula(
-    unit="bytes/s",
-    equation="read_bytes_per_s x min(per_node, accelerators) / accelerators",
-    source="definition; every accelerator reads a share of its own",
-)
+@formula(unit="bytes/s", source="definition; every accelerator reads a share of its own")
 def node_read_bytes_per_s(
     *, read_bytes_per_s: float, accelerators: float, per_node: float
 ) -> float:
@@ -79,11 +70,7 @@ def node_read_bytes_per_s(
     return read_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
-@formula(
-    unit="bytes/s",
-    equation="read_bytes_per_s / accelerators",
-    source="definition; every accelerator reads a share of its own",
-)
+@formula(unit="bytes/s", source="definition; every accelerator reads a share of its own")
 def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float) -> float:
     """The share of one accelerator.
 
@@ -93,7 +80,7 @@ def accelerator_read_bytes_per_s(*, read_bytes_per_s: float, accelerators: float
     return read_bytes_per_s / accelerators
 
 
-@formula(unit="bytes", equation="seq_len x stored_bytes_per_token")
+@formula(unit="bytes")
 def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
     """Bytes of one sequence as stored.
 
@@ -103,7 +90,7 @@ def sequence_bytes(*, seq_len: float, stored_bytes_per_token: float) -> float:
     return seq_len * stored_bytes_per_token
 
 
-@formula(unit="bytes", equation="sequence_bytes x sequences_per_read")
+@formula(unit="bytes")
 def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -> float:
     """Bytes that training uses of one read.
 
@@ -115,7 +102,6 @@ def useful_bytes_per_read(*, sequence_bytes: float, sequences_per_read: float) -
 
 @formula(
     unit="reads/s",
-    equation="tokens_per_s / (seq_len x sequences_per_read)",
     source="definition; data in another order than on storage is read in runs of sequences",
 )
 def sequence_reads_per_s(
@@ -156,7 +142,6 @@ def read_amplification(
 
 @formula(
     unit="bytes",
-    equation="read_ahead_bytes x read_aheads_per_read",
     source="fitted to what this project measured with read-aheads of 32 KiB to 8 MiB; an upper"
     " bound from 512 KiB on, where it was 1.0 to 1.8 of them",
 )
@@ -169,7 +154,7 @@ def wasted_bytes_per_read(*, read_ahead_bytes: float, read_aheads_per_read: floa
     return read_ahead_bytes * read_aheads_per_read
 
 
-@formula(unit="bytes", equation="host_memory_bytes x page_cache_frac")
+@formula(unit="bytes")
 def page_cache_bytes(*, host_memory_bytes: float, page_cache_frac: float) -> float:
     """Memory of a node that holds pages of files.
 
@@ -224,9 +209,7 @@ def _cached_epochs(held: float, nodes: float, last: int) -> float:
 
 
 @formula(
-    unit="drives",
-    equation="reads_per_s / drive_reads_per_s, rounded up",
-    source="definition; redundancy and reads larger than one request come on top",
+    unit="drives", source="definition; redundancy and reads larger than one request come on top"
 )
 def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
     """Drives that answer so many reads each second, whatever their size.
@@ -237,11 +220,7 @@ def drives_for_reads(*, reads_per_s: float, drive_reads_per_s: float) -> float:
     return math.ceil(reads_per_s / drive_reads_per_s)
 
 
-@formula(
-    unit="reads/s",
-    equation="tokens_per_s / sample_tokens",
-    source="definition; each sample is read by itself",
-)
+@formula(unit="reads/s", source="definition; each sample is read by itself")
 def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
     """Reads each second, where every sample is fetched apart, as an image with its caption.
 
@@ -251,11 +230,7 @@ def sample_reads_per_s(*, tokens_per_s: float, sample_tokens: float) -> float:
     return tokens_per_s / sample_tokens
 
 
-@formula(
-    unit="reads/s",
-    equation="tokens_per_s / sample_tokens / batch_samples",
-    source="definition; a record batch is read whole",
-)
+@formula(unit="reads/s", source="definition; a record batch is read whole")
 def batch_reads_per_s(*, tokens_per_s: float, sample_tokens: float, batch_samples: float) -> float:
     """Reads each second, where a read fetches all samples of a record batch.
 
@@ -281,11 +256,7 @@ def tar_sample_bytes(*, sample_bytes: float, images_per_sample: float) -> float:
     return sample_bytes + members * TAR_MEMBER_BYTES
 
 
-@formula(
-    unit="reads/s",
-    equation="tokens_per_s / sample_tokens x tar_sample_bytes / request_bytes",
-    source="definition; files are read from end to end",
-)
+@formula(unit="reads/s", source="definition; files are read from end to end")
 def tar_reads_per_s(
     *, tokens_per_s: float, sample_tokens: float, tar_sample_bytes: float, request_bytes: float
 ) -> float:
@@ -299,7 +270,7 @@ def tar_reads_per_s(
     return tokens_per_s / sample_tokens * tar_sample_bytes / request_bytes
 
 
-@formula(unit="reads/s", equation="sum of its inputs")
+@formula(unit="reads/s")
 def total_reads_per_s(**sources_reads_per_s: float) -> float:
     """Reads each second of all sources.
 
@@ -309,7 +280,7 @@ def total_reads_per_s(**sources_reads_per_s: float) -> float:
     return sum(sources_reads_per_s.values())
 
 
-@formula(unit="bytes", equation="tokens_per_s x stored_bytes_per_token / reads_per_s")
+@formula(unit="bytes")
 def mean_useful_bytes_per_read(
     *, tokens_per_s: float, stored_bytes_per_token: float, reads_per_s: float
 ) -> float:

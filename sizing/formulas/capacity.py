@@ -33,7 +33,7 @@ def stage_bytes(*, measured_bytes: float, measured_tokens: float, corpus_tokens:
     return measured_bytes * (corpus_tokens / measured_tokens)
 
 
-@formula(unit="bytes", equation="corpus_tokens x text_bytes_per_token")
+@formula(unit="bytes")
 def text_bytes(*, corpus_tokens: float, text_bytes_per_token: float) -> float:
     """UTF-8 bytes of a corpus of so many tokens.
 
@@ -43,7 +43,7 @@ def text_bytes(*, corpus_tokens: float, text_bytes_per_token: float) -> float:
     return corpus_tokens * text_bytes_per_token
 
 
-@formula(unit="bytes", equation="corpus_tokens x stored_bytes_per_token")
+@formula(unit="bytes")
 def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> float:
     """Bytes of a tokenized corpus of so many tokens.
 
@@ -55,7 +55,6 @@ def dataset_bytes(*, corpus_tokens: float, stored_bytes_per_token: float) -> flo
 
 @formula(
     unit="bytes",
-    equation="corpus_tokens x text_bytes_per_token / kept_frac / compression_ratio",
     source="definition; documents that are removed are taken to be as long as those kept",
 )
 def raw_input_bytes(
@@ -75,7 +74,6 @@ def raw_input_bytes(
 
 @formula(
     unit="bytes",
-    equation="dataset_bytes / kept_frac",
     source="definition; samples that are removed are taken to be as large as those kept",
 )
 def raw_sample_bytes(*, dataset_bytes: float, kept_frac: float) -> float:
@@ -128,7 +126,6 @@ def key_bytes(*, docs_in: float, num_perm: float, bands: float) -> float:
 
 @formula(
     unit="bytes",
-    equation="docs_in x bands x (rows x hash_bytes + 4)",
     source="datatrove's MinHash: a record of the signature and a 4-byte number in each band",
 )
 def datatrove_signature_bytes(
@@ -142,11 +139,7 @@ def datatrove_signature_bytes(
     return docs_in * bands * (rows * hash_bytes + DATATROVE_ROW_BYTES)
 
 
-@formula(
-    unit="bytes",
-    equation="dataset_bytes x token_versions",
-    source="definition; versions are taken to be of one size",
-)
+@formula(unit="bytes", source="definition; versions are taken to be of one size")
 def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
     """A dataset in as many tokenized versions as are kept.
 
@@ -156,7 +149,7 @@ def versions_bytes(*, dataset_bytes: float, token_versions: float) -> float:
     return dataset_bytes * token_versions
 
 
-@formula(unit="bytes", equation="accelerators x training_days x log_bytes_per_accelerator_day")
+@formula(unit="bytes")
 def logs_bytes(
     *,
     accelerators: float,
@@ -171,9 +164,7 @@ def logs_bytes(
     return accelerators * training_days * log_bytes_per_accelerator_day
 
 
-@formula(
-    unit="bytes", equation="sum of its inputs", source="definition; all that is stored at once"
-)
+@formula(unit="bytes", source="definition; all that is stored at once")
 def logical_bytes(**parts_bytes: float) -> float:
     """All that is stored at once.
 
@@ -202,7 +193,6 @@ def usable_bytes(
 
 @formula(
     unit="bytes",
-    equation="usable_bytes x redundancy",
     source="definition: (k + m) / k for erasure coding and parity, copies for replicas",
 )
 def raw_bytes(*, usable_bytes: float, redundancy: float) -> float:

@@ -11,9 +11,7 @@ from tokenmill.sizing.formulas.training import SECONDS_PER_DAY
 
 
 @formula(
-    unit="bytes",
-    equation="params x bytes_per_param",
-    source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters",
+    unit="bytes", source="MLPerf Storage, checkpointing; BLOOM's 2.3 TiB for 176 billion parameters"
 )
 def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:
     """One checkpoint: weights and optimizer state of all parameters, active or not.
@@ -28,7 +26,6 @@ def checkpoint_bytes(*, params: float, bytes_per_param: float) -> float:
 
 @formula(
     unit="bytes",
-    equation="checkpoint_bytes / accelerators",
     source="each rank writes what it holds: PyTorch distributed checkpoints, MLPerf Storage",
 )
 def rank_checkpoint_bytes(*, checkpoint_bytes: float, accelerators: float) -> float:
@@ -40,7 +37,7 @@ def rank_checkpoint_bytes(*, checkpoint_bytes: float, accelerators: float) -> fl
     return checkpoint_bytes / accelerators
 
 
-@formula(unit="bytes", equation="checkpoint_bytes x min(per_node, accelerators) / accelerators")
+@formula(unit="bytes")
 def node_checkpoint_bytes(
     *, checkpoint_bytes: float, accelerators: float, per_node: float
 ) -> float:
@@ -52,7 +49,7 @@ def node_checkpoint_bytes(
     return checkpoint_bytes * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="checkpoints", equation="training_days x 86,400 / keep_every_s, rounded down")
+@formula(unit="checkpoints")
 def periodic_checkpoints(*, training_days: float, keep_every_s: float) -> float:
     """Checkpoints kept for ever because their turn had come.
 
@@ -62,9 +59,7 @@ def periodic_checkpoints(*, training_days: float, keep_every_s: float) -> float:
     return math.floor(training_days * SECONDS_PER_DAY / keep_every_s)
 
 
-@formula(
-    unit="bytes", equation="checkpoint_bytes x (keep_last + keep_forever + periodic_checkpoints)"
-)
+@formula(unit="bytes")
 def kept_checkpoint_bytes(
     *,
     checkpoint_bytes: float,
@@ -83,7 +78,7 @@ def kept_checkpoint_bytes(
     return checkpoint_bytes * (keep_last + keep_forever + periodic_checkpoints)
 
 
-@formula(unit="bytes/day", equation="checkpoint_bytes x 86,400 / interval_s")
+@formula(unit="bytes/day")
 def bytes_per_day(*, checkpoint_bytes: float, interval_s: float) -> float:
     """What checkpoints write in a day, whatever becomes of them.
 
@@ -93,11 +88,7 @@ def bytes_per_day(*, checkpoint_bytes: float, interval_s: float) -> float:
     return checkpoint_bytes * SECONDS_PER_DAY / interval_s
 
 
-@formula(
-    unit="bytes/s",
-    equation="checkpoint_bytes / (interval_s x stall_frac)",
-    source="definition; written synchronously, all ranks at once",
-)
+@formula(unit="bytes/s", source="definition; written synchronously, all ranks at once")
 def write_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, stall_frac: float) -> float:
     """Rate at which storage must take a checkpoint that training waits for.
 
@@ -107,11 +98,7 @@ def write_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, stall_frac:
     return checkpoint_bytes / (interval_s * stall_frac)
 
 
-@formula(
-    unit="bytes/s",
-    equation="checkpoint_bytes / (interval_s x drain_frac)",
-    source="definition; written while training goes on, all ranks at once",
-)
+@formula(unit="bytes/s", source="definition; written while training goes on, all ranks at once")
 def drain_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, drain_frac: float) -> float:
     """Rate at which storage must take a checkpoint while training goes on.
 
@@ -123,11 +110,7 @@ def drain_bytes_per_s(*, checkpoint_bytes: float, interval_s: float, drain_frac:
     return checkpoint_bytes / (interval_s * drain_frac)
 
 
-@formula(
-    unit="bytes/s",
-    equation="write_bytes_per_s x min(per_node, accelerators) / accelerators",
-    source="definition; every rank writes its own part",
-)
+@formula(unit="bytes/s", source="definition; every rank writes its own part")
 def node_write_bytes_per_s(
     *, write_bytes_per_s: float, accelerators: float, per_node: float
 ) -> float:
@@ -139,7 +122,7 @@ def node_write_bytes_per_s(
     return write_bytes_per_s * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="s", equation="checkpoint_bytes / (write_bytes_per_s x drain_frac)")
+@formula(unit="s")
 def drain_interval_s(
     *, checkpoint_bytes: float, write_bytes_per_s: float, drain_frac: float
 ) -> float:
@@ -165,7 +148,7 @@ def longest_interval_s(**intervals_s: float) -> float:
     return max(intervals_s.values())
 
 
-@formula(unit="s", equation="checkpoint_bytes / write_bytes_per_s")
+@formula(unit="s")
 def write_s(*, checkpoint_bytes: float, write_bytes_per_s: float) -> float:
     """Seconds that storage takes for a checkpoint; training waits for them if synchronous.
 
@@ -175,7 +158,7 @@ def write_s(*, checkpoint_bytes: float, write_bytes_per_s: float) -> float:
     return checkpoint_bytes / write_bytes_per_s
 
 
-@formula(unit="bytes/s", equation="checkpoint_bytes / write_s")
+@formula(unit="bytes/s")
 def written_bytes_per_s(*, checkpoint_bytes: float, write_s: float) -> float:
     """Rate at which a checkpoint was written in so many seconds.
 
@@ -185,11 +168,7 @@ def written_bytes_per_s(*, checkpoint_bytes: float, write_s: float) -> float:
     return checkpoint_bytes / write_s
 
 
-@formula(
-    unit="s",
-    equation="rank_checkpoint_bytes / host_copy_bytes_per_s",
-    source="definition; every accelerator has a link of its own to its host",
-)
+@formula(unit="s", source="definition; every accelerator has a link of its own to its host")
 def host_copy_s(*, rank_checkpoint_bytes: float, host_copy_bytes_per_s: float) -> float:
     """Seconds that training waits for an asynchronous checkpoint: all ranks copy at once.
 

@@ -16,11 +16,7 @@ _KAPLAN = "6 FLOP a parameter and token: Kaplan et al. 2020, arXiv:2001.08361"
 _PALM = "PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B"
 
 
-@formula(
-    unit="FLOP",
-    equation="12 x layers x attention_width x seq_len",
-    source=f"{_PALM}; a causal mask that skips half of it is not counted",
-)
+@formula(unit="FLOP", source=f"{_PALM}; a causal mask that skips half of it is not counted")
 def attention_flops_per_token(*, layers: float, attention_width: float, seq_len: float) -> float:
     """Training FLOP a token that grow with the sequence rather than with the parameters.
 
@@ -34,11 +30,7 @@ def attention_flops_per_token(*, layers: float, attention_width: float, seq_len:
     return ATTENTION_FLOPS * layers * attention_width * seq_len
 
 
-@formula(
-    unit="FLOP",
-    equation="6 x active_params + attention_flops_per_token",
-    source=f"{_KAPLAN}; attention: {_PALM}",
-)
+@formula(unit="FLOP", source=f"{_KAPLAN}; attention: {_PALM}")
 def train_flops_per_token(*, active_params: float, attention_flops_per_token: float = 0.0) -> float:
     """FLOP that the model itself needs to train on a token; what an MFU counts.
 
@@ -92,11 +84,7 @@ def mfu_of_hfu(*, hfu: float, recompute_frac: float) -> float:
     return hfu / (1 + recompute_frac * FORWARD_SHARE)
 
 
-@formula(
-    unit="fraction",
-    equation="tokens_per_s x train_flops_per_token / (accelerators x dense_flops_per_s)",
-    source=_PALM,
-)
+@formula(unit="fraction", source=_PALM)
 def mfu_of_rate(
     *,
     tokens_per_s: float,
@@ -118,9 +106,7 @@ def mfu_of_rate(
     return tokens_per_s * train_flops_per_token / (accelerators * dense_flops_per_s)
 
 
-@formula(
-    unit="FLOP/s", equation="trained_tokens x train_flops_per_token / (accelerator_hours x 3,600)"
-)
+@formula(unit="FLOP/s")
 def achieved_flops_per_s(
     *, trained_tokens: float, train_flops_per_token: float, accelerator_hours: float
 ) -> float:
@@ -165,7 +151,7 @@ def mfu_of_hours(
     return achieved / dense_flops_per_s
 
 
-@formula(unit="FLOP", equation="trained_tokens x train_flops_per_token", source=_KAPLAN)
+@formula(unit="FLOP", source=_KAPLAN)
 def train_flops(*, trained_tokens: float, train_flops_per_token: float) -> float:
     """FLOP of a whole training run.
 

@@ -7,7 +7,7 @@ DAYS_PER_MONTH = 365.25 / 12
 TB = 1e12
 
 
-@formula(unit="USD", equation="accelerator_hours x usd_per_hour")
+@formula(unit="USD")
 def compute_usd(*, accelerator_hours: float, usd_per_hour: float) -> float:
     """What the accelerators cost.
 
@@ -41,7 +41,7 @@ def waste_usd_per_day(*, waste_frac: float, accelerators: float, usd_per_hour: f
     return hour * HOURS_PER_DAY
 
 
-@formula(unit="USD", equation="waste_usd_per_day x days")
+@formula(unit="USD")
 def waste_usd(*, waste_usd_per_day: float, days: float) -> float:
     """What wasted time costs over all of training.
 
@@ -63,7 +63,7 @@ def storage_tb_months(*, storage_bytes: float, days: float) -> float:
     return storage_bytes / TB * days / DAYS_PER_MONTH
 
 
-@formula(unit="USD", equation="tb_months x usd_per_tb_month")
+@formula(unit="USD")
 def storage_usd(*, tb_months: float, usd_per_tb_month: float) -> float:
     """What storage costs for as long as it is held.
 
@@ -73,7 +73,7 @@ def storage_usd(*, tb_months: float, usd_per_tb_month: float) -> float:
     return tb_months * usd_per_tb_month
 
 
-@formula(unit="fraction", equation="waste_frac - faster_waste_frac")
+@formula(unit="fraction")
 def saved_frac(*, waste_frac: float, faster_waste_frac: float) -> float:
     """Share of time that faster storage saves.
 
@@ -93,7 +93,7 @@ def affordable_bytes(*, usd_per_day: float, usd_per_tb_month: float) -> float:
     return usd_per_day * DAYS_PER_MONTH / usd_per_tb_month * TB
 
 
-@formula(unit="USD", equation="the sum of its inputs")
+@formula(unit="USD")
 def total_usd(**parts_usd: float) -> float:
     """What all of it costs.
 

@@ -66,7 +66,6 @@ def clos_transceivers(*, accelerators: float, rails: float, radix: float) -> flo
 
 @formula(
     unit="transceivers",
-    equation="switches x radix x port_in_transceivers + transceivers",
     source="cost of a port fitted to published reductions, Wang et al. 2023, arXiv:2307.12169",
 )
 def fabric_cost(
@@ -84,7 +83,7 @@ def fabric_cost(
     return switches * radix * port_in_transceivers + transceivers
 
 
-@formula(unit="fraction", equation="1 - cost / base_cost")
+@formula(unit="fraction")
 def cost_reduction(*, cost: float, base_cost: float) -> float:
     """Share of a cost that is saved.
 

@@ -18,9 +18,7 @@ _DALY = (
 
 
 @formula(
-    unit="hours",
-    equation="mttf_hours / accelerators",
-    source="independent failures at a constant rate, each of which stops the job",
+    unit="hours", source="independent failures at a constant rate, each of which stops the job"
 )
 def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:
     """Mean time to failure of a job that any one of its accelerators can stop.
@@ -31,7 +29,7 @@ def job_mttf_hours(*, mttf_hours: float, accelerators: float) -> float:
     return mttf_hours / accelerators
 
 
-@formula(unit="hours", equation="observed_days x 24 / failures")
+@formula(unit="hours")
 def observed_mttf_hours(*, observed_days: float, failures: float) -> float:
     """Mean time between failures that were counted.
 
@@ -41,7 +39,7 @@ def observed_mttf_hours(*, observed_days: float, failures: float) -> float:
     return observed_days * HOURS_PER_DAY / failures
 
 
-@formula(unit="hours", equation="observed_days x 24 x accelerators / failures")
+@formula(unit="hours")
 def accelerator_mttf_hours(*, observed_days: float, failures: float, accelerators: float) -> float:
     """Accelerator hours for each failure that was counted.
 
@@ -51,7 +49,7 @@ def accelerator_mttf_hours(*, observed_days: float, failures: float, accelerator
     return observed_days * HOURS_PER_DAY * accelerators / failures
 
 
-@formula(unit="failures", equation="training_days x 24 / job_mttf_hours")
+@formula(unit="failures")
 def expected_failures(*, training_days: float, job_mttf_hours: float) -> float:
     """Failures in so many days of training, on average.
 
@@ -61,7 +59,7 @@ def expected_failures(*, training_days: float, job_mttf_hours: float) -> float:
     return training_days * HOURS_PER_DAY / job_mttf_hours
 
 
-@formula(unit="s", equation="sqrt(2 x stall_s x job_mttf_hours x 3,600)", source=_YOUNG)
+@formula(unit="s", source=_YOUNG)
 def young_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
     """Interval between checkpoints that wastes least, to first order.
 
@@ -122,7 +120,7 @@ def waste_frac(
     return stall_s / interval_s + lost_s / (job_mttf_hours * SECONDS_PER_HOUR)
 
 
-@formula(unit="s", equation="stall_s / speedup")
+@formula(unit="s")
 def faster_stall_s(*, stall_s: float, speedup: float) -> float:
     """Seconds that a checkpoint stalls training where storage takes it faster.
 
@@ -132,7 +130,7 @@ def faster_stall_s(*, stall_s: float, speedup: float) -> float:
     return stall_s / speedup
 
 
-@formula(unit="fraction", equation="restart_s x (1 - load_frac) / (job_mttf_hours x 3,600)")
+@formula(unit="fraction")
 def restart_frac(*, restart_s: float, load_frac: float, job_mttf_hours: float) -> float:
     """Share of time that goes into restarts, loading left out: no storage makes it smaller.
 
@@ -179,7 +177,7 @@ def restart_read_bytes(
     return params * (weight_bytes_per_param * weight_readers + rest)
 
 
-@formula(unit="s", equation="restart_read_bytes / read_bytes_per_s")
+@formula(unit="s")
 def restart_read_s(*, restart_read_bytes: float, read_bytes_per_s: float) -> float:
     """Seconds until all of it is read.
 
@@ -189,11 +187,7 @@ def restart_read_s(*, restart_read_bytes: float, read_bytes_per_s: float) -> flo
     return restart_read_bytes / read_bytes_per_s
 
 
-@formula(
-    unit="bytes/s",
-    equation="restart_read_bytes / (restart_s x load_frac)",
-    source="definition; all ranks at once",
-)
+@formula(unit="bytes/s", source="definition; all ranks at once")
 def restart_read_bytes_per_s(
     *, restart_read_bytes: float, restart_s: float, load_frac: float
 ) -> float:
@@ -237,11 +231,7 @@ def node_restart_bytes_per_s(
     return of_node / (restart_s * load_frac)
 
 
-@formula(
-    unit="s",
-    equation="mttf_hours x 3,600 x (1 - uptime_frac) / uptime_frac",
-    source="definition, were nothing else lost",
-)
+@formula(unit="s", source="definition, were nothing else lost")
 def observed_restart_s(*, mttf_hours: float, uptime_frac: float) -> float:
     """Seconds that a job is down after each failure, from the share of time that it is up.
 
@@ -253,7 +243,6 @@ def observed_restart_s(*, mttf_hours: float, uptime_frac: float) -> float:
 
 @formula(
     unit="files",
-    equation="processes x files_per_process",
     source="upper bound: no process finds a file that another one of its node has opened",
 )
 def import_files(*, processes: float, files_per_process: float) -> float:
@@ -267,7 +256,6 @@ def import_files(*, processes: float, files_per_process: float) -> float:
 
 @formula(
     unit="s",
-    equation="import_files / metadata_ops_per_s",
     source="definition; Bekman, Machine Learning Engineering, waited 20 s for one import on NFS",
 )
 def import_s(*, import_files: float, metadata_ops_per_s: float) -> float:

@@ -31,7 +31,6 @@ _MDS = "MosaicML streaming, MDSWriter: a count, offsets and JSON of 188 bytes; 3
 
 @formula(
     unit="bytes",
-    equation="tokens x token_width_bytes + docs x doc_bytes",
     source="tokenmill's dataset: lists of ids, document number, id, source; not compressed",
 )
 def arrow_bytes(
@@ -48,9 +47,7 @@ def arrow_bytes(
 
 
 @formula(
-    unit="bytes",
-    equation="tokens x token_width_bytes + tokens / seq_len x sequence_bytes",
-    source="tokenmill's packed dataset: ids, document number, offset; not compressed",
+    unit="bytes", source="tokenmill's packed dataset: ids, document number, offset; not compressed"
 )
 def packed_arrow_bytes(
     *,
@@ -69,7 +66,6 @@ def packed_arrow_bytes(
 
 @formula(
     unit="bytes",
-    equation="tokens x parquet_bytes_per_token",
     source="Parquet's integers have 4 bytes or 8, whatever their range; compression decides",
 )
 def parquet_bytes(
@@ -158,7 +154,7 @@ def mds_bytes(
     return samples + shards * (head + MDS_INDEX_ENTRY_BYTES)
 
 
-@formula(unit="bytes", equation="(text_bytes + docs x record_bytes) / compression_ratio")
+@formula(unit="bytes")
 def jsonl_gz_bytes(
     *,
     text_bytes: float,
@@ -176,7 +172,7 @@ def jsonl_gz_bytes(
     return (text_bytes + docs * record_bytes) / compression_ratio
 
 
-@formula(unit="documents", equation="sum of its inputs")
+@formula(unit="documents")
 def total_docs(**sources_docs: float) -> float:
     """Documents of several sources.
 

@@ -14,7 +14,7 @@ _RATIO = (
 )
 
 
-@formula(unit="tokens", equation="tokens_per_image x images_per_sample + text_tokens")
+@formula(unit="tokens")
 def sample_tokens(
     *, tokens_per_image: float, images_per_sample: float, text_tokens: float
 ) -> float:
@@ -26,11 +26,7 @@ def sample_tokens(
     return tokens_per_image * images_per_sample + text_tokens
 
 
-@formula(
-    unit="bytes",
-    equation="image_bytes x images_per_sample + text_bytes",
-    source="definition; images as stored, compressed",
-)
+@formula(unit="bytes", source="definition; images as stored, compressed")
 def sample_bytes(*, image_bytes: float, images_per_sample: float, text_bytes: float) -> float:
     """Bytes of one sample as stored: images, compressed, with their text.
 
@@ -40,11 +36,7 @@ def sample_bytes(*, image_bytes: float, images_per_sample: float, text_bytes: fl
     return image_bytes * images_per_sample + text_bytes
 
 
-@formula(
-    unit="bytes/token",
-    equation="sample_bytes / sample_tokens",
-    source="definition; images are stored, not their tokens",
-)
+@formula(unit="bytes/token", source="definition; images are stored, not their tokens")
 def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> float:
     """Stored bytes a token of image-text samples.
 
@@ -54,11 +46,7 @@ def image_text_bytes_per_token(*, sample_bytes: float, sample_tokens: float) -> 
     return sample_bytes / sample_tokens
 
 
-@formula(
-    unit="bytes/token",
-    equation="stored_bytes_per_token + image_bytes x images_per_sample / sample_tokens",
-    source="definition; images are read where they stand",
-)
+@formula(unit="bytes/token", source="definition; images are read where they stand")
 def referenced_bytes_per_token(
     *,
     stored_bytes_per_token: float,
@@ -76,7 +64,7 @@ def referenced_bytes_per_token(
     return stored_bytes_per_token + image_bytes * images_per_sample / sample_tokens
 
 
-@formula(unit="images/s", equation="tokens_per_s x images_per_sample / sample_tokens")
+@formula(unit="images/s")
 def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample: float) -> float:
     """Images that the whole job reads and decodes each second.
 
@@ -86,7 +74,7 @@ def images_per_s(*, tokens_per_s: float, sample_tokens: float, images_per_sample
     return tokens_per_s * images_per_sample / sample_tokens
 
 
-@formula(unit="bytes/FLOP", equation="sample_bytes / sample_flops", source=_RATIO)
+@formula(unit="bytes/FLOP", source=_RATIO)
 def bytes_per_flop(*, sample_bytes: float, sample_flops: float) -> float:
     """Bytes read for each FLOP of training on a sample.
 
@@ -120,7 +108,6 @@ def flop_ratio_bytes_per_s(
 
 @formula(
     unit="samples/s",
-    equation="dense_flops_per_s x mfu / sample_flops",
     source="MFU as defined by PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B",
 )
 def compute_samples_per_s(*, dense_flops_per_s: float, mfu: float, sample_flops: float) -> float:
@@ -132,7 +119,7 @@ def compute_samples_per_s(*, dense_flops_per_s: float, mfu: float, sample_flops:
     return dense_flops_per_s * mfu / sample_flops
 
 
-@formula(unit="bytes/s", equation="samples_per_s x sample_bytes")
+@formula(unit="bytes/s")
 def sample_read_bytes_per_s(*, samples_per_s: float, sample_bytes: float) -> float:
     """Bytes read for so many samples each second.
 
@@ -144,7 +131,6 @@ def sample_read_bytes_per_s(*, samples_per_s: float, sample_bytes: float) -> flo
 
 @formula(
     unit="bytes/s",
-    equation="batch_samples x record_bytes / computation_s",
     source="MLPerf Storage and DLIO: an accelerator is emulated by waiting computation_s",
 )
 def measured_read_bytes_per_s(

@@ -14,11 +14,7 @@ WIDTH_IN_MEMORY = 8  # PyTorch's token ids are 64-bit integers
 _DECODED = "definition; a full decode, as Pillow does it, without resizing"
 
 
-@formula(
-    unit="samples/s",
-    equation="tokens_per_s / tokens_per_sample x min(per_node, accelerators) / accelerators",
-    source="definition; every accelerator reads a share of its own",
-)
+@formula(unit="samples/s", source="definition; every accelerator reads a share of its own")
 def node_samples_per_s(
     *, tokens_per_s: float, tokens_per_sample: float, accelerators: float, per_node: float
 ) -> float:
@@ -32,7 +28,7 @@ def node_samples_per_s(
     return tokens_per_s / tokens_per_sample * min(per_node, accelerators) / accelerators
 
 
-@formula(unit="cores", equation="images_per_s / images_per_core_s", source=_DECODED)
+@formula(unit="cores", source=_DECODED)
 def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
     """Cores that do nothing but decode images.
 
@@ -42,7 +38,7 @@ def decode_cores(*, images_per_s: float, images_per_core_s: float) -> float:
     return images_per_s / images_per_core_s
 
 
-@formula(unit="s", equation="images_per_sample / images_per_core_s", source=_DECODED)
+@formula(unit="s", source=_DECODED)
 def decode_cpu_s(*, images_per_sample: float, images_per_core_s: float) -> float:
     """CPU time to decode the images of a sample.
 
@@ -83,7 +79,6 @@ def workers(
 
 @formula(
     unit="cores",
-    equation="workers + accelerators",
     source="Bekman, Machine Learning Engineering: a core for each worker and each accelerator;"
     " threads of the network and of checkpoints come on top",
 )
@@ -96,7 +91,7 @@ def cores(*, workers: float, accelerators: float) -> float:
     return workers + accelerators
 
 
-@formula(unit="bytes", equation="batch_tokens / accelerators x decoded_bytes_per_token")
+@formula(unit="bytes")
 def batch_bytes(
     *, batch_tokens: float, accelerators: float, decoded_bytes_per_token: float
 ) -> float:
@@ -108,11 +103,7 @@ def batch_bytes(
     return batch_tokens / accelerators * decoded_bytes_per_token
 
 
-@formula(
-    unit="bytes",
-    equation="workers x prefetch x batch_bytes",
-    source="PyTorch DataLoader: each worker prefetches prefetch_factor batches",
-)
+@formula(unit="bytes", source="PyTorch DataLoader: each worker prefetches prefetch_factor batches")
 def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> float:
     """Batches that workers have ready.
 
@@ -122,11 +113,7 @@ def prefetched_bytes(*, workers: float, prefetch: float, batch_bytes: float) -> 
     return workers * prefetch * batch_bytes
 
 
-@formula(
-    unit="bytes",
-    equation="accelerators x 2 x batch_bytes",
-    source="our choice: one batch is copied while the next is filled",
-)
+@formula(unit="bytes", source="our choice: one batch is copied while the next is filled")
 def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
     """Batches in memory that accelerators copy from.
 
@@ -136,11 +123,7 @@ def pinned_bytes(*, accelerators: float, batch_bytes: float) -> float:
     return accelerators * PINNED_BATCHES * batch_bytes
 
 
-@formula(
-    unit="bytes",
-    equation="workers x buffer_sequences x sequence_bytes",
-    source="definition; every worker has a buffer of its own",
-)
+@formula(unit="bytes", source="definition; every worker has a buffer of its own")
 def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: float) -> float:
     """Sequences among which the workers shuffle.
 
@@ -151,9 +134,7 @@ def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: f
 
 
 @formula(
-    unit="bytes",
-    equation="the sum of its inputs",
-    source="definition; the operating system and the training processes come on top",
+    unit="bytes", source="definition; the operating system and the training processes come on top"
 )
 def host_memory_bytes(**parts_bytes: float) -> float:
     """Memory of a node that all this takes together.

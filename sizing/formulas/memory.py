@@ -19,11 +19,7 @@ _BEKMAN = (
 _ZERO = "ZeRO, Rajbhandari et al. 2020, arXiv:1910.02054, section 5"
 
 
-@formula(
-    unit="accelerators",
-    equation="params x bytes_per_param x overhead / hbm_bytes, rounded up",
-    source=_BEKMAN,
-)
+@formula(unit="accelerators", source=_BEKMAN)
 def least_accelerators(
     *, params: float, bytes_per_param: float, overhead: float = OVERHEAD, hbm_bytes: float
 ) -> float:
@@ -60,11 +56,7 @@ def zero_bytes_per_param(
     return weights + gradients + state
 
 
-@formula(
-    unit="accelerators",
-    equation="accelerators / replicas",
-    source="definition; tensor, pipeline and expert parallelism together",
-)
+@formula(unit="accelerators", source="definition; tensor, pipeline and expert parallelism together")
 def replica_accelerators(*, accelerators: float, replicas: float) -> float:
     """Accelerators that divide one replica of the model among them.
 
@@ -74,7 +66,7 @@ def replica_accelerators(*, accelerators: float, replicas: float) -> float:
     return accelerators / replicas
 
 
-@formula(unit="bytes", equation="params x bytes_per_param / model_parallel", source=_ZERO)
+@formula(unit="bytes", source=_ZERO)
 def model_state_bytes(
     *, params: float, bytes_per_param: float, model_parallel: float = 1.0
 ) -> float:
@@ -88,7 +80,6 @@ def model_state_bytes(
 
 @formula(
     unit="bytes/token",
-    equation="2 x layers x kv_heads x head_dim x element_bytes",
     source="a key and a value in each layer and head: GQA, Ainslie et al. 2023, arXiv:2305.13245",
 )
 def kv_bytes_per_token(
@@ -102,7 +93,7 @@ def kv_bytes_per_token(
     return 2 * layers * kv_heads * head_dim * element_bytes
 
 
-@formula(unit="bytes", equation="kv_bytes_per_token x seq_len")
+@formula(unit="bytes")
 def kv_sequence_bytes(*, kv_bytes_per_token: float, seq_len: float) -> float:
     """Keys and values of one sequence.
 

@@ -7,7 +7,7 @@ from tokenmill.sizing.units import BITS_PER_BYTE
 _BEKMAN = "Bekman, Machine Learning Engineering: at most 80 % of what is advertised"
 
 
-@formula(unit="bits/s", equation="link_bits_per_s x efficiency", source=_BEKMAN)
+@formula(unit="bits/s", source=_BEKMAN)
 def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:
     """What can be had of a link as sold.
 
@@ -17,7 +17,7 @@ def usable_bits_per_s(*, link_bits_per_s: float, efficiency: float) -> float:
     return link_bits_per_s * efficiency
 
 
-@formula(unit="bits/s", equation="8 x bytes_per_s / efficiency", source=_BEKMAN)
+@formula(unit="bits/s", source=_BEKMAN)
 def sold_bits_per_s(*, bytes_per_s: float, efficiency: float) -> float:
     """Link to buy so that so many bytes/s can be had of it.
 
@@ -27,11 +27,7 @@ def sold_bits_per_s(*, bytes_per_s: float, efficiency: float) -> float:
     return BITS_PER_BYTE * bytes_per_s / efficiency
 
 
-@formula(
-    unit="hours",
-    equation="8 x transfer_bytes / (link_bits_per_s x efficiency x 3,600)",
-    source=_BEKMAN,
-)
+@formula(unit="hours", source=_BEKMAN)
 def transfer_hours(*, transfer_bytes: float, link_bits_per_s: float, efficiency: float) -> float:
     """Hours until so much has come over a link.
 
@@ -41,11 +37,7 @@ def transfer_hours(*, transfer_bytes: float, link_bits_per_s: float, efficiency:
     return BITS_PER_BYTE * transfer_bytes / (link_bits_per_s * efficiency * SECONDS_PER_HOUR)
 
 
-@formula(
-    unit="bytes/s",
-    equation="read_bytes_per_s + write_bytes_per_s",
-    source="definition; reading goes on while a checkpoint is written",
-)
+@formula(unit="bytes/s", source="definition; reading goes on while a checkpoint is written")
 def node_bytes_per_s(*, read_bytes_per_s: float, write_bytes_per_s: float) -> float:
     """What a node exchanges with storage while it writes a checkpoint and goes on reading.
 
@@ -55,7 +47,7 @@ def node_bytes_per_s(*, read_bytes_per_s: float, write_bytes_per_s: float) -> fl
     return read_bytes_per_s + write_bytes_per_s
 
 
-@formula(unit="fraction", equation="needed_bits_per_s / link_bits_per_s")
+@formula(unit="fraction")
 def network_frac(*, needed_bits_per_s: float, link_bits_per_s: float) -> float:
     """Share of a network that something takes; above 1 it does not fit.
 
@@ -83,7 +75,7 @@ def gradient_sharers(*, accelerators: float, per_node: float, replicas: float) -
     return max(accelerators / replicas, min(per_node, accelerators))
 
 
-@formula(unit="bytes", equation="params x gradient_bytes_per_param / gradient_sharers")
+@formula(unit="bytes")
 def gradient_bytes(
     *, params: float, gradient_bytes_per_param: float, gradient_sharers: float
 ) -> float:
@@ -95,7 +87,7 @@ def gradient_bytes(
     return params * gradient_bytes_per_param / gradient_sharers
 
 
-@formula(unit="ranks", equation="accelerators / gradient_sharers")
+@formula(unit="ranks")
 def allreduce_ranks(*, accelerators: float, gradient_sharers: float) -> float:
     """Accelerators that average the same gradients over the network, itself included.
 
@@ -125,7 +117,7 @@ def allreduce_s(
     return BITS_PER_BYTE * sent_bytes / (link_bits_per_s * efficiency)
 
 
-@formula(unit="s", equation="batch_tokens / tokens_per_s")
+@formula(unit="s")
 def step_s(*, batch_tokens: float, tokens_per_s: float) -> float:
     """Seconds of compute of one step.
 
@@ -135,11 +127,7 @@ def step_s(*, batch_tokens: float, tokens_per_s: float) -> float:
     return batch_tokens / tokens_per_s
 
 
-@formula(
-    unit="fraction",
-    equation="allreduce_s / step_s",
-    source="definition; most of it can be hidden behind the backward pass",
-)
+@formula(unit="fraction", source="definition; most of it can be hidden behind the backward pass")
 def allreduce_frac(*, allreduce_s: float, step_s: float) -> float:
     """All-reduce as a share of the compute it could be hidden behind.
 
@@ -149,7 +137,7 @@ def allreduce_frac(*, allreduce_s: float, step_s: float) -> float:
     return allreduce_s / step_s
 
 
-@formula(unit="bits/s", equation="scale_out_bits_per_s x per_node")
+@formula(unit="bits/s")
 def node_link_bits_per_s(*, scale_out_bits_per_s: float, per_node: float) -> float:
     """Network of a node: the shares of its accelerators.
 
@@ -159,11 +147,7 @@ def node_link_bits_per_s(*, scale_out_bits_per_s: float, per_node: float) -> flo
     return scale_out_bits_per_s * per_node
 
 
-@formula(
-    unit="hours",
-    equation="staged_bytes x nodes / (storage_bytes_per_s x 3,600)",
-    source="definition; every node copies the whole dataset",
-)
+@formula(unit="hours", source="definition; every node copies the whole dataset")
 def shared_staging_hours(*, staged_bytes: float, nodes: float, storage_bytes_per_s: float) -> float:
     """Hours until every node has copied its data, the storage they share being the limit.
 

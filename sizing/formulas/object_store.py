@@ -18,7 +18,7 @@ def requests(*, read_bytes: float, request_bytes: float, readers: float = 1.0) -
     return math.ceil(read_bytes / request_bytes) * readers
 
 
-@formula(unit="requests/s", equation="read_bytes_per_s / request_bytes")
+@formula(unit="requests/s")
 def read_requests_per_s(*, read_bytes_per_s: float, request_bytes: float) -> float:
     """GET requests each second that a read rate takes.
 
@@ -29,9 +29,7 @@ def read_requests_per_s(*, read_bytes_per_s: float, request_bytes: float) -> flo
 
 
 @formula(
-    unit="partitions",
-    equation="requests_per_s / prefix_requests_per_s, rounded up",
-    source="definition; the store divides a prefix only after minutes of load",
+    unit="partitions", source="definition; the store divides a prefix only after minutes of load"
 )
 def prefixes(*, requests_per_s: float, prefix_requests_per_s: float) -> float:
     """Partitions (prefixes) that objects must be spread over so that none is asked too often.
@@ -42,7 +40,7 @@ def prefixes(*, requests_per_s: float, prefix_requests_per_s: float) -> float:
     return math.ceil(requests_per_s / prefix_requests_per_s)
 
 
-@formula(unit="hours", equation="requests / (requests_per_s x 3,600)")
+@formula(unit="hours")
 def request_hours(*, requests: float, requests_per_s: float) -> float:
     """Hours that so many requests take at a limit of their rate.
 
@@ -52,7 +50,7 @@ def request_hours(*, requests: float, requests_per_s: float) -> float:
     return requests / (requests_per_s * SECONDS_PER_HOUR)
 
 
-@formula(unit="USD", equation="requests / 1,000 x usd_per_1000")
+@formula(unit="USD")
 def requests_usd(*, requests: float, usd_per_1000: float) -> float:
     """What requests cost.
 

@@ -7,7 +7,7 @@ from tokenmill.sizing.formula import formula
 TIB = 1024**4  # in which file systems are provisioned
 
 
-@formula(unit="ratio", equation="needed / offered")
+@formula(unit="ratio")
 def shortfall(*, needed: float, offered: float) -> float:
     """How many times what is offered is needed, both in one unit; up to 1 it is enough.
 
@@ -54,11 +54,7 @@ def bought_bytes(
     return math.ceil(usable_bytes / step_bytes) * step_bytes if step_bytes else usable_bytes
 
 
-@formula(
-    unit="bytes/s",
-    equation="write_bytes_per_s x redundancy",
-    source="definition: parity and copies are written too, in whole stripes",
-)
+@formula(unit="bytes/s", source="definition: parity and copies are written too, in whole stripes")
 def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> float:
     """Bytes/s that the drives of a file system take while its clients write.
 
@@ -70,7 +66,7 @@ def raw_write_bytes_per_s(*, write_bytes_per_s: float, redundancy: float) -> flo
     return write_bytes_per_s * redundancy
 
 
-@formula(unit="bytes/s", equation="units x of_one")
+@formula(unit="bytes/s")
 def offered_together(*, units: float, of_one: float) -> float:
     """Bytes/s, or requests/s, of drives or of groups of nodes.
 
@@ -94,7 +90,7 @@ def capacity_needed_bytes(*, needed: float, of_tib: float) -> float:
     return needed / of_tib * TIB
 
 
-@formula(unit="units", equation="needed / of_one, rounded up")
+@formula(unit="units")
 def units_needed(*, needed: float, of_one: float) -> float:
     """Clients, drives or prefixes that together give what is needed, both in one unit.
 

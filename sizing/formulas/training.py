@@ -10,7 +10,6 @@ TOKENS_PER_PARAM = 20
 
 @formula(
     unit="tokens/s",
-    equation="accelerators x dense_flops_per_s x mfu / train_flops_per_token",
     source="MFU as defined by PaLM, Chowdhery et al. 2022, arXiv:2204.02311, appendix B",
 )
 def tokens_per_s(
@@ -27,7 +26,7 @@ def tokens_per_s(
     return accelerators * dense_flops_per_s * mfu / train_flops_per_token
 
 
-@formula(unit="tokens/s", equation="tokens_per_s / accelerators")
+@formula(unit="tokens/s")
 def tokens_per_accelerator_s(*, tokens_per_s: float, accelerators: float) -> float:
     """Tokens one accelerator trains on each second.
 
@@ -37,11 +36,7 @@ def tokens_per_accelerator_s(*, tokens_per_s: float, accelerators: float) -> flo
     return tokens_per_s / accelerators
 
 
-@formula(
-    unit="days",
-    equation="trained_tokens / (tokens_per_s x 86,400)",
-    source="definition; failures and restarts come on top",
-)
+@formula(unit="days", source="definition; failures and restarts come on top")
 def training_days(*, trained_tokens: float, tokens_per_s: float) -> float:
     """Days of training, without failures.
 
@@ -51,11 +46,7 @@ def training_days(*, trained_tokens: float, tokens_per_s: float) -> float:
     return trained_tokens / (tokens_per_s * SECONDS_PER_DAY)
 
 
-@formula(
-    unit="tokens",
-    equation="days x tokens_per_s x 86,400",
-    source="definition; failures and restarts take from it",
-)
+@formula(unit="tokens", source="definition; failures and restarts take from it")
 def tokens_in_days(*, days: float, tokens_per_s: float) -> float:
     """Tokens trained on in so many days, without failures.
 
@@ -85,7 +76,7 @@ def accelerator_hours(
     return flops / (dense_flops_per_s * mfu * SECONDS_PER_HOUR)
 
 
-@formula(unit="hours", equation="training_days x 24 x accelerators")
+@formula(unit="hours")
 def job_accelerator_hours(*, training_days: float, accelerators: float) -> float:
     """Accelerator hours of a job that lasts so many days.
 
@@ -95,7 +86,7 @@ def job_accelerator_hours(*, training_days: float, accelerators: float) -> float
     return training_days * HOURS_PER_DAY * accelerators
 
 
-@formula(unit="days", equation="accelerator_hours / (24 x accelerators)")
+@formula(unit="days")
 def job_days(*, accelerator_hours: float, accelerators: float) -> float:
     """Days that a job takes on so many accelerators.
 
@@ -105,7 +96,7 @@ def job_days(*, accelerator_hours: float, accelerators: float) -> float:
     return accelerator_hours / (HOURS_PER_DAY * accelerators)
 
 
-@formula(unit="tokens", equation="corpus_tokens x epochs")
+@formula(unit="tokens")
 def trained_tokens(*, corpus_tokens: float, epochs: float) -> float:
     """Tokens seen in training, repeats counted.
 
@@ -115,7 +106,7 @@ def trained_tokens(*, corpus_tokens: float, epochs: float) -> float:
     return corpus_tokens * epochs
 
 
-@formula(unit="epochs", equation="trained_tokens / corpus_tokens")
+@formula(unit="epochs")
 def epochs(*, trained_tokens: float, corpus_tokens: float) -> float:
     """How often training goes over a corpus, or over one of its sources.
 
@@ -125,11 +116,7 @@ def epochs(*, trained_tokens: float, corpus_tokens: float) -> float:
     return trained_tokens / corpus_tokens
 
 
-@formula(
-    unit="tokens",
-    equation="trained_tokens x weight / weights_sum",
-    source="definition; weights are shares of the tokens trained on",
-)
+@formula(unit="tokens", source="definition; weights are shares of the tokens trained on")
 def source_tokens(*, trained_tokens: float, weight: float, weights_sum: float) -> float:
     """Tokens that one source of several gives to training, repeats counted.
 
@@ -139,7 +126,7 @@ def source_tokens(*, trained_tokens: float, weight: float, weights_sum: float) -
     return trained_tokens * weight / weights_sum
 
 
-@formula(unit="tokens", equation="sum of its inputs")
+@formula(unit="tokens")
 def mixture_tokens(**sources_tokens: float) -> float:
     """Tokens that all sources together give to training.
 
@@ -161,11 +148,7 @@ def mixture_bytes_per_token(*, trained_tokens: float, **read_bytes: float) -> fl
     return sum(read_bytes.values()) / trained_tokens
 
 
-@formula(
-    unit="tokens/s",
-    equation="tokens_per_s x source_tokens / trained_tokens",
-    source="definition; sources are mixed evenly over the training",
-)
+@formula(unit="tokens/s", source="definition; sources are mixed evenly over the training")
 def source_tokens_per_s(
     *, tokens_per_s: float, source_tokens: float, trained_tokens: float
 ) -> float:
@@ -177,11 +160,7 @@ def source_tokens_per_s(
     return tokens_per_s * source_tokens / trained_tokens
 
 
-@formula(
-    unit="tokens",
-    equation="20 x params",
-    source="Chinchilla, Hoffmann et al. 2022, arXiv:2203.15556, rounded",
-)
+@formula(unit="tokens", source="Chinchilla, Hoffmann et al. 2022, arXiv:2203.15556, rounded")
 def compute_optimal_tokens(*, params: float) -> float:
     """Tokens that make the best model of this size for its compute.
 
@@ -191,7 +170,7 @@ def compute_optimal_tokens(*, params: float) -> float:
     return TOKENS_PER_PARAM * params
 
 
-@formula(unit="tokens", equation="sum of its inputs")
+@formula(unit="tokens")
 def corpus_tokens(**sources_tokens: float) -> float:
     """Tokens of all sources, each counted once.
 
@@ -202,9 +181,7 @@ def corpus_tokens(**sources_tokens: float) -> float:
 
 
 @formula(
-    unit="ratio",
-    equation="sum of its inputs",
-    source="definition; without stated weights a source weighs what its tokens do",
+    unit="ratio", source="definition; without stated weights a source weighs what its tokens do"
 )
 def weights_sum(**sources_weights: float) -> float:
     """What the weights of all sources add up to; a source's share is its weight over this.
@@ -215,7 +192,7 @@ def weights_sum(**sources_weights: float) -> float:
     return sum(sources_weights.values())
 
 
-@formula(unit="documents", equation="corpus_tokens / tokens_per_doc")
+@formula(unit="documents")
 def docs(*, corpus_tokens: float, tokens_per_doc: float) -> float:
     """Documents that so many tokens come from.
 
@@ -225,7 +202,7 @@ def docs(*, corpus_tokens: float, tokens_per_doc: float) -> float:
     return corpus_tokens / tokens_per_doc
 
 
-@formula(unit="documents", equation="docs / kept_frac")
+@formula(unit="documents")
 def docs_in(*, docs: float, kept_frac: float) -> float:
     """Documents that come in, for so many that are kept.
 
@@ -235,11 +212,7 @@ def docs_in(*, docs: float, kept_frac: float) -> float:
     return docs / kept_frac
 
 
-@formula(
-    unit="bytes",
-    equation="trained_tokens x stored_bytes_per_token",
-    source="definition; what storage fetches besides is read amplification",
-)
+@formula(unit="bytes", source="definition; what storage fetches besides is read amplification")
 def read_bytes(*, trained_tokens: float, stored_bytes_per_token: float) -> float:
     """Bytes of a source that training uses in all, repeats counted.
 

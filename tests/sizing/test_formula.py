@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import math
 import pkgutil
 import re
 from functools import cache
@@ -23,7 +24,7 @@ MODULES = sorted(
 )
 
 
-@formula(unit="m", equation="width x height / depth", source="school")
+@formula(unit="m", source="school")
 def volume(*, width, height, depth):
     """Of a box, over its depth."""
     return width * height / depth
@@ -52,6 +53,35 @@ def test_a_requirement_says_how_it_came_about():
 def test_a_formula_is_called_as_the_function_that_it_was():
     assert volume(width=3.0, height=4.0, depth=2.0) == 6.0
     assert (volume.__name__, volume.__doc__) == ("volume", "Of a box, over its depth.")
+
+
+HOURS_PER_DAY = 24
+
+
+@formula(unit="h")
+def hours(*, days):
+    """Of some days."""
+    return math.ceil(math.sqrt(days) ** 2 * HOURS_PER_DAY)
+
+
+@formula(unit="m")
+def whole(**parts):
+    """Of parts."""
+    return sum(parts.values())
+
+
+@formula(unit="m")
+def half(*, width):
+    """Of a width, in two lines."""
+    twice = 2 * width
+    return twice / 4
+
+
+def test_an_equation_is_what_the_function_returns():
+    assert hours.equation == "sqrt(days) ^ 2 x 24, rounded up"
+    assert whole.equation == "sum of its inputs"
+    with pytest.raises(TypeError, match="half does more than return an expression"):
+        half.equation  # noqa: B018
 
 
 def test_an_input_the_formula_does_not_use_is_an_error_and_so_is_a_missing_one():

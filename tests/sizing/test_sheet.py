@@ -18,8 +18,8 @@ def added(**parts: float) -> float:
     return sum(parts.values())
 
 
-PRODUCT = Formula(function=product, equation="left x right", unit="bytes", source="definition")
-SUM = Formula(function=added, equation="sum of the parts", unit="bytes", source="definition")
+PRODUCT = Formula(function=product, said="left x right", unit="bytes", source="definition")
+SUM = Formula(function=added, said="sum of the parts", unit="bytes", source="definition")
 NONE = {"days", "layers"}  # settings without a default
 PLAN = "model: {params: 7B}\ncluster: {count: {value: 100, low: 80, high: 120}}"
 
