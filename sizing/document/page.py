@@ -4,9 +4,10 @@ Readable in light and dark, on paper, and by a screen reader. All text is escape
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from tokenmill.sizing.document import passages, pictures, svg
+from tokenmill.sizing.document import passages
 from tokenmill.sizing.document.section import (
     Comparisons,
     Derivation,
@@ -19,76 +20,7 @@ from tokenmill.sizing.document.svg import escaped
 
 OPEN_ROWS = 40  # a longer table is folded
 SUMMARY = "summary"  # key of the section that needs no heading: the key figures follow it
-
-STYLE = """
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --soft: #59636e; --line: #dde1e6;
-  --accent: #0b6e99; --gone: #b9c1ca; --wash: #f5f7f9; --warn: #9a3412;
-  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14181d; --ink: #e4e8ec; --soft: #9aa5b1;
-  --line: #2e363f; --accent: #4fb3dd; --gone: #56616d; --wash: #1b2027; --warn: #fdba74; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 74rem; background: var(--paper);
-  color: var(--ink); font: 15px/1.5 var(--sans); }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .75rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 3rem 0 .75rem; padding-top: .6rem;
-  border-top: 1px solid var(--line); }
-p { max-width: 48rem; margin: .6rem 0; overflow-wrap: anywhere; }
-a { color: var(--accent); }
-nav { margin: 1rem 0; font-size: .9rem; }
-nav a { margin-right: 1rem; display: inline-block; }
-#summary h2 { display: none; }
-#summary p { font-size: 1.1rem; max-width: 54rem; }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .75rem;
-  margin: 1.5rem 0; }
-dl div { background: var(--wash); border-radius: 6px; padding: .7rem .9rem; }
-dt { color: var(--soft); font-size: .8rem; }
-dd { margin: 0; font: 600 1.35rem/1.3 var(--sans); font-variant-numeric: tabular-nums; }
-dd small { font-size: .8rem; font-weight: 400; color: var(--soft); display: inline-block; }
-dl .trouble { box-shadow: inset 3px 0 var(--warn); }
-.tables { display: flex; flex-wrap: wrap; gap: 0 3rem; }
-.wide { overflow-x: auto; margin: 1rem 0; max-width: 100%; }
-table { border-collapse: collapse; font-size: .87rem; }
-caption, summary { text-align: left; font-weight: 600; font-size: .95rem; padding-bottom: .35rem; }
-summary { cursor: pointer; margin-top: .8rem; }
-th, td { padding: .28rem .8rem .28rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); unicode-bidi: isolate; }
-tr > :last-child { padding-right: 0; }
-thead th { color: var(--soft); font-weight: 500; vertical-align: bottom; }
-tbody th { font-weight: 500; }
-td { overflow-wrap: break-word; max-width: 40rem; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums;
-  padding-left: .8rem; }
-.number + :not(.number) { padding-left: 1.2rem; }
-tbody .code { font-family: var(--mono); font-size: .82rem; overflow-wrap: anywhere;
-  min-width: 12rem; }
-thead .number { white-space: normal; }
-tr.sum th, tr.sum td { font-weight: 650; border-top: 2px solid var(--soft); }
-mark { background: var(--wash); color: inherit; border: 1px solid var(--line);
-  border-radius: 9px; padding: 0 .5rem; white-space: nowrap; font-size: .8rem; }
-mark.measured, mark.enough { border-color: var(--accent); color: var(--accent); }
-mark.short, mark.unverified { border-color: var(--warn); color: var(--warn); }
-.derivation { margin: 1rem 0 1.4rem; }
-.derivation h3 { font-size: .95rem; margin: 0; }
-.derivation p, .derivation .wide { margin: .3rem 0; }
-code { font-family: var(--mono); font-size: .82rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr));
-  gap: 2rem 2.5rem; margin: 1.2rem 0; align-items: start; }
-figure { margin: 0; break-inside: avoid; max-width: 40rem; }
-figcaption { font-weight: 600; font-size: .95rem; margin-bottom: .4rem; }
-figcaption small { display: block; font-weight: 400; color: var(--soft); font-size: .82rem; }
-footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-@media (max-width: 40rem) { tbody th { min-width: 8.5rem; } }
-@media (min-width: 40rem) { caption { white-space: nowrap; } }
-@media print { #derivations { display: none; }
-  body { font-size: 10pt; max-width: none; padding: 0; } nav { display: none; }
-  h2 { break-after: avoid; margin-top: 1.5rem; } tr { break-inside: avoid; }
-  .wide { overflow: visible; } table { font-size: 8pt; } th, td { padding-right: .4rem; }
-  .plots { grid-template-columns: 1fr 1fr; gap: 1.2rem; }
-  ::details-content { content-visibility: visible; block-size: auto; }
-  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-"""
-
+STYLE = Path(__file__).with_name("page.css")
 # the page can run and load nothing but pictures within it, even if an escape were forgotten
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -121,7 +53,7 @@ def page(
         parts.append(_section(section, plots.get(section.key, ())))
         if section.key == SUMMARY:
             parts.append(f'{_key_figures(key_figures)}<nav aria-label="Sections">{links}</nav>')
-    style = STYLE + svg.STYLE + passages.STYLE + pictures.STYLE
+    style = "\n" + STYLE.read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

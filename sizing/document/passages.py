@@ -20,30 +20,6 @@ _UNSEEN = (
 )
 RUN = re.compile(f"([{_UNSEEN}])\\1*")  # of one such character
 
-STYLE = """
-:root { --found: #fff0b3; --found-line: #c79a00; }
-@media (prefers-color-scheme: dark) { :root { --found: #4d3f0a; --found-line: #d9b13b; } }
-.comparisons h3 { font-size: 1rem; margin: 1.8rem 0 .4rem; overflow-wrap: anywhere; }
-.comparison { border-top: 1px solid var(--line); padding: .7rem 0 1rem; break-inside: avoid; }
-.comparison h4 { font-size: .92rem; margin: 0; overflow-wrap: anywhere; }
-.comparison .facts { color: var(--soft); font-size: .82rem; margin: .1rem 0 .5rem;
-  max-width: none; }
-.comparison .facts span { unicode-bidi: isolate; }
-.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
-  gap: .6rem 1.5rem; }
-.sides > div { min-width: 0; }
-.sides h5 { margin: 0 0 .2rem; font-size: .78rem; font-weight: 500; color: var(--soft); }
-blockquote { margin: 0; padding: .55rem .8rem; background: var(--wash); border-radius: 6px;
-  font-size: .87rem; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 20rem;
-  overflow-y: auto; unicode-bidi: isolate; }
-blockquote mark { background: var(--found); border: 0; border-radius: 2px; padding: .08em 0;
-  font-size: inherit; white-space: inherit; box-decoration-break: clone;
-  -webkit-box-decoration-break: clone; box-shadow: inset 0 -2px var(--found-line); }
-.unseen { font: .72em var(--mono); color: var(--warn); border: 1px solid; border-radius: 3px;
-  padding: 0 .15em; white-space: nowrap; }
-@media print { blockquote { max-height: none; overflow: visible; } }
-"""
-
 
 def drawn(block: Comparisons) -> str:
     """The comparisons as HTML, the first open."""

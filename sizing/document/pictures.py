@@ -6,17 +6,6 @@ from typing import NamedTuple
 
 from tokenmill.sizing.document.svg import escaped
 
-STYLE = """
-.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(7.2rem, 1fr));
-  gap: .7rem; list-style: none; margin: .3rem 0 0; padding: 0; }
-.pictures li { min-width: 0; font-size: .72rem; line-height: 1.3; color: var(--soft);
-  overflow-wrap: anywhere; }
-.pictures div { height: 7.2rem; background: var(--wash); border-radius: 4px; display: grid;
-  place-items: center; margin-bottom: .2rem; overflow: hidden; }
-.pictures img { max-width: 100%; max-height: 7.2rem; }
-figure.sheet { max-width: none; grid-column: 1 / -1; }
-"""
-
 
 class Picture(NamedTuple):
     """jpeg: None where there is nothing to show.  caption: what it is; title: all of it."""

@@ -1,6 +1,6 @@
 """What charts are drawn of: text, rectangles and lines of inline SVG, all text escaped.
 
-A chart brings no colours: the page gives them by class, in light and dark (`STYLE`), and
+A chart brings no colours: the page gives them by class, in light and dark (page.css), and
 nothing is told by colour alone. Labels are untrusted text.
 """
 
@@ -12,22 +12,6 @@ from typing import NamedTuple
 WIDTH = 560  # of every chart, in SVG units: one is a CSS pixel where the page is wide enough
 MARGIN = 8
 CHAR = 7.5  # width of a character at 12 px in a wide font; East Asian wide ones take two
-
-STYLE = """
-.chart { display: block; width: 100%; height: auto; font: 12px var(--sans); }
-.chart text { fill: var(--ink); unicode-bidi: isolate; }
-.chart .tick, .chart .axis { fill: var(--soft); font-size: 11px; }
-.chart .grid { stroke: var(--line); stroke-width: 1; shape-rendering: crispEdges; }
-.chart .main { fill: var(--accent); }
-.chart .gone { fill: var(--gone); }
-.chart .failed { fill: var(--paper); stroke: var(--ink); }
-.chart .open { fill: var(--paper); stroke: var(--ink); stroke-width: 1.5; }
-.chart .flag { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 5 3; }
-.chart .name { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
-.chart .curve { fill: none; stroke: var(--accent); stroke-width: 2; }
-.chart .floor { fill: none; stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 3; }
-.chart .value { font-variant-numeric: tabular-nums; }
-"""
 
 
 class Axis(NamedTuple):

@@ -52,6 +52,7 @@ def test_data_is_packaged_and_tests_are_not(wheel):
         "tokenmill/pipelines/prepare/report/schema.json",
         "tokenmill/dedup/text/unicode_tables.npz",
         "tokenmill/sizing/data/accelerators.yaml",
+        "tokenmill/sizing/document/page.css",
         "tokenmill/pipelines/contamination/schema.json",
     ):
         assert name in names
