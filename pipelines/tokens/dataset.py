@@ -24,7 +24,7 @@ from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
-from tokenmill.pipelines.storage.files import arrow_stream, open_arrow, parquet_file
+from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.tokens.mix.buckets import Mixed
 from tokenmill.pipelines.tokens.run import TokenRun
@@ -45,6 +45,7 @@ class Layout(NamedTuple):
     tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
     files: how many.  file_size: of the stream, that a file begins after the one before; a
     document belongs to the file in which it begins.
+    dtype: of token ids.
     mixed: where the documents lie if they were mixed; the shards are buckets then.
     """
 
@@ -54,26 +55,23 @@ class Layout(NamedTuple):
     size: int
     files: int
     file_size: int
+    dtype: np.dtype[np.generic]
     mixed: Mixed | None = None
 
 
 def layout(
-    job: TokenRun,
-    split: str,
-    shards: Sequence[TokenShard],
-    width: int,
-    mixed: Mixed | None = None,
+    job: TokenRun, split: str, shards: Sequence[TokenShard], mixed: Mixed | None = None
 ) -> Layout:
-    """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
-    out = job.tokenizing.output
+    """Cut a split into files of about `output.shard_bytes`."""
+    out, dtype = job.tokenizing.output, job.tokenizing.engine().dtype
     tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
-    if out.seq_len is None:
-        file_size = max(out.shard_bytes // (width if job.tokenizing.images is None else 1), 1)
-        files = max(-(-size // file_size), 1)
-    else:
-        file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
-        files = max(-(-(size // out.seq_len * out.seq_len) // file_size), 1)
-    return Layout(split, tuple(shards), tokens, size, files, file_size, mixed)
+    # tokens, of a whole sequence if they are packed; or bytes, where documents have images
+    width, step = (dtype.itemsize if job.tokenizing.images is None else 1), out.seq_len or 1
+    file_size = max(out.shard_bytes // (width * step), 1) * step
+    files = max(-(-(size // step * step) // file_size), 1)
+    if not shards:
+        dtype = np.dtype(np.uint16)
+    return Layout(split, tuple(shards), tokens, size, files, file_size, dtype, mixed)
 
 
 def file_name(number: int, files: int) -> str:
@@ -155,10 +153,8 @@ def dataset_schema(
 
 def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
     settings = job.tokenizing
-    of_pages = settings.of_pages
-    return dataset_schema(
-        _id_type(job, plan), settings.output.seq_len, settings.images, of_pages=of_pages
-    )
+    id_type, seq_len = pa.from_numpy_dtype(plan.dtype), settings.output.seq_len
+    return dataset_schema(id_type, seq_len, settings.images, of_pages=settings.of_pages)
 
 
 def close_dataset(job: TokenRun) -> None:
@@ -256,15 +252,6 @@ def _held(job: TokenRun, plan: Layout) -> list[tuple[Documents, TokenShard]]:
     if plan.mixed is not None:
         return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
     return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
-
-
-def _id_type(job: TokenRun, plan: Layout) -> pa.DataType:
-    if plan.mixed is not None:
-        return pa.from_numpy_dtype(job.tokenizing.engine().dtype)
-    if not plan.shards:
-        return pa.uint16()
-    schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]
-    return schema.field("input_ids").type.value_type
 
 
 def split_folders(out: Path) -> dict[str, Path]:

@@ -30,7 +30,8 @@ from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.options import Output
 from tokenmill.pipelines.tokens.run import TokenRun
 
-DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
+IDS = "input_ids"
+DOCUMENT_COLUMNS = (IDS, "doc_id", "id", "source")
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
 

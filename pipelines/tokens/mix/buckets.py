@@ -18,9 +18,9 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import I64, U16, U64
 from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
-from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
-from tokenmill.pipelines.tokens.shards import Documents
+from tokenmill.pipelines.tokens.shards import IDS, Documents
 
 OF_COPY = (pa.field("key", pa.uint64()), pa.field("copies", pa.uint32()))
 NOTHING = pa.record_batch({})
@@ -87,7 +87,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Bucket:
-    """The documents of one; see `token_span.Documents`."""
+    """The documents of one; see `shards.Documents`."""
 
     loaded: Loaded
     number: int
@@ -98,7 +98,7 @@ class Bucket:
         for path, number in self.loaded.cells(self.number):
             cell = open_batch(path, number)
             keys.append(np.array(cell["key"]))
-            sizes.append(np.array(cell["input_ids"].value_lengths()))
+            sizes.append(np.array(cell[IDS].value_lengths()))
         return np.concatenate(sizes)[np.argsort(np.concatenate(keys), kind="stable")]
 
     def rows(self, lo: int, hi: int) -> pa.Table:
@@ -108,19 +108,8 @@ class Bucket:
 
 def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Documents by their keys; of equal keys in the order in which they stand."""
-    keys = np.concatenate([np.asarray(cell["key"]) for cell in cells])
-    order = np.argsort(keys, kind="stable")
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    spans = [spans_of(cell["input_ids"]) for cell in cells]
-    sizes = np.concatenate([s.sizes for s in spans])
-    schema = cells[0].schema
-    ids, at = Gathered(sizes[order], schema.field("input_ids").type.value_type), 0
-    for of_cell in spans:
-        n = len(of_cell.sizes)
-        ids.put(places[at : at + n], of_cell, np.arange(n))
-        at += n
-    rest = [cell.drop_columns(["input_ids"]) for cell in cells]
-    taken = one_batch(pa.Table.from_batches(rest)).take(pa.array(order))
-    columns = [ids.array() if n == "input_ids" else taken[n] for n in schema.names]
-    return pa.record_batch(columns, schema=schema)
+    order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
+    lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
+    rest = one_batch(pa.Table.from_batches([cell.drop_columns([IDS]) for cell in cells]))
+    ids = lists.take(order, schema.field(IDS).type)
+    return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)

@@ -1,6 +1,6 @@
 """What a run has to say of its mixture: of each source, how much there is and how often."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from tokenmill.pipelines.core.ledger import StageStats
@@ -34,8 +34,7 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
         docs[shard.source] += once["docs"]["train"]
         tokens[shard.source] += once["tokens"]["train"]
         weights.setdefault(shard.source, set()).add(shard.weight)
-    split = {receipt.key: receipt.key.rpartition("-")[0] for receipt in mixed}
-    of_dataset = _added([r for r in mixed if split[r.key] == "train"])
+    of_dataset = _added([r for r in mixed if r.key.rpartition("-")[0] == "train"])
     whole = sum(of["id_bytes"] for of in of_dataset.values())
     sources = {}
     for name in weights:
@@ -50,14 +49,16 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
             epochs=dataset_tokens / tokens[name] if tokens[name] else None,
             share=found["id_bytes"] / whole if whole else None,
         )
-    everything = list(_added(mixed).values())
-    total = {name: sum(of[name] for of in everything) for name in ("docs", "text_bytes")}
-    id_bytes = sum(of["id_bytes"] for of in everything)
+    everything: Counter[str] = sum(_added(mixed).values(), Counter())
     return Mixture(
         epochs=output.epochs,
         seed=output.seed,
         sources=sources,
-        total=MixedTotal(**total, tokens=id_bytes // width),
+        total=MixedTotal(
+            docs=everything["docs"],
+            text_bytes=everything["text_bytes"],
+            tokens=everything["id_bytes"] // width,
+        ),
     )
 
 
@@ -66,11 +67,9 @@ def tokens_once(mixed: Mixture | None, tokens: int) -> float:
     return tokens / mixed.total.tokens if mixed and mixed.total.tokens else 1.0
 
 
-def _added(receipts: Sequence[Receipt[SpillFacts]]) -> dict[str, dict[str, int]]:
-    made: dict[str, dict[str, int]] = {}
+def _added(receipts: Sequence[Receipt[SpillFacts]]) -> dict[str, Counter[str]]:
+    made: dict[str, Counter[str]] = defaultdict(Counter)
     for receipt in receipts:
         for source, counts in receipt.facts.sources.items():
-            of_source = made.setdefault(source, dict.fromkeys(counts, 0))
-            for name, n in counts.items():
-                of_source[name] += n
+            made[source].update(counts)
     return made
