@@ -31,11 +31,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, U8, U32, Bools, text_buffers
 from tokenmill.dedup.text.unicode import UNASSIGNED
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE, find_work
 from tokenmill.pipelines.filters.normalize import composing
@@ -45,7 +44,7 @@ from tokenmill.pipelines.tokens.reference import Reference, TokenizersReference
 UNKNOWN = 4
 
 
-def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt.NDArray[np.bool_]:
+def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> Bools:
     """(n_docs,) documents with characters that are newer than Unicode 14.
 
     composes: the tokenizer brings text to NFC first; then documents that are not in NFC yet
@@ -55,7 +54,7 @@ def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt
     buffers = text_buffers(text)
     found = np.empty(len(text), np.uint8)
     find_work(buffers.data, buffers.offsets, _table(), found)
-    risk: npt.NDArray[np.bool_] = (found & UNKNOWN) != 0
+    risk: Bools = (found & UNKNOWN) != 0
     if composes:
         in_doubt = np.flatnonzero(~risk & ((found & MAY_COMPOSE) != 0))
         part = text.take(pa.array(in_doubt))
@@ -68,7 +67,7 @@ def risky(text: pa.Array, *, composes: bool, clashes: Sequence[str] = ()) -> npt
 
 
 @cache
-def _table() -> npt.NDArray[np.uint8]:
+def _table() -> U8:
     """(0x110000,) uint8, MAY_COMPOSE and UNKNOWN by code point."""
     unknown = point_flags() & UNASSIGNED != 0
     return composing() | np.where(unknown, UNKNOWN, 0).astype(np.uint8)
@@ -156,8 +155,8 @@ class Ragged(NamedTuple):
     ids: (n_tokens,) uint32.  offsets: (n_docs + 1,) int64.
     """
 
-    ids: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
+    ids: U32
+    offsets: I64
 
 
 class FastEngine:

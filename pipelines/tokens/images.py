@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.read.images.nodes import counts_of, owners_of
@@ -34,7 +35,7 @@ class Illustrated(NamedTuple):
     """
 
     tokens: Tokens
-    per_image: npt.NDArray[np.int64]
+    per_image: I64
     text: pa.Array
 
 
@@ -73,10 +74,7 @@ def encode_illustrated(engine: Engine, documents: pa.RecordBatch, images: Images
 
 
 def _laid_out(
-    engine: Engine,
-    text: npt.NDArray[np.generic],
-    at: npt.NDArray[np.int64],
-    offsets: npt.NDArray[np.int64],
+    engine: Engine, text: npt.NDArray[np.generic], at: I64, offsets: I64
 ) -> npt.NDArray[np.generic]:
     """The ids of all documents. text: those of text.  at: where the placeholders are."""
     ids = np.empty(int(offsets[-1]), engine.dtype)
@@ -104,7 +102,7 @@ def batches_of(documents: pa.RecordBatch, rule: int | Patches) -> Iterator[pa.Re
         start = stop
 
 
-def count_places(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
+def count_places(documents: pa.RecordBatch) -> I64:
     """(n_docs,) how often U+FFFC stands in each document's text: 0, or as often as it has images.
 
     Raises:
@@ -122,7 +120,7 @@ def count_places(documents: pa.RecordBatch) -> npt.NDArray[np.int64]:
     return places
 
 
-def tokens_of(items: pa.StructArray, rule: int | Patches) -> npt.NDArray[np.int64]:
+def tokens_of(items: pa.StructArray, rule: int | Patches) -> I64:
     """(n_images,) placeholders for each image (type IMAGE).
 
     An image whose size is not known, as where there is a URL alone, gets `most`, or else 1.
@@ -145,9 +143,7 @@ def tokens_of(items: pa.StructArray, rule: int | Patches) -> npt.NDArray[np.int6
             np.where(longer > rule.longest, small, s)
             for small, s in zip(scaled, sides, strict=True)
         ]
-    made: npt.NDArray[np.int64] = np.prod(
-        [-(-s // (rule.patch * rule.merge)) for s in sides], axis=0
-    )
+    made: I64 = np.prod([-(-s // (rule.patch * rule.merge)) for s in sides], axis=0)
     if rule.most is not None:
         made = np.minimum(made, rule.most)
     return np.where(known, made, rule.most or 1)
@@ -155,7 +151,7 @@ def tokens_of(items: pa.StructArray, rule: int | Patches) -> npt.NDArray[np.int6
 
 def _encoded(
     engine: Engine, segments: pa.Array, token: str
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.generic], I64, Bools]:
     """The ids of all segments, (n_segments,) how many each has, and whether by the reference."""
     spelled = engine.image_id is not None and engine.image_id <= engine.largest_id
     if spelled and pc.any(pc.match_substring(segments, token)).as_py():
@@ -174,7 +170,7 @@ def _encoded(
     return made.ids, np.diff(made.offsets[firsts]), slow
 
 
-def _cut(segments: pa.Array, token: str) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+def _cut(segments: pa.Array, token: str) -> tuple[pa.Array, I64]:
     """Cut text behind the first character of `token` wherever that stands.
 
     Returns:
@@ -192,12 +188,12 @@ def _cut(segments: pa.Array, token: str) -> tuple[pa.Array, npt.NDArray[np.int64
     return pc.binary_join_element_wise(before, parts, behind, none), firsts
 
 
-def _ends(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _ends(lengths: I64) -> I64:
     """(n + 1,) where each of some lengths begins, and the last ends."""
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
-def _check_lengths(documents: pa.RecordBatch, offsets: npt.NDArray[np.int64]) -> None:
+def _check_lengths(documents: pa.RecordBatch, offsets: I64) -> None:
     if offsets[-1] <= MOST_IDS:
         return
     row = int(np.diff(offsets).argmax())

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import OF_PAGES
@@ -80,11 +80,9 @@ class TokenShards:
             split: files.enter_context(arrow_file(path, self._schema))
             for split, path in paths.items()
         }
-        self._tokens = dict.fromkeys(paths, 0)
-        self._docs = dict.fromkeys(paths, 0)
+        names = ["docs", "tokens", "text_bytes", *(["sizes"] if self._images else [])]
+        self._counted = {name: dict.fromkeys(paths, 0) for name in names}
         self._chars = 0
-        self._text_bytes = dict.fromkeys(paths, 0)
-        self._sizes = dict.fromkeys(paths, 0)
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
         self._by: Counter[str] = Counter()
         self._measure = ImageMeasure(tuple(paths))
@@ -107,11 +105,11 @@ class TokenShards:
             part = made if here.all() else made.filter(pa.array(here))
             if part.num_rows:
                 self._writers[split].write_batch(part)
-                self._docs[split] += part.num_rows
-                self._tokens[split] += len(part["input_ids"].flatten())
-                self._text_bytes[split] += pc.sum(part["text_bytes"]).as_py()
+                self._counted["docs"][split] += part.num_rows
+                self._counted["tokens"][split] += len(part[IDS].flatten())
+                self._counted["text_bytes"][split] += pc.sum(part["text_bytes"]).as_py()
                 if self._images is not None:
-                    self._sizes[split] += pc.sum(part["size"]).as_py()
+                    self._counted["sizes"][split] += pc.sum(part["size"]).as_py()
                     self._measure.add(split, batch, here, per_image)
         self._chars += pc.sum(pc.utf8_length(text)).as_py() or 0
         lengths = np.asarray(made["text_bytes"])
@@ -119,9 +117,7 @@ class TokenShards:
         n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
-    def _encoded(
-        self, batch: pa.RecordBatch
-    ) -> tuple[pa.RecordBatch, pa.Array, npt.NDArray[np.int64]]:
+    def _encoded(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array, I64]:
         """Rows of the token shard, the text they are of, and (n_images,) how many ids are each
         image's.
         """
@@ -153,29 +149,25 @@ class TokenShards:
 
         With images: the same for them, and sizes: bytes of ids and images by split.
         """
-        counted = {
-            "docs": self._docs,
-            "tokens": self._tokens,
+        return {
+            **self._counted,
             "chars": self._chars,
-            "text_bytes": self._text_bytes,
             "length_bins": self._lengths.tolist(),
             "docs_by_engine": dict(self._by),
+            **({} if self._images is None else {"images": self._measure.to_json()}),
         }
-        if self._images is None:
-            return counted
-        return counted | {"sizes": self._sizes, "images": self._measure.to_json()}
 
 
 def sides(
     documents: pa.RecordBatch, output: Output, names: Sequence[str]
-) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+) -> Iterator[tuple[str, Bools]]:
     """Of each of the splits named, (n_docs,) which documents are on its side."""
     validation = in_validation(parent_ids(documents), output.validation_frac, seed=output.seed)
     for split in names:
         yield split, validation == (split == "validation")
 
 
-def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bool_]:
+def in_validation(ids: pa.Array, frac: float, *, seed: int) -> Bools:
     """(n,) whether each document belongs to the validation split.
 
     ids: of the documents that the input had: pieces go where the whole would have gone.
@@ -190,7 +182,7 @@ def in_validation(ids: pa.Array, frac: float, *, seed: int) -> npt.NDArray[np.bo
     return drawn < np.uint64(int(frac * 2.0**64))
 
 
-def _length_bins(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _length_bins(lengths: I64) -> I64:
     bins = np.zeros(len(lengths), np.int64)
     some = lengths > 0
     bins[some] = np.floor(np.log2(lengths[some])).astype(np.int64) + 1
@@ -222,7 +214,7 @@ class TokenShard(NamedTuple):
 class Documents(Protocol):
     """The documents of a token shard, in order, wherever they lie."""
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """(n_docs,) how much of the stream each document is."""
 
     def rows(self, lo: int, hi: int) -> pa.Table:
@@ -235,7 +227,7 @@ class TokenFile:
 
     path: Path
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> I64:
         """See `Documents`; the column of that name where there is one, else tokens."""
         batches, schema = open_arrow(self.path)
         if "size" in schema.names:
@@ -268,7 +260,7 @@ class TokenSpan(NamedTuple):
     """
 
     parts: tuple[Part, ...]
-    firsts: npt.NDArray[np.int64]
+    firsts: I64
     start: int
     stop: int
     last: bool
@@ -348,7 +340,7 @@ def token_span(
         last: the span is the end of the split.
     """
     parts: list[Part] = []
-    firsts: list[npt.NDArray[np.int64]] = []
+    firsts: list[I64] = []
     at = rows = 0
     for documents, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >

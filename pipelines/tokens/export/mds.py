@@ -29,6 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.storage.atomic import atomic_path, write_text
 from tokenmill.pipelines.tokens.export.exported import MOST_BYTES, Hashed, Part
@@ -69,11 +70,11 @@ class Shard:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self._held: list[pa.Array] = []
-        self._sizes: list[npt.NDArray[np.int64]] = []
+        self._sizes: list[I64] = []
         self.rows = self.tokens = 0
         self.bytes = 8 + len(shape.header)
 
-    def add(self, samples: pa.Array, sizes: npt.NDArray[np.int64], n_tokens: int) -> None:
+    def add(self, samples: pa.Array, sizes: I64, n_tokens: int) -> None:
         """samples: (n,) large_binary.  sizes: (n,) bytes of each.  n_tokens: in all of them."""
         self._held.append(samples)
         self._sizes.append(sizes)
@@ -225,7 +226,7 @@ def _binary(rows: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(BINARY, len(rows), [None, pa.py_buffer(ends), pa.py_buffer(rows)])
 
 
-def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
+def _lengths(column: pa.Array) -> I64:
     """(n,) int64: bytes of each value."""
-    lengths: npt.NDArray[np.int64] = pc.binary_length(column).to_numpy()
+    lengths: I64 = pc.binary_length(column).to_numpy()
     return lengths

@@ -24,11 +24,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.runs.receipt import file_entry
 from tokenmill.pipelines.storage.atomic import atomic_path
@@ -97,7 +97,7 @@ class Pair:
         self._idx.write(self._header())
         return self._bin.entry(f"{self.prefix.name}.bin")
 
-    def _lengths(self, first: int) -> npt.NDArray[np.int64]:
+    def _lengths(self, first: int) -> I64:
         self._idx.seek(HEADER.size + 4 * first)
         n = min(BLOCK, self.docs - first)
         return np.frombuffer(self._idx.read(4 * n), np.int32).astype(np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import RUNNING
@@ -54,7 +55,7 @@ class Ids(NamedTuple):
     """
 
     values: npt.NDArray[Any]
-    ends: npt.NDArray[np.int64]
+    ends: I64
 
 
 def open_tokens(out: Path) -> Tokens:
