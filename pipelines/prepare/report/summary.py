@@ -22,7 +22,7 @@ from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
-from tokenmill.pipelines.tokens.mix.summary import mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.tokens.mix.report import mixed_stats, mixture, tokens_once
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.report.data import summary_json
