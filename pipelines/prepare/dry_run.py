@@ -66,7 +66,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         ConfigError: as the run itself would.
     """
     plan = plan_run(recipe)
-    engine = recipe.engine()
+    engine = recipe.tokenizing().engine()
     parts = passes(recipe.steps)
     text = sum(shard.bytes for shard in plan.shards if not _holds_images(shard))
     token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize

@@ -324,7 +324,8 @@ def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
         return None
     manifest = read_manifest(out) or {"identity": {"recipe": {}}}
     try:
-        engine = make_recipe(manifest["identity"]["recipe"], where=str(out)).engine()
+        recipe = make_recipe(manifest["identity"]["recipe"], where=str(out))
+        engine = recipe.tokenizing().engine()
     except ConfigError:
         return None
     text = "\n".join(_text(engine, row["input_ids"]) for row in rows)

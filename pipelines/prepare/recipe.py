@@ -92,7 +92,6 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
 if TYPE_CHECKING:
     from tokenmill.pipelines.read.batch import ReadBatch
     from tokenmill.pipelines.tokens.run import Tokenizing
-    from tokenmill.pipelines.tokens.tokenize import Engine
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -250,14 +249,6 @@ class Recipe(Config):
 
         limits, images, html = self.limits, self.images, self.html
         return read_shard(shard, limits=limits, run=run, images=images, html=html)
-
-    def engine(self) -> "Engine":
-        """The tokenizer, loaded once a process.
-
-        Raises:
-            ConfigError: see `load_engine`.
-        """
-        return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings, also those at their defaults, but `run`.

@@ -20,6 +20,7 @@ from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import SPOOL
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
@@ -27,7 +28,7 @@ from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
 from tokenmill.pipelines.tokens.mix.buckets import Mixed
-from tokenmill.pipelines.tokens.run import TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
     Documents,
     TokenFile,
@@ -117,7 +118,7 @@ def _rows(job: TokenRun, span: TokenSpan, names: Sequence[str]) -> Iterator[list
         for key, rows in span.illustrated():
             pictures = rows["images"]
             if images.store == "bytes":
-                pictures = with_bytes(pictures, Spool(job.spool(key)))
+                pictures = with_bytes(pictures, Spool(job.path(SPOOL, key=key)))
             yield [*(rows[n] for n in ("input_ids", "doc_id", "id", "source")), pictures]
 
 
@@ -251,7 +252,8 @@ def _held(job: TokenRun, plan: Layout) -> list[tuple[Documents, TokenShard]]:
     """The split's stream: its token shards in order."""
     if plan.mixed is not None:
         return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
-    return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
+    paths = (job.path(TOKENS, split=plan.split, key=shard.key) for shard in plan.shards)
+    return [(TokenFile(path), shard) for path, shard in zip(paths, plan.shards, strict=True)]
 
 
 def split_folders(out: Path) -> dict[str, Path]:

@@ -28,7 +28,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
 from tokenmill.pipelines.tokens.options import Output
-from tokenmill.pipelines.tokens.run import TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 
 IDS = "input_ids"
 DOCUMENT_COLUMNS = (IDS, "doc_id", "id", "source")
@@ -74,7 +74,7 @@ class TokenShards:
         self._shard = shard
         self._of_pages = OF_PAGES if job.tokenizing.of_pages else ()
         self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
-        paths = {split: job.tokens(split, shard.key) for split in splits(job)}
+        paths = {split: job.path(TOKENS, split=split, key=shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {
             split: files.enter_context(arrow_file(path, self._schema))

@@ -47,7 +47,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     Raises:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
-    engine, images = job.recipe.engine(), job.recipe.images
+    engine, images = job.tokenizing.engine(), job.recipe.images
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}

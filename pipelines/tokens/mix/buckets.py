@@ -16,14 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U16, U64
+from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Lists, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, Documents
 
+# ids of groups of shards, each copy in the bucket of its place
+BUCKETS = Folder("91-mix", "{split}/group-{group:05d}-{block:05d}.arrow", of_pass=False)
 OF_COPY = (pa.field("key", pa.uint64()), pa.field("copies", pa.uint32()))
 NOTHING = pa.record_batch({})
+BUCKET_COUNTS = Folder("91-mix", "{split}/counts-{group:05d}.arrow", of_pass=False)
 COUNTS = pa.schema([pa.field(name, pa.int64()) for name in ("docs", "tokens", "text_bytes")])
 
 
@@ -73,7 +77,8 @@ class Loaded:
         block, batch = divmod(number, self._mixed.block)
         split = self._mixed.split
         return [
-            (self._job.buckets(split, group, block), batch) for group in range(self._mixed.groups)
+            (self._job.path(BUCKETS, split=split, group=group, block=block), batch)
+            for group in range(self._mixed.groups)
         ]
 
     def bucket(self, number: int) -> pa.RecordBatch:

@@ -17,7 +17,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.files import open_batch
-from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed
+from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, COUNTS, Mixed
 from tokenmill.pipelines.tokens.mix.spill import SpillFacts, spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed
 from tokenmill.pipelines.tokens.run import TokenRun
@@ -83,7 +83,7 @@ def count(job: TokenRun, mixed: Mixed) -> Done[BucketFacts]:
     """Add up what the groups have put into each bucket."""
     total = {name: np.zeros(mixed.buckets, np.int64) for name in COUNTS.names}
     for group in range(mixed.groups):
-        found = open_batch(job.bucket_counts(mixed.split, group), 0)
+        found = open_batch(job.path(BUCKET_COUNTS, split=mixed.split, group=group), 0)
         for name, counts in total.items():
             counts += np.asarray(found[name])
     return Done(facts=BucketFacts(**{name: counts.tolist() for name, counts in total.items()}))

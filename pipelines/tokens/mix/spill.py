@@ -18,17 +18,19 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.step import removed_rows
+from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_sidecar, parquet_file
-from tokenmill.pipelines.tokens.mix.buckets import COUNTS, OF_COPY, Mixed
+from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNTS, OF_COPY, Mixed
 from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
 from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, one_batch, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
-from tokenmill.pipelines.tokens.run import TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, token_schema
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
+NOT_DRAWN = Folder("removed", "part-{key}.mix.parquet", of_pass=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     What a validation split measures would hang on few documents if some counted often.
     """
     output = job.tokenizing.output
-    opened = open_sidecar(job.tokens(split, shard.key), {})
+    opened = open_sidecar(job.path(TOKENS, split=split, key=shard.key), {})
     schema = token_schema(job.tokenizing.engine().dtype, of_pages=job.tokenizing.of_pages)
     rest = one_batch(pa.Table.from_batches(opened.batches, schema).drop_columns([IDS]))
     ids, parents = rest["id"], parent_ids(rest)
@@ -113,7 +115,7 @@ def spill(
     """Write the cells of a group, and removed rows of its documents that no epoch has."""
     group = Group([drawn(job, mixed.split, shard) for shard in shards])
     paths = list(_write_cells(job, mixed, number, group))
-    paths.append(job.bucket_counts(mixed.split, number))
+    paths.append(job.path(BUCKET_COUNTS, split=mixed.split, group=number))
     with arrow_file(paths[-1], COUNTS) as writer:
         writer.write_batch(_bucket_counts(job, mixed, group))
     paths += [_write_removed(job, s) for s in group.shards if not s.copies.counts.all()]
@@ -132,7 +134,7 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
     of_pages = job.tokenizing.of_pages
     schema = pa.schema([*token_schema(job.tokenizing.engine().dtype, of_pages=of_pages), *OF_COPY])
     for block, buckets in enumerate(mixed.blocks()):
-        path = job.buckets(mixed.split, number, block)
+        path = job.path(BUCKETS, split=mixed.split, group=number, block=block)
         with arrow_file(path, schema) as writer:
             for bucket in buckets:
                 first = ends[bucket - 1] if bucket else 0
@@ -152,7 +154,8 @@ def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
 
 
 def _write_removed(job: TokenRun, shard: Drawn) -> Path:
-    path, gone = job.sampled_out(shard.shard.key), np.flatnonzero(shard.copies.counts == 0)
+    path = job.path(NOT_DRAWN, key=shard.shard.key)
+    gone = np.flatnonzero(shard.copies.counts == 0)
     left = shard.rest.take(pa.array(gone))
     with parquet_file(path, REMOVED) as writer:
         removed = removed_rows(
