@@ -110,14 +110,7 @@ def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -
 
 
 def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
-    return [
-        TokenShard(
-            r.key,
-            m["tokens"][split],
-            m["docs"][split],
-            m["text_bytes"][split],
-            m.get("sizes", m["tokens"])[split],
-        )
-        for r in receipts
-        for m in [r.facts["measured"]]
-    ]
+    measured = [(receipt.key, receipt.facts["measured"]) for receipt in receipts]
+    size = "sizes" if any("sizes" in of for _, of in measured) else "tokens"
+    names = ("tokens", "docs", "text_bytes", size)
+    return [TokenShard(key, *(of[name][split] for name in names)) for key, of in measured]

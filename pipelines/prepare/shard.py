@@ -86,7 +86,7 @@ class Tally:
             stats = replace(stats, images=image_stats(before, result.kept, removed_images))
             self.write_removed_images(result.images)
             self._thumbnails.removed(before, result.images, self.blobs)
-        self.count(name, stats)
+        self.stats[name] += stats
         self.write_removed(result.removed)
         self._of_earlier(name, result.removed)
         self.note(result.notes)
@@ -112,9 +112,6 @@ class Tally:
         """Add up what a reader met that is no failure, or what a stage counted beside."""
         if notes:
             self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
-
-    def count(self, name: str, stats: StageStats) -> None:
-        self.stats[name] += stats
 
     def write_removed(self, removed: pa.RecordBatch) -> None:
         """Write rows of schema REMOVED."""
@@ -182,7 +179,7 @@ def _source(tally: Tally) -> Iterator[Illustrated]:
 def _read(tally: Tally) -> Iterator[Illustrated]:
     recipe = tally.job.recipe
     for batch in recipe.read(tally.shard, tally.job.identity):
-        tally.count("read", read_stats(batch))
+        tally.stats["read"] += read_stats(batch)
         tally.write_removed(batch.failed)
         tally.write_removed_images(batch.failed_images)
         if batch.damage:
@@ -221,7 +218,7 @@ def _sink(tally: Tally) -> Write:
 
         def encode(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
             tars.write(batch, blobs)
-            tally.count("tokenize", tokens.write(set_down(batch, blobs)))
+            tally.stats["tokenize"] += tokens.write(set_down(batch, blobs))
             tally.ended(batch)
 
         return encode

@@ -167,11 +167,10 @@ def image_blocks(report: model.Report) -> list[str | Table]:
     rows = [(row.stage, row.images) for row in report.ledger if row.images is not None]
     if not rows:
         return []
-    counts = [_counts(images) for _, images in rows]
-    removed, failed, gone = (sum(c[k] for c in counts) for k in (1, 2, 3))
-    first, last = rows[0][1].images_in, rows[-1][1].images_out
+    counts = [images.counts for _, images in rows]
+    first, removed, failed, gone, last = whole(counts)
     sign = "=" if first == last + removed + failed + gone else "≠"
-    cells = [(row[0], *(f"{n:,}" for n in c)) for row, c in zip(rows, counts, strict=True)]
+    cells = [(stage, *(f"{n:,}" for n in (*of.counts, of.bytes_out))) for stage, of in rows]
     columns = (
         *("stage", ">in", ">removed", ">failed", ">gone with their document", ">out"),
         ">bytes out",
@@ -197,10 +196,10 @@ def image_blocks(report: model.Report) -> list[str | Table]:
     ]
 
 
-def _counts(row: model.ImageRow) -> tuple[int, ...]:
-    """In, removed, failed, gone with their document, out, bytes out."""
-    gone = (sum(row.removed.values()), sum(row.failed.values()), row.with_document)
-    return (row.images_in, *gone, row.images_out, row.bytes_out)
+def whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What went into the first stage, what came out of the last, and the sums between."""
+    first, *between, last = zip(*rows, strict=True)
+    return (first[0], *map(sum, between), last[-1])
 
 
 def sources_without(report: model.Report) -> list[str]:

@@ -38,6 +38,12 @@ class ImageRow(Data):
     bytes_in: int = Field(description="Bytes of the images, as stored")
     bytes_out: int = Field(description="Bytes of the images, as stored")
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """In, removed, failed, gone with their document, out."""
+        gone = sum(self.removed.values()), sum(self.failed.values()), self.with_document
+        return (self.images_in, *gone, self.images_out)
+
 
 class LedgerRow(Data):
     """What a stage did: documents in + created = out + removed + failed."""
@@ -53,6 +59,12 @@ class LedgerRow(Data):
     bytes_removed: int = Field(description="UTF-8 bytes of text of documents that left")
     bytes_edited: int = Field(description="UTF-8 bytes taken from documents it passed on")
     images: ImageRow | None = Field(None, description="Only of a stage that saw images")
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Documents in, created, removed, failed, out."""
+        left = sum(self.removed.values()), sum(self.failed.values())
+        return (self.docs_in, self.docs_created, *left, self.docs_out)
 
 
 class Clusters(Data):

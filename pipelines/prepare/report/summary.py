@@ -1,7 +1,7 @@
 """What a finished run has to say: its ledger, its measurement and what storage it asks for."""
 
 import platform
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -257,12 +257,11 @@ def _stored(files: dict[str, int]) -> dict[str, int]:
 
 def _timing(finished: Finished) -> list[model.StepTime]:
     """Per step: works done, seconds of wall and CPU time added up over them."""
-    seconds: dict[str, list[tuple[float, float]]] = {}
+    seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for receipt in finished.receipts:
-        seconds.setdefault(receipt.step, []).append(receipt.seconds)
+        seconds[receipt.step].append(receipt.seconds)
     return [
-        model.StepTime(
-            step=step, works=len(s), wall_s=sum(w for w, _ in s), cpu_s=sum(c for _, c in s)
-        )
-        for step, s in seconds.items()
+        model.StepTime(step=step, works=len(of), wall_s=wall_s, cpu_s=cpu_s)
+        for step, of in seconds.items()
+        for wall_s, cpu_s in [map(sum, zip(*of, strict=True))]
     ]
