@@ -163,12 +163,8 @@ def _image_bytes(images: Images, size: int, n_passes: int) -> dict[str, int]:
 
 def _free(out: Place) -> int | None:
     """Bytes that are free there; None on an object store, which does not say."""
-    return None if is_remote(out) else shutil.disk_usage(_existing(Path(out))).free
-
-
-def _existing(path: Path) -> Path:
-    """The nearest folder that exists: where the run directory would be made."""
-    path = path.absolute()
-    while not path.exists():
-        path = path.parent
-    return path
+    if is_remote(out):
+        return None
+    path = Path(out).absolute()
+    # the nearest folder that exists: where the run directory would be made
+    return shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free

@@ -68,13 +68,8 @@ def _one_key(value: Any) -> tuple[str, Any]:
     raise ValueError("a step is a name with its settings, as {c4: {}}")
 
 
-def _dump_step(step: Step) -> dict[str, Any]:
-    return {step.name: step.model_dump(mode="json")}
-
-
-RecipeStep: TypeAlias = Annotated[
-    Step, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
-]
+_dumped = PlainSerializer(lambda step: {step.name: step.model_dump(mode="json")}, dict[str, Any])
+RecipeStep: TypeAlias = Annotated[Step, BeforeValidator(_step), _dumped]
 
 
 def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:

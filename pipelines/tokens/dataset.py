@@ -97,7 +97,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     start = number * plan.file_size
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     schema = _schema(job, plan)
-    span = token_span(_held(job, plan), start, stop, last=stop == plan.size)
+    span = token_span(_held(job, plan), start, stop)
     count = 0
     with arrow_stream(path, schema) as writer:
         for columns in _rows(job, span, schema.names):
@@ -216,7 +216,7 @@ def _packed(
     for plan in plans:
         docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
         end = plan.tokens // seq_len * seq_len
-        tail = token_span(_held(job, plan), end, plan.tokens, last=True).begun()
+        tail = token_span(_held(job, plan), end, plan.tokens).begun()
         lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
         others = _others(tail)
         for batch in tail.to_batches():

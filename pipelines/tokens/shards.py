@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
@@ -27,6 +26,7 @@ from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.mix.draws import states
 from tokenmill.pipelines.tokens.options import Output
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 
@@ -112,8 +112,8 @@ class TokenShards:
                     self._counted["sizes"][split] += pc.sum(part["size"]).as_py()
                     self._measure.add(split, batch, here, per_image)
         self._chars += pc.sum(pc.utf8_length(text)).as_py() or 0
-        lengths = np.asarray(made["text_bytes"])
-        self._lengths += np.bincount(_length_bins(lengths), minlength=LENGTH_BINS)
+        _, bins = np.frexp(np.asarray(made["text_bytes"]))
+        self._lengths += np.bincount(np.minimum(bins, LENGTH_BINS - 1), minlength=LENGTH_BINS)
         n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
@@ -176,17 +176,7 @@ def in_validation(ids: pa.Array, frac: float, *, seed: int) -> Bools:
     """
     if frac == 0.0:
         return np.zeros(len(ids), np.bool_)
-    drawn = np.array(
-        [xxhash.xxh3_64_intdigest(i.encode(), seed=seed) for i in ids.to_pylist()], np.uint64
-    )
-    return drawn < np.uint64(int(frac * 2.0**64))
-
-
-def _length_bins(lengths: I64) -> I64:
-    bins = np.zeros(len(lengths), np.int64)
-    some = lengths > 0
-    bins[some] = np.floor(np.log2(lengths[some])).astype(np.int64) + 1
-    return np.minimum(bins, LENGTH_BINS - 1)
+    return states(ids, seed=seed) < np.uint64(int(frac * 2.0**64))
 
 
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
@@ -271,8 +261,7 @@ class TokenSpan(NamedTuple):
 
     def documents(self, names: Sequence[str] = DOCUMENT_COLUMNS) -> Iterator[list[pa.Array]]:
         """Some columns of the documents begun in the span, by batch."""
-        for row, stop in self._cut(*self._begun_rows(), BATCH_TOKENS):
-            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+        for batch in self._batches(*self._begun_rows(), BATCH_TOKENS):
             yield [batch[name] for name in names]
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -280,16 +269,16 @@ class TokenSpan(NamedTuple):
         begun, end = self._begun_rows()
         for part in self.parts:
             rows = max(part.first, begun), min(part.end, end)
-            for row, stop in self._cut(*rows, BATCH_BYTES):
-                (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+            for batch in self._batches(*rows, BATCH_BYTES):
                 yield part.key, batch
 
-    def _cut(self, row: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-        """Rows [row, end) cut into batches of at most so much of the stream, if they can be."""
+    def _batches(self, row: int, end: int, most: int) -> Iterator[pa.RecordBatch]:
+        """Rows [row, end) in batches of at most so much of the stream, if they can be."""
         while row < end:
             stop = int(np.searchsorted(self.firsts, self.firsts[row] + most, "right")) - 1
             stop = min(max(stop, row + 1), row + MOST_ROWS, end)
-            yield row, stop
+            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+            yield batch
             row = stop
 
     def sequences(self, seq_len: int) -> Iterator[list[pa.Array]]:
@@ -330,27 +319,21 @@ class TokenSpan(NamedTuple):
         return lo, hi
 
 
-def token_span(
-    shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int, *, last: bool
-) -> TokenSpan:
+def token_span(shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int) -> TokenSpan:
     """Find the token shards that hold [start, stop) of their split's stream.
 
-    Args:
-        shards: all token shards of the split, in order.
-        last: the span is the end of the split.
+    shards: all token shards of the split, in order.
     """
     parts: list[Part] = []
-    firsts: list[I64] = []
-    at = rows = 0
+    sizes = [np.zeros(1, np.int64)]
+    at = rows = begin = 0
     for documents, shard in shards:
         # empty documents at either edge make it <= and >=, not < and >
         if shard.docs and at <= stop and at + shard.size >= start:
-            ends = at + np.cumsum(documents.sizes(), dtype=np.int64)
-            firsts += [np.array([at]), ends[:-1]]
+            begin = begin if parts else at
+            sizes.append(documents.sizes())
             parts.append(Part(documents, shard.key, rows, rows + shard.docs))
             rows += shard.docs
-            end = int(ends[-1])
         at += shard.size
-    if not parts:
-        return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
-    return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)
+    firsts = begin + np.cumsum(np.concatenate(sizes))
+    return TokenSpan(tuple(parts), firsts, start, stop, last=stop == at)

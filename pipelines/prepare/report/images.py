@@ -12,7 +12,7 @@ from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report import model
-from tokenmill.pipelines.read.images.facts import decode_cost
+from tokenmill.pipelines.read.images.facts import Decoding, decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
 from tokenmill.sizing.document import charts
@@ -52,15 +52,15 @@ def image_summary(
     everything = [f for c in counts for f in c["formats"].values()]
     if everything:
         formats[TOTAL] = _of_format(everything)
-    image_tokens = sum(n for c in counts for n in c["image_tokens"].values())
+    total: Counter[str] = sum((Counter(image_facts(m)) for m in shards), Counter())
     tokens = sum(n for m in shards for n in m["tokens"].values())
     made = list(receipts)
     return model.Images(
         formats=formats,
-        images=sum(n for c in counts for n in c["images"].values()),
-        image_bytes=sum(n for c in counts for n in c["image_bytes"].values()),
-        image_tokens=image_tokens,
-        text_tokens=tokens - image_tokens,
+        images=total["images"],
+        image_bytes=total["image_bytes"],
+        image_tokens=total["image_tokens"],
+        text_tokens=tokens - total["image_tokens"],
         bytes_bins=_doublings([f["bytes_bins"] for f in everything]),
         pixels_bins=_doublings([f["pixels_bins"] for f in everything]),
         ratio_bins=_summed([c["ratio_bins"] for c in counts]),
@@ -68,7 +68,7 @@ def image_summary(
         sources_without=_sources_without(made),
         repeated=repeated,
         store=store,
-        decoding=model.Decoding.model_validate(decoding),
+        decoding=decoding,
     )
 
 
@@ -249,7 +249,7 @@ def _ratio(of: Ratio) -> str:
     return with_error(of.value, of.se)
 
 
-def _decoding(decoding: model.Decoding) -> Iterator[str | Table]:
+def _decoding(decoding: Decoding) -> Iterator[str | Table]:
     """What it takes to decode the images that were tried."""
     whole, on = decoding.images_per_core_s, decoding.machine
     if whole is None:

@@ -53,7 +53,7 @@ def test_files_cut_by_token_hold_every_document_once_and_in_order(tmp_path_facto
     got = []
     cuts = [*range(0, max(total, 1), step), total]
     for start, stop in itertools.pairwise(cuts):
-        span = token_span(shards, start, stop, last=stop == total)
+        span = token_span(shards, start, stop)
         for ids, doc_id, name, _ in span.documents():
             assert name.to_pylist() == [f"d{n}" for n in doc_id.to_pylist()]
             got += list(zip(doc_id.to_pylist(), ids.to_pylist(), strict=True))
@@ -67,7 +67,7 @@ def test_sequences_are_the_stream_cut_at_even_lengths(tmp_path_factory, corpus, 
     whole = len(stream) // seq_len * seq_len
     got, places = [], []
     for start in range(0, whole, per_file * seq_len):
-        span = token_span(shards, start, min(start + per_file * seq_len, whole), last=False)
+        span = token_span(shards, start, min(start + per_file * seq_len, whole))
         for ids, doc_id, offset in span.sequences(seq_len):
             got += ids.to_pylist()
             places += list(zip(doc_id.to_pylist(), offset.to_pylist(), strict=True))
@@ -117,7 +117,7 @@ def test_files_cut_by_bytes_hold_every_document_once_in_batches_of_one_shard(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_span_module, "BATCH_BYTES", most)
         for start, stop in itertools.pairwise([*range(0, max(total, 1), step), total]):
-            for key, rows in token_span(shards, start, stop, last=stop == total).illustrated():
+            for key, rows in token_span(shards, start, stop).illustrated():
                 ids = rows["doc_id"].to_pylist()
                 assert {i // 100 for i in ids} == {int(key)}
                 assert len(ids) == 1 or sum(sizes[i] for i in ids) <= most
@@ -128,12 +128,12 @@ def test_files_cut_by_bytes_hold_every_document_once_in_batches_of_one_shard(
 
 def test_a_span_knows_what_began_in_it(tmp_path):
     shards, _ = write(tmp_path, [[[[1, 2], [], [3]], [[4]]], [[[], []]]])
-    assert token_span(shards, 2, 4, last=True).begun()["id"].to_pylist() == [
+    assert token_span(shards, 2, 4).begun()["id"].to_pylist() == [
         "d1",
         "d2",
         "d3",
         "d4",
         "d5",
     ]
-    assert token_span(shards, 0, 2, last=False).begun()["id"].to_pylist() == ["d0"]
-    assert token_span([], 0, 0, last=True).begun().num_rows == 0
+    assert token_span(shards, 0, 2).begun()["id"].to_pylist() == ["d0"]
+    assert token_span([], 0, 0).begun().num_rows == 0
