@@ -27,11 +27,10 @@ from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
-from tokenmill.pipelines.tokens.mix.buckets import Mixed
+from tokenmill.pipelines.tokens.mix.buckets import Buckets, Mixed
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
-    Documents,
-    TokenFile,
+    TokenFiles,
     TokenShard,
     TokenSpan,
     document_fields,
@@ -97,7 +96,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     start = number * plan.file_size
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     schema = _schema(job, plan)
-    span = token_span(_held(job, plan), start, stop)
+    span = _span(job, plan, start, stop)
     count = 0
     with arrow_stream(path, schema) as writer:
         for columns in _rows(job, span, schema.names):
@@ -216,7 +215,7 @@ def _packed(
     for plan in plans:
         docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
         end = plan.tokens // seq_len * seq_len
-        tail = token_span(_held(job, plan), end, plan.tokens).begun()
+        tail = _span(job, plan, end, plan.tokens).begun()
         lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
         others = _others(tail)
         for batch in tail.to_batches():
@@ -248,12 +247,12 @@ def _others(tail: pa.Table) -> pa.Array:
     )
 
 
-def _held(job: TokenRun, plan: Layout) -> list[tuple[Documents, TokenShard]]:
-    """The split's stream: its token shards in order."""
+def _span(job: TokenRun, plan: Layout, start: int, stop: int) -> TokenSpan:
+    """A stretch of the split's stream, which is its token shards in order."""
     if plan.mixed is not None:
-        return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
-    paths = (job.path(TOKENS, split=plan.split, key=shard.key) for shard in plan.shards)
-    return [(TokenFile(path), shard) for path, shard in zip(paths, plan.shards, strict=True)]
+        return token_span(Buckets(job, plan.mixed), plan.shards, start, stop)
+    paths = [job.path(TOKENS, split=plan.split, key=shard.key) for shard in plan.shards]
+    return token_span(TokenFiles(paths), plan.shards, start, stop)
 
 
 def split_folders(out: Path) -> dict[str, Path]:

@@ -202,39 +202,39 @@ class TokenShard(NamedTuple):
 
 
 class Documents(Protocol):
-    """The documents of a token shard, in order, wherever they lie."""
+    """The documents of a split's token shards, in order, wherever they lie."""
 
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """(n_docs,) how much of the stream each document is."""
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """Documents [lo, hi), as the token shard has them."""
 
 
 @dataclass(frozen=True)
-class TokenFile:
-    """Those of a file, mapped for as long as a table of them lives."""
+class TokenFiles:
+    """Those of files, one a shard, mapped for as long as a table of them lives."""
 
-    path: Path
+    paths: Sequence[Path]
 
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """See `Documents`; the column of that name where there is one, else tokens."""
-        batches, schema = open_arrow(self.path)
+        batches, schema = open_arrow(self.paths[shard])
         if "size" in schema.names:
             found = [np.asarray(b["size"]) for b in batches]
         else:
-            found = [np.asarray(b["input_ids"].value_lengths()) for b in batches]
+            found = [np.asarray(b[IDS].value_lengths()) for b in batches]
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """See `Documents`."""
-        return pa.Table.from_batches(*open_arrow(self.path)).slice(lo, hi - lo)
+        return pa.Table.from_batches(*open_arrow(self.paths[shard])).slice(lo, hi - lo)
 
 
 class Part(NamedTuple):
     """A token shard that touches a span, and the rows of the span's `firsts` that are its own."""
 
-    documents: Documents
+    shard: int
     key: str
     first: int
     end: int
@@ -249,6 +249,7 @@ class TokenSpan(NamedTuple):
     last: the span ends the split, and so owns empty documents at its end.
     """
 
+    held: Documents
     parts: tuple[Part, ...]
     firsts: I64
     start: int
@@ -306,8 +307,8 @@ class TokenSpan(NamedTuple):
     def _rows(self, lo: int, hi: int) -> pa.Table:
         """Documents [lo, hi) of the parts."""
         pieces = [
-            documents.rows(max(lo - first, 0), min(hi, end) - first)
-            for documents, _, first, end in self.parts
+            self.held.rows(shard, max(lo - first, 0), min(hi, end) - first)
+            for shard, _, first, end in self.parts
             if first < hi and end > lo
         ]
         return pa.concat_tables(pieces) if pieces else NO_ROWS
@@ -319,7 +320,9 @@ class TokenSpan(NamedTuple):
         return lo, hi
 
 
-def token_span(shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int) -> TokenSpan:
+def token_span(
+    documents: Documents, shards: Sequence[TokenShard], start: int, stop: int
+) -> TokenSpan:
     """Find the token shards that hold [start, stop) of their split's stream.
 
     shards: all token shards of the split, in order.
@@ -327,13 +330,13 @@ def token_span(shards: Sequence[tuple[Documents, TokenShard]], start: int, stop:
     parts: list[Part] = []
     sizes = [np.zeros(1, np.int64)]
     at = rows = begin = 0
-    for documents, shard in shards:
+    for number, shard in enumerate(shards):
         # empty documents at either edge make it <= and >=, not < and >
         if shard.docs and at <= stop and at + shard.size >= start:
             begin = begin if parts else at
-            sizes.append(documents.sizes())
-            parts.append(Part(documents, shard.key, rows, rows + shard.docs))
+            sizes.append(documents.sizes(number))
+            parts.append(Part(number, shard.key, rows, rows + shard.docs))
             rows += shard.docs
         at += shard.size
     firsts = begin + np.cumsum(np.concatenate(sizes))
-    return TokenSpan(tuple(parts), firsts, start, stop, last=stop == at)
+    return TokenSpan(documents, tuple(parts), firsts, start, stop, last=stop == at)

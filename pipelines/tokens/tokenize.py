@@ -26,15 +26,11 @@ from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, open_reference
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
-END_TOKENS = (
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    DEEPSEEK.format("end"),
-    "</s>",
-    "<eos>",
-    "[SEP]",
-)
-START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "[CLS]")
+END, BEGIN = DEEPSEEK.format("end"), DEEPSEEK.format("begin")
+COMMON = {
+    "eos": ("<|endoftext|>", "<|end_of_text|>", END, "</s>", "<eos>", "[SEP]"),
+    "bos": ("<|begin_of_text|>", BEGIN, "<s>", "<bos>", "[CLS]"),
+}
 ENCODE_BYTES = 1 << 18  # text handed to the reference at once, about; its objects cost ~30x that
 CHECKED_DOCS, CHECKED_CHARS = 8, 250  # of each batch, made both ways
 UINT16_IDS = 1 << 16
@@ -74,8 +70,8 @@ class Engine:
         else:
             self._fast, self.why = None, "the recipe says so"
         self.name = self._fast.name if self._fast else self.reference.name
-        self.eos_id = _end_id(self.reference, config, config.eos, END_TOKENS, "eos")
-        self.bos_id = _end_id(self.reference, config, config.bos, START_TOKENS, "bos")
+        self.eos_id = _end_id(self.reference, config, "eos", config.eos)
+        self.bos_id = _end_id(self.reference, config, "bos", config.bos)
         self.largest_id = self.reference.largest_id
         self.image_id, named = None, config.path
         if image_token is not None:
@@ -94,23 +90,16 @@ class Engine:
             MismatchError: a document that was made both ways came out differently.
         """
         n = len(text)
-        slow = np.arange(n)
-        fast = slow[:0]
+        slow = np.ones(n, np.bool_)
         if self._fast is not None:
-            risk = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
-            fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
+            slow = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
         made = []
-        if self._fast is not None and len(fast):
-            some = text if len(fast) == n else text.take(pa.array(fast))
-            self._check(some)
-            made.append((fast, self._fast.encode(some)))
-        if len(slow):
-            some = text if len(slow) == n else text.take(pa.array(slow))
-            made.append((slow, self._encode_exactly(some)))
+        for here, encode in ((~slow, self._encode_fast), (slow, self._encode_exactly)):
+            rows = np.flatnonzero(here)
+            if len(rows):
+                made.append((rows, encode(text if len(rows) == n else text.take(pa.array(rows)))))
         ids, offsets = self._laid_out(n, made, ends=ends)
-        by_reference = np.zeros(n, np.bool_)
-        by_reference[slow] = True
-        return Tokens(ids, offsets, by_reference, self.counted(by_reference))
+        return Tokens(ids, offsets, slow, self.counted(slow))
 
     def counted(self, slow: Bools) -> dict[str, int]:
         """Documents by the engine that encoded them. slow: (n_docs,) as in `Tokens`."""
@@ -118,8 +107,8 @@ class Engine:
         by = {} if self._fast is None or n == len(slow) else {self._fast.name: len(slow) - n}
         return by | ({self.reference.name: n} if n else {})
 
-    def _check(self, text: pa.Array) -> None:
-        """Make the beginnings of a few documents both ways."""
+    def _encode_fast(self, text: pa.Array) -> Ragged:
+        """The beginnings of a few documents are made both ways first."""
         assert self._fast is not None
         places = sorted({i * len(text) // CHECKED_DOCS for i in range(CHECKED_DOCS)})
         texts = pc.utf8_slice_codeunits(text.take(pa.array(places)), 0, CHECKED_CHARS)
@@ -130,6 +119,7 @@ class Engine:
                 f"{self._fast.name} and {self.reference.name} make other ids of"
                 f" {some[differing[0]][:60]!r}"
             )
+        return self._fast.encode(text)
 
     def _encode_exactly(self, text: pa.Array) -> Ragged:
         ids: list[U32] = []
@@ -176,16 +166,10 @@ def _loaded(config: Tokenizer, dtype: IdType, image_token: str | None, stamp: ob
     return Engine(config, dtype, image_token)
 
 
-def _end_id(
-    reference: Reference,
-    config: Tokenizer,
-    wanted: bool | str,
-    common: tuple[str, ...],
-    key: str,
-) -> int | None:
+def _end_id(reference: Reference, config: Tokenizer, key: str, wanted: bool | str) -> int | None:
     if wanted is False:
         return None
-    names = common if wanted is True else (wanted,)
+    names = COMMON[key] if wanted is True else (wanted,)
     for name in names:
         found = reference.token_to_id(name)
         if found is not None:

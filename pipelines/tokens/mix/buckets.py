@@ -8,7 +8,6 @@ shard is to a run that mixes nothing. Cells of neighbouring buckets are batches 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
 from tokenmill.pipelines.tokens.mix.lists import Lists, one_batch, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
-from tokenmill.pipelines.tokens.shards import IDS, Documents
+from tokenmill.pipelines.tokens.shards import IDS
 
 # ids of groups of shards, each copy in the bucket of its place
 BUCKETS = Folder("91-mix", "{split}/group-{group:05d}-{block:05d}.arrow", of_pass=False)
@@ -59,20 +58,15 @@ class Mixed(NamedTuple):
             for first in range(0, self.buckets, self.block)
         ]
 
-    def documents(self, job: TokenRun) -> list[Documents]:
-        """The documents of each bucket; but one at a time stays in memory."""
-        loaded = Loaded(job, self)
-        return [Bucket(loaded, number) for number in range(self.buckets)]
 
-
-class Loaded:
-    """The bucket that was read last, in order."""
+class Buckets:
+    """The documents of buckets, as `shards.Documents`; but one bucket at a time stays in memory."""
 
     def __init__(self, job: TokenRun, mixed: Mixed) -> None:
         self._job, self._mixed = job, mixed
         self._number, self._bucket = -1, NOTHING
 
-    def cells(self, number: int) -> list[tuple[Path, int]]:
+    def _cells(self, number: int) -> list[tuple[Path, int]]:
         """File and batch of each group's cell, in order of the groups."""
         block, batch = divmod(number, self._mixed.block)
         split = self._mixed.split
@@ -81,34 +75,22 @@ class Loaded:
             for group in range(self._mixed.groups)
         ]
 
-    def bucket(self, number: int) -> pa.RecordBatch:
-        """All documents of a bucket by their keys; of equal keys those first that came first."""
-        if number != self._number:
-            self._bucket = NOTHING  # not two of them at a time
-            self._bucket = in_order([read_batch(*cell) for cell in self.cells(number)])
-            self._number = number
-        return self._bucket
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """The documents of one; see `shards.Documents`."""
-
-    loaded: Loaded
-    number: int
-
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """See `Documents`; of the cells no more is read than keys and lengths."""
         keys, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for path, number in self.loaded.cells(self.number):
+        for path, number in self._cells(shard):
             cell = open_batch(path, number)
             keys.append(np.array(cell["key"]))
             sizes.append(np.array(cell[IDS].value_lengths()))
         return np.concatenate(sizes)[np.argsort(np.concatenate(keys), kind="stable")]
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """See `Documents`; also each one's key and how many copies of it there are."""
-        return pa.Table.from_batches([self.loaded.bucket(self.number).slice(lo, hi - lo)])
+        if shard != self._number:
+            self._bucket = NOTHING  # not two of them at a time
+            self._bucket = in_order([read_batch(*cell) for cell in self._cells(shard)])
+            self._number = shard
+        return pa.Table.from_batches([self._bucket.slice(lo, hi - lo)])
 
 
 def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
