@@ -163,35 +163,46 @@ def close_dataset(job: TokenRun) -> None:
     mirror.remove(path for path in mirror.files(job.dataset) if path.name in names)
 
 
+def write_split(
+    folder: Path,
+    split: str,
+    files: int,
+    *,
+    fingerprint: str,
+    description: str,
+    features: dict[str, Any],
+) -> list[Path]:
+    """Write what makes the files of a folder a dataset of one split, as `datasets` saves it."""
+    info = {"citation": "", "description": description, "features": features}
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": file_name(number, files)} for number in range(files)],
+        "_fingerprint": fingerprint,
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": split,
+    }
+    write_json(folder / "dataset_info.json", {**info, "homepage": "", "license": ""})
+    write_json(folder / "state.json", state)
+    return [folder / "dataset_info.json", folder / "state.json"]
+
+
 def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
     """
-    paths = []
+    paths, settings = [], job.tokenizing
     for plan, made in zip(plans, digests, strict=True):
-        folder = split_folder(job, plan.split)
-        settings = job.tokenizing
-        schema = _schema(job, plan)
-        state: dict[str, Any] = {
-            "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
-            "_fingerprint": digest_of(made)[:16],
-            "_format_columns": None,
-            "_format_kwargs": {},
-            "_format_type": None,
-            "_output_all_columns": False,
-            "_split": plan.split,
-        }
-        info = {
-            "citation": "",
-            "description": describe(settings.engine().image_id, settings.images),
-            "features": features_of(schema, settings.images).to_dict(),
-            "homepage": "",
-            "license": "",
-        }
-        write_json(folder / "dataset_info.json", info)
-        write_json(folder / "state.json", state)
-        paths += [folder / "dataset_info.json", folder / "state.json"]
+        paths += write_split(
+            split_folder(job, plan.split),
+            plan.split,
+            plan.files,
+            fingerprint=digest_of(made)[:16],
+            description=describe(settings.engine().image_id, settings.images),
+            features=features_of(_schema(job, plan), settings.images).to_dict(),
+        )
     if len(plans) > 1:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
         paths.append(job.dataset / "dataset_dict.json")
