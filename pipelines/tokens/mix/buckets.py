@@ -18,7 +18,7 @@ from tokenmill.dedup.arrays import I64, U16, U64
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
-from tokenmill.pipelines.tokens.mix.lists import Lists, one_batch, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.pipelines.tokens.shards import IDS
 
@@ -97,6 +97,6 @@ def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Documents by their keys; of equal keys in the order in which they stand."""
     order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
     lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
-    rest = one_batch(pa.Table.from_batches([cell.drop_columns([IDS]) for cell in cells]))
+    rest = pa.concat_batches([cell.drop_columns([IDS]) for cell in cells])
     ids = lists.take(order, schema.field(IDS).type)
     return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)

@@ -70,9 +70,3 @@ class Lists:
         width = kind.value_type.bit_width // 8
         ids = pa.Array.from_buffers(kind.value_type, len(out) // width, [None, buffer])
         return pa.ListArray.from_arrays(pa.array((offsets // width).astype(np.int32)), ids)
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """All rows of a table, in memory."""
-    columns = [column.combine_chunks() for column in table.columns]
-    return pa.record_batch(columns, schema=table.schema)

@@ -24,7 +24,7 @@ from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import arrow_file, open_sidecar, parquet_file
 from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNTS, OF_COPY, Mixed
 from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
-from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, one_batch, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
 from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import IDS, token_schema
@@ -62,7 +62,8 @@ def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
     output = job.tokenizing.output
     opened = open_sidecar(job.path(TOKENS, split=split, key=shard.key), {})
     schema = token_schema(job.tokenizing.engine().dtype, of_pages=job.tokenizing.of_pages)
-    rest = one_batch(pa.Table.from_batches(opened.batches, schema).drop_columns([IDS]))
+    batches = [pa.RecordBatch.from_pylist([], schema), *opened.batches]
+    rest = pa.concat_batches([batch.drop_columns([IDS]) for batch in batches])
     ids, parents = rest["id"], parent_ids(rest)
     own = states(ids, seed=output.seed)
     draw = draws(own if parents.equals(ids) else states(parents, seed=output.seed))
@@ -93,7 +94,7 @@ class Group:
     def __init__(self, shards: Sequence[Drawn]) -> None:
         self.shards = shards
         self.ids = Lists([s.spans for s in shards])
-        self.rest = one_batch(pa.Table.from_batches([s.rest for s in shards]))
+        self.rest = pa.concat_batches([s.rest for s in shards])
         self.counts: U64 = np.concatenate([s.copies.counts for s in shards])
         rows = [s.copies.rows + base for s, base in zip(shards, self.ids.firsts, strict=False)]
         self.rows: I64 = np.concatenate(rows)
