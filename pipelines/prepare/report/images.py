@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
+from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio, added
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report import model
@@ -43,16 +43,13 @@ def image_summary(
     """
     shards = [r.facts["measured"] for r in last_pass]
     counts = [m["images"] for m in shards]
-    names = sorted({name for c in counts for name in c["formats"]})
-    formats = {
-        name: _of_format([c["formats"][name] for c in counts if name in c["formats"]])
-        for name in names
-    }
+    by_name = added([c["formats"] for c in counts], {})
+    formats = {name: _of_format(by_name[name]) for name in sorted(by_name)}
     decoding = decode_cost(files, {name: of.images for name, of in formats.items()})
-    everything = [f for c in counts for f in c["formats"].values()]
+    everything = added([f for c in counts for f in c["formats"].values()])
     if everything:
         formats[TOTAL] = _of_format(everything)
-    total: Counter[str] = sum((Counter(image_facts(m)) for m in shards), Counter())
+    total = added([image_facts(m) for m in shards], Counter())
     tokens = sum(n for m in shards for n in m["tokens"].values())
     made = list(receipts)
     return model.Images(
@@ -61,9 +58,9 @@ def image_summary(
         image_bytes=total["image_bytes"],
         image_tokens=total["image_tokens"],
         text_tokens=tokens - total["image_tokens"],
-        bytes_bins=_doublings([f["bytes_bins"] for f in everything]),
-        pixels_bins=_doublings([f["pixels_bins"] for f in everything]),
-        ratio_bins=_summed([c["ratio_bins"] for c in counts]),
+        bytes_bins=doublings(everything["bytes_bins"]) if everything else [],
+        pixels_bins=doublings(everything["pixels_bins"]) if everything else [],
+        ratio_bins=added([c["ratio_bins"] for c in counts], []),
         notes=notes_of(made),
         sources_without=_sources_without(made),
         repeated=repeated,
@@ -97,25 +94,24 @@ def percentile(bins: Sequence[int], share: float) -> float:
     return float(2.0 ** ((k - 0.5) / PER_DOUBLING)) if k else 0.0
 
 
-def _of_format(counts: Sequence[Mapping[str, Any]]) -> model.ImageFormat:
+def _of_format(counts: Mapping[str, Any]) -> model.ImageFormat:
     pixels = _sizes(counts, "pixels", "with_size")
     return model.ImageFormat(
-        images=sum(c["count"] for c in counts),
+        images=counts["count"],
         bytes=_sizes(counts, "bytes", "with_bytes"),
         pixels=pixels,
         decoded_bytes=pixels.total * DECODED_BYTES_PER_PIXEL,
     )
 
 
-def _sizes(counts: Sequence[Mapping[str, Any]], what: str, known: str) -> model.Sizes:
-    n, total, squared = (sum(c[k] for c in counts) for k in (known, what, f"{what}_squared"))
-    bins = _summed([c[f"{what}_bins"] for c in counts])
+def _sizes(counts: Mapping[str, Any], what: str, known: str) -> model.Sizes:
+    n, total, bins = counts[known], counts[what], counts[f"{what}_bins"]
     p5, p50, p95 = (percentile(bins, p / 100) if n else None for p in PERCENTILES)
     return model.Sizes(
         known=n,
         total=total,
         mean=total / n if n else None,
-        mean_half_width=_half_width(n, total, squared),
+        mean_half_width=_half_width(n, total, counts[f"{what}_squared"]),
         p5=p5,
         p50=p50,
         p95=p95,
@@ -130,11 +126,6 @@ def _half_width(n: int, total: float, squared: float) -> float | None:
     return Z_95 * sqrt(variance / n)
 
 
-def _summed(bins: Sequence[Sequence[int]]) -> list[int]:
-    """Bins of parts added up; none of no parts."""
-    return np.sum(bins, axis=0).tolist() if bins else []
-
-
 def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     """Sources that were read and had no image, perhaps for want of a word in the recipe."""
     n_images: Counter[str] = Counter()
@@ -145,15 +136,9 @@ def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     return sorted(source for source, n in n_images.items() if n == 0)
 
 
-def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
-    return doublings(_summed(bins)) if bins else []
-
-
 def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
-    times: Counter[str] = Counter()
-    for receipt in receipts:
-        times.update(receipt.facts.get("notes", {}))
+    times = added([receipt.facts.get("notes", {}) for receipt in receipts], {})
     return dict(sorted(times.items(), key=lambda note: (-note[1], note[0])))
 
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.core.measured import ShardCounts, measure
+from tokenmill.pipelines.core.measured import ShardCounts, added, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
@@ -67,7 +65,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
-        length_bins=_length_bins(last_pass),
+        length_bins=added([r.facts["measured"]["length_bins"] for r in last_pass], []),
         duplicates=by_section.pop("duplicates"),
         contamination=by_section.pop("contamination"),
         dataset=model.Dataset(
@@ -82,7 +80,9 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
             path=job.recipe.tokenizer.path,
             engine=engine.name,
             why=engine.why,
-            docs_by_engine=_docs_by_engine(last_pass),
+            docs_by_engine=added(
+                [r.facts["measured"].get("docs_by_engine", {}) for r in last_pass], {}
+            ),
             mismatches=[
                 model.Mismatch(key=r.key, message=r.facts["mismatch"])
                 for r in last_pass
@@ -213,18 +213,6 @@ def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
     return shards
 
 
-def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
-    bins = [receipt.facts["measured"]["length_bins"] for receipt in last_pass]
-    return np.sum(bins, axis=0).tolist() if bins else []
-
-
-def _docs_by_engine(last_pass: Sequence[Receipt]) -> dict[str, int]:
-    by: Counter[str] = Counter()
-    for receipt in last_pass:
-        by.update(receipt.facts["measured"].get("docs_by_engine", {}))
-    return dict(by)
-
-
 def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
     """What corpus-wide steps say of themselves, by section."""
     sections: dict[str, Any] = {"duplicates": {}, "contamination": {}, "repeated": {}}
@@ -236,13 +224,10 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
 
 
 def _against(job: PrepareJob, finished: Finished) -> model.Against:
-    repeated: Counter[str] = Counter()
-    for receipt in _of_passes(job, finished):
-        repeated.update(receipt.facts.get("of_earlier", {}))
     runs = [model.EarlierRun(path=str(r.out), docs=r.docs, shards=r.shards) for r in job.against]
     return model.Against(
         runs=runs,
-        duplicates=dict(repeated),
+        duplicates=added([r.facts.get("of_earlier", {}) for r in _of_passes(job, finished)], {}),
         remarks=remarks(job.recipe, job.against),
     )
 

@@ -1,15 +1,16 @@
 """What a run has to say of its mixture: of each source, how much there is and how often."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.measured import added
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
-from tokenmill.pipelines.tokens.mix.spill import STAGE, SpillFacts
+from tokenmill.pipelines.tokens.mix.spill import STAGE
 from tokenmill.pipelines.tokens.mix.weights import weighed
 from tokenmill.pipelines.tokens.run import TokenRun
 from tokenmill.sizing.document.section import NONE, Section, count, table
@@ -71,7 +72,7 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
         docs[shard.source] += once["docs"]["train"]
         tokens[shard.source] += once["tokens"]["train"]
         weights.setdefault(shard.source, set()).add(shard.weight)
-    of_dataset = _added([r for r in mixed if r.key.rpartition("-")[0] == "train"])
+    of_dataset = added([r.facts.sources for r in mixed if r.key.rpartition("-")[0] == "train"])
     whole = sum(of["id_bytes"] for of in of_dataset.values())
     sources = {}
     for name in weights:
@@ -86,7 +87,7 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
             epochs=dataset_tokens / tokens[name] if tokens[name] else None,
             share=found["id_bytes"] / whole if whole else None,
         )
-    everything: Counter[str] = sum(_added(mixed).values(), Counter())
+    everything = added([of for r in mixed for of in r.facts.sources.values()])
     return Mixture(
         epochs=output.epochs,
         seed=output.seed,
@@ -102,14 +103,6 @@ def mixture(job: TokenRun, made: Sequence[Receipt], finished: Finished) -> Mixtu
 def tokens_once(mixed: Mixture | None, tokens: int) -> float:
     """Tokens of documents that stand once in a dataset, for each one that it has."""
     return tokens / mixed.total.tokens if mixed and mixed.total.tokens else 1.0
-
-
-def _added(receipts: Sequence[Receipt[SpillFacts]]) -> dict[str, Counter[str]]:
-    made: dict[str, Counter[str]] = defaultdict(Counter)
-    for receipt in receipts:
-        for source, counts in receipt.facts.sources.items():
-            made[source].update(counts)
-    return made
 
 
 def mixture_sections(mixture: Mixture | None) -> list[Section]:

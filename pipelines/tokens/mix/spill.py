@@ -4,7 +4,6 @@ A document of which no epoch has a copy leaves a removed row, whose value is its
 stand in the dataset if `epochs * weight` were greater than that.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import xxhash
 
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.measured import added
 from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.step import removed_rows
@@ -120,9 +120,7 @@ def spill(
     with arrow_file(paths[-1], COUNTS) as writer:
         writer.write_batch(_bucket_counts(job, mixed, group))
     paths += [_write_removed(job, s) for s in group.shards if not s.copies.counts.all()]
-    sources: dict[str, Counter[str]] = defaultdict(Counter)
-    for s in group.shards:
-        sources[s.shard.source].update(_in_dataset(s))
+    sources = added([{s.shard.source: _in_dataset(s)} for s in group.shards])
     stats = sum((_stats(s) for s in group.shards), StageStats())
     return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=sources))
 
