@@ -71,18 +71,9 @@ def artifacts(report: Report, out: Place) -> Iterator[Shown]:
 
 def ledger_rows(report: Report) -> list[Row]:
     """A row a stage; what came in and was made by cutting is what went out, left or failed."""
-    return [
-        {
-            "stage": row.stage,
-            "docs in": row.docs_in,
-            "made by cutting": row.docs_created,
-            "removed": sum(row.removed.values()),
-            "failed": sum(row.failed.values()),
-            "docs out": row.docs_out,
-            "text out": format_bytes(row.bytes_out),
-        }
-        for row in report.ledger
-    ]
+    names = ("stage", "docs in", "made by cutting", "removed", "failed", "docs out", "text out")
+    rows = [(row.stage, *row.counts, format_bytes(row.bytes_out)) for row in report.ledger]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def removal_rows(report: Report) -> list[Row]:

@@ -25,7 +25,7 @@ Each room's own page says what flows through it and which module to open first. 
                                            corpus/near.py (`find_edges`, which two are alike;
                                            `join_forests`, which of a cluster stays)
     where a removed row is written         core/step.py (`removed_rows`) makes it,
-                                           prepare/shard.py (`Tally.write_removed`) writes it;
+                                           prepare/shard.py (`Tally.note`) writes it;
                                            tokens/mix/spill.py, of a mixture's documents
     where it is checked that nothing is    core/ledger.py has the rules; runs/work.py (`do`) holds
       lost                                 each work to them, prepare/report/summary.py each shard

@@ -31,7 +31,6 @@ from tokenmill.pipelines.prepare.inspect import (
     documents,
     pieces,
     removals,
-    removed_images,
 )
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.runs.finished import prepared_run
@@ -134,7 +133,7 @@ def _cut(out: Path, limit: int) -> Answer:
 
 def _removals(out: Path, reason: str, limit: int) -> Answer:
     rows = removals(out, reason=reason, limit=limit).to_pylist()
-    images = removed_images(out, reason=reason, limit=limit).to_pylist()
+    images = removals(out, reason=reason, limit=limit, images=True).to_pylist()
     for image in images:
         image["md5"] = image["md5"] and image["md5"].hex()
     tables = [

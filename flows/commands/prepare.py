@@ -119,39 +119,21 @@ def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> Non
 
 def _ledger(report: Report) -> Table:
     """Where the documents went."""
-    cut = any(row.docs_created for row in report.ledger)
     how = "by cutting" if report.mixture is None else "by cutting or repeating"
-    rows = [
-        (
-            row.stage,
-            row.docs_in,
-            *([row.docs_created] if cut else []),
-            sum(row.removed.values()),
-            sum(row.failed.values()),
-            row.docs_out,
-            format_bytes(row.bytes_out),
-        )
-        for row in report.ledger
-    ]
-    created = [f">made {how}"] if cut else []
-    columns = ("stage", ">docs in", *created, ">removed", ">failed", ">docs out", ">text out")
+    columns = ["stage", ">docs in", f">made {how}", ">removed", ">failed", ">docs out", ">text out"]
+    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
+    if not any(row.docs_created for row in report.ledger):
+        for cells in (columns, *rows):
+            del cells[2]
     return table(f"{report.name}: where the documents went", columns, rows)
 
 
 def image_tables(report: Report) -> list[Table]:
     """Images by stage, and by reason; nothing for a run of text alone."""
     rows = [
-        (
-            row.stage,
-            images.images_in,
-            sum(images.removed.values()),
-            sum(images.failed.values()),
-            images.with_document,
-            images.images_out,
-            format_bytes(images.bytes_out),
-        )
+        (row.stage, *row.images.counts, format_bytes(row.images.bytes_out))
         for row in report.ledger
-        if (images := row.images)
+        if row.images
     ]
     if not rows:
         return []

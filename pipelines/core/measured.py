@@ -1,8 +1,8 @@
 """What a corpus turned out to be: documents, bytes and tokens, by source and in total."""
 
 import math
-from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from pydantic import Field
@@ -90,6 +90,24 @@ def measure(shards: Sequence[ShardCounts], stored_bytes: float) -> dict[str, Mea
         source: _measured([s for s in shards if s["source"] == source], scale) for source in sources
     }
     return {**made, TOTAL: _measured(shards, scale)}
+
+
+def added(counts: Sequence[Any], none: Any = None) -> Any:
+    """Counts of parts together: numbers, lists of as many numbers, or mappings of such by key.
+
+    none: what there is of no parts.
+
+    >>> added([{"a": 1, "bins": [0, 2]}, {"bins": [1, 1], "b": 0.5}])
+    {'a': 1, 'bins': [1, 3], 'b': 0.5}
+    """
+    if not counts:
+        return none
+    if isinstance(counts[0], list):
+        return np.sum(counts, axis=0).tolist()
+    if not isinstance(counts[0], Mapping):
+        return sum(counts)
+    keys = dict.fromkeys(key for of in counts for key in of)
+    return {key: added([of[key] for of in counts if key in of]) for key in keys}
 
 
 def ratio_and_error(

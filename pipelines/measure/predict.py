@@ -161,7 +161,7 @@ class Findings:
         Raises:
             ConfigError: nothing is left of the documents that were sampled.
         """
-        width = self._job.recipe.engine().dtype.itemsize
+        width = self._job.recipe.tokenizing().engine().dtype.itemsize
         counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
         prediction = predict(
             [*counted, *self._corpus_wide(), *self._behind(), self._tokenized()],

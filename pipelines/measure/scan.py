@@ -385,12 +385,12 @@ def text_tokens(job: PrepareJob, documents: pa.RecordBatch) -> I64:
 
 def _encoded(recipe: Recipe, documents: pa.RecordBatch) -> I64:
     if recipe.images is None:
-        return np.diff(recipe.engine().encode(documents["text"]).offsets)
+        return np.diff(recipe.tokenizing().engine().encode(documents["text"]).offsets)
     counts = [
         np.diff(encoded.tokens.offsets)
         - np.bincount(owners_of(part), encoded.per_image, part.num_rows).astype(np.int64)
         for part in batches_of(documents, recipe.images.tokens)
-        for encoded in [encode_illustrated(recipe.engine(), part, recipe.images)]
+        for encoded in [encode_illustrated(recipe.tokenizing().engine(), part, recipe.images)]
     ]
     return np.concatenate(counts)
 

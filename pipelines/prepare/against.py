@@ -52,6 +52,8 @@ from tokenmill.pipelines.runs.work import Done, Finished, Phase, Work
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.storage.mirror import exists, present
+from tokenmill.pipelines.tokens.mix.spill import NOT_DRAWN
+from tokenmill.pipelines.tokens.run import TOKENS
 from tokenmill.pipelines.tokens.shards import splits
 
 STEP = "kept-keys"
@@ -112,7 +114,7 @@ def _held(job: PrepareJob, key: str) -> U64:
     ids = [
         np.asarray(batch["doc_id"])
         for split in splits(job)
-        for batch in open_arrow(job.tokens(split, key))[0]
+        for batch in open_arrow(job.path(TOKENS, split=split, key=key))[0]
     ]
     held = np.concatenate([np.empty(0, np.uint64), *ids])
     packing = job.out / "removed" / "packing.parquet"
@@ -120,8 +122,9 @@ def _held(job: PrepareJob, key: str) -> U64:
         left = pq.read_table(mirror.present(packing), columns=["doc_id", "detail"])
         whole = left.filter(pc.is_null(left["detail"]))  # a copy of each other one is in it
         held = np.setdiff1d(held, whole["doc_id"].to_numpy())
-    if mirror.exists(job.sampled_out(key)):
-        left = pq.read_table(mirror.present(job.sampled_out(key)), columns=["doc_id"])
+    not_drawn = job.path(NOT_DRAWN, key=key)
+    if mirror.exists(not_drawn):
+        left = pq.read_table(mirror.present(not_drawn), columns=["doc_id"])
         held = np.setdiff1d(held, left["doc_id"].to_numpy())
     return np.union1d(held, held & ~NUMBERS)
 

@@ -22,11 +22,8 @@ from tokenmill.sizing.units import format_count
 
 
 def mixture_lines(recipe: Recipe) -> Iterator[str]:
-    """Lines for people; none where nothing is mixed."""
-    output = recipe.output
-    if not output.shuffle:
-        return
-    yield f"shuffled by seed {output.seed}, {count(output.epochs, 'epoch')}"
+    """Lines for people, of a recipe that shuffles."""
+    yield f"shuffled by seed {recipe.output.seed}, {count(recipe.output.epochs, 'epoch')}"
     if recipe.mix is not None:
         total = sum(recipe.mix.shares.values())
         for source, share in recipe.mix.shares.items():
@@ -66,9 +63,10 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         ConfigError: as the run itself would.
     """
     plan = plan_run(recipe)
-    engine = recipe.engine()
+    engine = recipe.tokenizing().engine()
     parts = passes(recipe.steps)
-    text = sum(shard.bytes for shard in plan.shards if not _holds_images(shard))
+    illustrated = sum(shard.bytes for shard in plan.shards if _holds_images(shard))
+    text = sum(shard.bytes for shard in plan.shards) - illustrated
     token_bytes = text / TEXT_BYTES_PER_TOKEN * engine.dtype.itemsize
     need = {
         "intermediates": round(sum(_scratch(text, part) for part in parts[:-1])),
@@ -82,7 +80,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
     if recipe.run.keep_index:
         need["index"] = round(sum(_sidecars(text, part) for part in parts[:-1]))
     if recipe.images is not None:
-        images = _image_bytes(recipe.images, plan.shards, len(parts))
+        images = _image_bytes(recipe.images, illustrated, len(parts))
         need = {name: need.get(name, 0) + images.get(name, 0) for name in need | images}
     return {
         "name": recipe.name,
@@ -91,7 +89,7 @@ def dry_run(recipe: Recipe, out: Place) -> dict[str, Any]:
         "skipped": list(plan.skipped),
         "shards": len(plan.shards),
         "text_bytes": text,
-        **_of_images(recipe.images, plan.shards),
+        **(_of_images(plan.shards, illustrated) if recipe.images else {}),
         **_of_earlier(recipe, plan),
         **({"mixture": list(mixture_lines(recipe))} if recipe.output.shuffle else {}),
         "steps": [step.name for step in recipe.steps],
@@ -144,26 +142,16 @@ def _holds_images(shard: SourceShard) -> bool:
     return shard.images is not None or reader_named(shard.format).section == "images"
 
 
-def _of_images(images: Images | None, shards: Sequence[SourceShard]) -> dict[str, Any]:
+def _of_images(shards: Sequence[SourceShard], illustrated: int) -> dict[str, Any]:
     """Bytes of what has images, texts included, and the inputs of which but text is read."""
-    if images is None:
-        return {}
     alone = [shard.paths[0] for shard in shards if not _holds_images(shard)]
-    return {
-        "illustrated_bytes": _illustrated_bytes(shards),
-        "without_images": list(dict.fromkeys(alone)),
-    }
+    return {"illustrated_bytes": illustrated, "without_images": list(dict.fromkeys(alone))}
 
 
-def _illustrated_bytes(shards: Sequence[SourceShard]) -> int:
-    return sum(shard.bytes for shard in shards if _holds_images(shard))
-
-
-def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -> dict[str, int]:
+def _image_bytes(images: Images, size: int, n_passes: int) -> dict[str, int]:
     """Bytes of images by what they are written to: on the safe side, all that inputs with images
     are, and nothing removed.
     """
-    size = _illustrated_bytes(shards)
     stored = images.store == "bytes"
     is_written = {
         "images between passes": stored or (images.webdataset and n_passes > 1),
@@ -175,12 +163,8 @@ def _image_bytes(images: Images, shards: Sequence[SourceShard], n_passes: int) -
 
 def _free(out: Place) -> int | None:
     """Bytes that are free there; None on an object store, which does not say."""
-    return None if is_remote(out) else shutil.disk_usage(_existing(Path(out))).free
-
-
-def _existing(path: Path) -> Path:
-    """The nearest folder that exists: where the run directory would be made."""
-    path = path.absolute()
-    while not path.exists():
-        path = path.parent
-    return path
+    if is_remote(out):
+        return None
+    path = Path(out).absolute()
+    # the nearest folder that exists: where the run directory would be made
+    return shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free

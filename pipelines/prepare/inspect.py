@@ -21,7 +21,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby, pairwise
+from functools import reduce
+from itertools import compress, count, groupby, pairwise
+from operator import ne, or_
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -61,15 +63,6 @@ class Stretch(NamedTuple):
     text: str
 
 
-class _Window(NamedTuple):
-    """Units [a, a_end) of one text and [b, b_end) of the other."""
-
-    a: int
-    a_end: int
-    b: int
-    b_end: int
-
-
 class _Match(NamedTuple):
     """n units of one text from `a` on that are those of the other from `b` on."""
 
@@ -87,13 +80,11 @@ def difference(removed: str, kept: str) -> list[Stretch]:
     ours, theirs = _UNIT.findall(removed), _UNIT.findall(kept)
     stretches: list[Stretch] = []
     a = b = 0
-    for match in _Texts(ours, theirs).matches():
-        stretches.append(Stretch("removed", "".join(ours[a : match.a])))
-        stretches.append(Stretch("kept", "".join(theirs[b : match.b])))
-        stretches.append(Stretch("equal", "".join(ours[match.a : match.a + match.n])))
-        a, b = match.a + match.n, match.b + match.n
-    stretches.append(Stretch("removed", "".join(ours[a:])))
-    stretches.append(Stretch("kept", "".join(theirs[b:])))
+    for i, j, n in (*_Texts(ours, theirs).matches(), _Match(len(ours), len(theirs), 0)):
+        stretches.append(Stretch("removed", "".join(ours[a:i])))
+        stretches.append(Stretch("kept", "".join(theirs[b:j])))
+        stretches.append(Stretch("equal", "".join(ours[i : i + n])))
+        a, b = i + n, j + n
     return _joined(stretches)
 
 
@@ -125,7 +116,7 @@ def _told(equal: str, ours: str, theirs: str) -> Iterator[Stretch]:
 
 
 class _Texts:
-    """Two texts as numbers, equal where their units are."""
+    """Two texts as numbers, equal where their units are; a window is a range of each."""
 
     def __init__(self, ours: Sequence[str], theirs: Sequence[str]) -> None:
         numbers: dict[str, int] = {}
@@ -135,66 +126,54 @@ class _Texts:
 
     def matches(self) -> Iterator[_Match]:
         """What is equal, in the order of both texts."""
-        yield from self._within(_Window(0, len(self._a), 0, len(self._b)), 0)
+        yield from self._within(range(len(self._a)), range(len(self._b)), 0)
 
-    def _within(self, window: _Window, level: int) -> Iterator[_Match]:
+    def _within(self, ours: range, theirs: range, level: int) -> Iterator[_Match]:
         """What is equal in a window; level: of STRETCHES, behind its end the rest."""
-        head = self._equal_head(window)
+        head = self._equal(ours, theirs)
         if head:
-            yield _Match(window.a, window.b, head)
-            window = window._replace(a=window.a + head, b=window.b + head)
-        tail = self._equal_tail(window)
-        window = window._replace(a_end=window.a_end - tail, b_end=window.b_end - tail)
-        if window.a < window.a_end and window.b < window.b_end:
+            yield _Match(ours.start, theirs.start, head)
+        ours, theirs = ours[head:], theirs[head:]
+        tail = self._equal(ours[::-1], theirs[::-1])
+        ours, theirs = ours[: len(ours) - tail], theirs[: len(theirs) - tail]
+        if ours and theirs:
             if level < len(STRETCHES):
-                yield from self._between_anchors(window, level)
+                yield from self._between_anchors(ours, theirs, level)
             else:
-                yield from self._closely(window)
+                yield from self._closely(ours, theirs)
         if tail:
-            yield _Match(window.a_end, window.b_end, tail)
+            yield _Match(ours.stop, theirs.stop, tail)
 
-    def _between_anchors(self, window: _Window, level: int) -> Iterator[_Match]:
-        a, b = window.a, window.b
-        for i, j in self._anchors(window, STRETCHES[level]):
-            if i < a or j < b:  # inside the match before, which went on for as long as it could
-                continue
-            yield from self._within(_Window(a, i, b, j), level + 1)
-            n = self._equal_head(_Window(i, window.a_end, j, window.b_end))
+    def _between_anchors(self, ours: range, theirs: range, level: int) -> Iterator[_Match]:
+        """Anchors are stretches that stand once in each: most of them in order."""
+        here, there = (
+            _once(text, window.start, window.stop, STRETCHES[level])
+            for text, window in ((self._a, ours), (self._b, theirs))
+        )
+        for i, j in _in_order([(i, there[key]) for key, i in here.items() if key in there]):
+            if i < ours.start or j < theirs.start:
+                continue  # inside the match before, which went on for as long as it could
+            yield from self._within(range(ours.start, i), range(theirs.start, j), level + 1)
+            ours, theirs = range(i, ours.stop), range(j, theirs.stop)
+            n = self._equal(ours, theirs)
             yield _Match(i, j, n)
-            a, b = i + n, j + n
-        yield from self._within(_Window(a, window.a_end, b, window.b_end), level + 1)
+            ours, theirs = ours[n:], theirs[n:]
+        yield from self._within(ours, theirs, level + 1)
 
-    def _anchors(self, window: _Window, size: int) -> list[tuple[int, int]]:
-        """Where stretches of `size` units begin that stand once in each: most of them in order."""
-        ours = _once(self._a, window.a, window.a_end, size)
-        theirs = _once(self._b, window.b, window.b_end, size)
-        return _in_order([(i, theirs[key]) for key, i in ours.items() if key in theirs])
+    def _equal(self, ours: range, theirs: range) -> int:
+        """How many units are equal, in the order of the ranges, before the first that is not."""
+        differs = map(ne, map(self._a.__getitem__, ours), map(self._b.__getitem__, theirs))
+        return next(compress(count(), differs), min(len(ours), len(theirs)))
 
-    def _equal_head(self, w: _Window) -> int:
-        n = 0
-        most = min(w.a_end - w.a, w.b_end - w.b)
-        while n < most and self._a[w.a + n] == self._b[w.b + n]:
-            n += 1
-        return n
-
-    def _equal_tail(self, w: _Window) -> int:
-        n = 0
-        most = min(w.a_end - w.a, w.b_end - w.b)
-        while n < most and self._a[w.a_end - 1 - n] == self._b[w.b_end - 1 - n]:
-            n += 1
-        return n
-
-    def _closely(self, w: _Window) -> Iterator[_Match]:
-        cells = (w.a_end - w.a) * (w.b_end - w.b)
+    def _closely(self, ours: range, theirs: range) -> Iterator[_Match]:
+        cells = len(ours) * len(theirs)
         if cells > MOST_CELLS or self._work + cells > MOST_WORK:
             return
         self._work += cells
-        matcher = SequenceMatcher(
-            None, self._a[w.a : w.a_end], self._b[w.b : w.b_end], autojunk=False
-        )
-        for block in matcher.get_matching_blocks():
-            if block.size:
-                yield _Match(w.a + block.a, w.b + block.b, block.size)
+        units = self._a[ours.start : ours.stop], self._b[theirs.start : theirs.stop]
+        for a, b, n in SequenceMatcher(None, *units, autojunk=False).get_matching_blocks():
+            if n:
+                yield _Match(ours.start + a, theirs.start + b, n)
 
 
 def _once(units: Sequence[int], start: int, end: int, size: int) -> dict[tuple[int, ...], int]:
@@ -240,15 +219,27 @@ class CutOut(NamedTuple):
     excerpt: str
 
 
+def _rows_of(
+    out: Path, folder: str, schema: pa.Schema, doc_ids: Iterable[int], *columns: str
+) -> list[dict[str, Any]]:
+    """Rows of a folder's files that have one of these documents in one of the columns."""
+    rows: list[dict[str, Any]] = []
+    for number, these in groupby(sorted(doc_ids), key=lambda doc_id: part_number(out, doc_id)):
+        ids = pa.array(these, pa.uint64())
+        wanted = reduce(or_, (pc.field(column).isin(ids) for column in columns))
+        for path in find(out / folder, f"part-{number:05d}-*.parquet"):
+            rows += pq.read_table(present(path), filters=wanted, schema=schema).to_pylist()
+    return rows
+
+
 def overlaps_of(out: Path, doc_ids: Iterable[int]) -> list[dict[str, Any]]:
     """Rows of schema OVERLAP of these documents."""
-    rows: list[dict[str, Any]] = []
-    by_shard = groupby(sorted(doc_ids), key=lambda doc_id: part_number(out, doc_id))
-    for number, these in by_shard:
-        wanted = pc.field("doc_id").isin(pa.array(these, pa.uint64()))
-        for path in find(out / "overlaps", f"part-{number:05d}-*.parquet"):
-            rows += pq.read_table(present(path), filters=wanted, schema=OVERLAP).to_pylist()
-    return rows
+    return _rows_of(out, "overlaps", OVERLAP, doc_ids, "doc_id")
+
+
+def pieces(out: Path, doc_ids: Iterable[int]) -> list[dict[str, Any]]:
+    """Rows of schema PIECE: of these documents' pieces if they were cut, or of them if they are."""
+    return _rows_of(out, "pieces", PIECE, doc_ids, "doc_id", "parent_doc_id")
 
 
 def cut_out(
@@ -333,7 +324,8 @@ def decoded(out: Path, doc_id: int) -> dict[str, Any] | None:
         return None
     manifest = read_manifest(out) or {"identity": {"recipe": {}}}
     try:
-        engine = make_recipe(manifest["identity"]["recipe"], where=str(out)).engine()
+        recipe = make_recipe(manifest["identity"]["recipe"], where=str(out))
+        engine = recipe.tokenizing().engine()
     except ConfigError:
         return None
     text = "\n".join(_text(engine, row["input_ids"]) for row in rows)
@@ -383,57 +375,33 @@ class Pair(NamedTuple):
 
 
 def removals(
-    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
+    out: Path,
+    *,
+    reason: str | None = None,
+    doc_id: int | None = None,
+    limit: int | None = None,
+    images: bool = False,
 ) -> pa.Table:
-    """Receipts (schema REMOVED) of documents that left, shard by shard.
+    """Receipts of documents that left, shard by shard (schema REMOVED).
 
     reason: only those removed or failed for it.  doc_id: only that document's.
+    images: those of images that left their documents (schema REMOVED_IMAGE).
     """
-    return _receipts(out / "removed", REMOVED, reason, doc_id, limit)
-
-
-def removed_images(
-    out: Path, *, reason: str | None = None, doc_id: int | None = None, limit: int | None = None
-) -> pa.Table:
-    """Receipts (schema REMOVED_IMAGE) of images that left their documents, shard by shard.
-
-    reason: only those removed or failed for it.  doc_id: only those of that document.
-    """
-    return _receipts(out / "removed-images", REMOVED_IMAGE, reason, doc_id, limit)
-
-
-def _receipts(
-    folder: Path, schema: pa.Schema, reason: str | None, doc_id: int | None, limit: int | None
-) -> pa.Table:
-    wanted = None
+    folder, schema = ("removed-images", REMOVED_IMAGE) if images else ("removed", REMOVED)
+    wanted, shard = pc.scalar(True), ""
     if reason is not None:
-        wanted = pc.field("reason") == reason
+        wanted &= pc.field("reason") == reason
     if doc_id is not None:
-        this = pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
-        wanted = this if wanted is None else wanted & this
-    tables = []
-    have = 0
-    shard = "" if doc_id is None else f"{part_number(folder.parent, doc_id):05d}-"
+        wanted &= pc.field("doc_id") == pa.scalar(doc_id, pa.uint64())
+        shard = f"{part_number(out, doc_id):05d}-"
+    receipts = schema.empty_table()
     names = f"part-{shard}*.parquet", "packing.parquet"
-    for path in [path for name in names for path in find(folder, name)]:
+    for path in [path for name in names for path in find(out / folder, name)]:
         table = pq.read_table(present(path), filters=wanted, schema=schema)
-        tables.append(table)
-        have += table.num_rows
-        if limit is not None and have >= limit and doc_id is None:
+        receipts = pa.concat_tables([receipts, table])
+        if limit is not None and receipts.num_rows >= limit and doc_id is None:
             break
-    receipts = pa.concat_tables(tables) if tables else schema.empty_table()
     return receipts.slice(0, limit) if limit is not None else receipts
-
-
-def pieces(out: Path, doc_ids: list[int]) -> list[dict[str, Any]]:
-    """Rows of schema PIECE: of these documents' pieces if they were cut, or of them if they are."""
-    rows: list[dict[str, Any]] = []
-    for number in sorted({part_number(out, d) for d in doc_ids}):
-        these = pa.array([d for d in doc_ids if part_number(out, d) == number], pa.uint64())
-        wanted = pc.field("doc_id").isin(these) | pc.field("parent_doc_id").isin(these)
-        for path in find(out / "pieces", f"part-{number:05d}-*.parquet"):
-            rows += pq.read_table(present(path), filters=wanted, schema=PIECE).to_pylist()
-    return rows
 
 
 def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
@@ -446,7 +414,7 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
     Raises:
         ConfigError: an id is not of this run, or its input has changed or is gone.
     """
-    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
+    recipe = _recipe(out)
     links = {p["doc_id"]: p for p in pieces(out, doc_ids) if p["doc_id"] in doc_ids}
     whole = _read(out, recipe, [links[d]["parent_doc_id"] if d in links else d for d in doc_ids])
     by_id = {d: whole[d] for d in doc_ids if d in whole}
@@ -455,6 +423,10 @@ def documents(out: Path, doc_ids: list[int]) -> dict[int, dict[str, Any]]:
         text = as_decontaminated(recipe, parent)[link["start_byte"] : link["end_byte"]].decode()
         by_id[doc_id] = {**parent, "doc_id": doc_id, "id": link["id"], "text": text}
     return by_id
+
+
+def _recipe(out: Path) -> Recipe:
+    return make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
 
 
 def as_decontaminated(recipe: Recipe, document: dict[str, Any]) -> bytes:
@@ -477,8 +449,7 @@ def cuts(out: Path, document: dict[str, Any]) -> tuple[bytes, list[CutOut]]:
     document: of `documents`, whole.
     """
     doc_id = document["doc_id"]
-    recipe = make_recipe(prepared_run(out)["identity"]["recipe"], where=str(out / "manifest.json"))
-    text = as_decontaminated(recipe, document)
+    text = as_decontaminated(_recipe(out), document)
     links = [p for p in pieces(out, [doc_id]) if p["parent_doc_id"] == doc_id]
     return text, cut_out(text, links, overlaps_of(out, [doc_id]))
 
@@ -520,7 +491,7 @@ def image_fates(out: Path, doc_id: int, read: list[dict[str, Any]]) -> list[dict
         or "with_document" where that left and took it along. `md5` is in hexadecimal.
     """
     others = WITH_DOCUMENT if removals(out, doc_id=doc_id).num_rows else KEPT
-    left = {row["number"]: row for row in removed_images(out, doc_id=doc_id).to_pylist()}
+    left = {row["number"]: row for row in removals(out, doc_id=doc_id, images=True).to_pylist()}
     there = {image["number"]: image for image in read}
     fates = []
     for number in sorted(left | there):

@@ -48,7 +48,7 @@ OUTPUT_VERSION = "2"
 
 def run_identity(recipe: Recipe, plan: Plan) -> dict[str, Any]:
     """All that decides the output: recipe, inputs, tokenizer, versions. JSON."""
-    engine = recipe.engine()
+    engine = recipe.tokenizing().engine()
     return {
         "recipe": recipe.identity(),
         **plan.identity(),

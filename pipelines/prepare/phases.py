@@ -73,14 +73,12 @@ def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
 
 def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
-    width = job.recipe.engine().dtype.itemsize
     inputs = digest_of([job.identity, *(receipt.digest for receipt in receipts)])
     if job.recipe.output.shuffle:
         mixed = yield from mix(job, receipts, finished)
-        plans = tuple(dataset.layout(job, s, of.shards, width, of.mixed) for s, of in mixed.items())
+        plans = tuple(dataset.layout(job, of.split, shards, of) for shards, of in mixed)
     else:
-        shards = {split: _token_shards(receipts, split) for split in splits(job)}
-        plans = tuple(dataset.layout(job, s, of, width) for s, of in shards.items())
+        plans = tuple(dataset.layout(job, s, _token_shards(receipts, s)) for s in splits(job))
     works = tuple(
         Work(
             step="dataset",
@@ -112,14 +110,7 @@ def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -
 
 
 def _token_shards(receipts: Iterable[Receipt], split: str) -> list[TokenShard]:
-    return [
-        TokenShard(
-            r.key,
-            m["tokens"][split],
-            m["docs"][split],
-            m["text_bytes"][split],
-            m.get("sizes", m["tokens"])[split],
-        )
-        for r in receipts
-        for m in [r.facts["measured"]]
-    ]
+    measured = [(receipt.key, receipt.facts["measured"]) for receipt in receipts]
+    size = "sizes" if any("sizes" in of for _, of in measured) else "tokens"
+    names = ("tokens", "docs", "text_bytes", size)
+    return [TokenShard(key, *(of[name][split] for name in names)) for key, of in measured]

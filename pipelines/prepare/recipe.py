@@ -68,13 +68,8 @@ def _one_key(value: Any) -> tuple[str, Any]:
     raise ValueError("a step is a name with its settings, as {c4: {}}")
 
 
-def _dump_step(step: Step) -> dict[str, Any]:
-    return {step.name: step.model_dump(mode="json")}
-
-
-RecipeStep: TypeAlias = Annotated[
-    Step, BeforeValidator(_step), PlainSerializer(_dump_step, return_type=dict[str, Any])
-]
+_dumped = PlainSerializer(lambda step: {step.name: step.model_dump(mode="json")}, dict[str, Any])
+RecipeStep: TypeAlias = Annotated[Step, BeforeValidator(_step), _dumped]
 
 
 def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
@@ -92,7 +87,6 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
 if TYPE_CHECKING:
     from tokenmill.pipelines.read.batch import ReadBatch
     from tokenmill.pipelines.tokens.run import Tokenizing
-    from tokenmill.pipelines.tokens.tokenize import Engine
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -250,14 +244,6 @@ class Recipe(Config):
 
         limits, images, html = self.limits, self.images, self.html
         return read_shard(shard, limits=limits, run=run, images=images, html=html)
-
-    def engine(self) -> "Engine":
-        """The tokenizer, loaded once a process.
-
-        Raises:
-            ConfigError: see `load_engine`.
-        """
-        return self.tokenizing().engine()
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON: all settings, also those at their defaults, but `run`.

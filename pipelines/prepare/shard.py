@@ -38,8 +38,7 @@ from tokenmill.pipelines.tokens.shards import TokenShards
 from tokenmill.pipelines.tokens.tokenize import MismatchError
 from tokenmill.pipelines.tokens.webdataset import TarShards
 
-Illustrated: TypeAlias = tuple[pa.RecordBatch, Blobs | None]
-Write: TypeAlias = Callable[[pa.RecordBatch, Blobs | None], None]
+Write: TypeAlias = Callable[[pa.RecordBatch], None]
 
 
 class Tally:
@@ -84,12 +83,10 @@ class Tally:
         if self._with_images:
             removed_images = [] if result.images is None else [result.images]
             stats = replace(stats, images=image_stats(before, result.kept, removed_images))
-            self.write_removed_images(result.images)
             self._thumbnails.removed(before, result.images, self.blobs)
-        self.count(name, stats)
-        self.write_removed(result.removed)
+        self.stats[name] += stats
+        self.note(result.removed, result.images, result.notes)
         self._of_earlier(name, result.removed)
-        self.note(result.notes)
 
     def applied(self, name: str, before: pa.RecordBatch, applied: Applied) -> None:
         """What a corpus-wide step did to the batch `before`."""
@@ -108,23 +105,22 @@ class Tally:
             if n:
                 by_step[name] = by_step.get(name, 0) + n
 
-    def note(self, notes: Mapping[str, int] | None) -> None:
-        """Add up what a reader met that is no failure, or what a stage counted beside."""
-        if notes:
-            self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
+    def note(
+        self,
+        removed: pa.RecordBatch,
+        removed_images: pa.RecordBatch | None,
+        notes: Mapping[str, int] | None,
+    ) -> None:
+        """Write rows of schemas REMOVED and REMOVED_IMAGE; add up what else was met.
 
-    def count(self, name: str, stats: StageStats) -> None:
-        self.stats[name] += stats
-
-    def write_removed(self, removed: pa.RecordBatch) -> None:
-        """Write rows of schema REMOVED."""
+        notes: of what is no failure to a reader, or what a stage counted beside.
+        """
         if removed.num_rows:
             self._removed.write_batch(removed)
-
-    def write_removed_images(self, removed: pa.RecordBatch | None) -> None:
-        """Write rows of schema REMOVED_IMAGE."""
-        if removed is not None and removed.num_rows:
-            self._removed_images.write_batch(removed)
+        if removed_images is not None and removed_images.num_rows:
+            self._removed_images.write_batch(removed_images)
+        if notes:
+            self.facts["notes"] = dict(Counter(self.facts.get("notes", {})) + Counter(notes))
 
     def ended(self, batch: pa.RecordBatch) -> None:
         """Documents that came to the end."""
@@ -154,7 +150,7 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
     with contextlib.ExitStack() as files:
         tally = Tally(job, part, shard, files)
         write = _sink(tally)
-        for read, blobs in _source(tally):
+        for read in _source(tally):
             batch = read
             for step in part.stages:
                 result = cast(Stage, step)(batch)
@@ -163,35 +159,31 @@ def _run_pass(job: PrepareJob, part: Pass, shard: SourceShard) -> Done:
                 if batch.num_rows == 0:
                     break
             if batch.num_rows:
-                write(batch, blobs)
+                write(batch)
     return tally.done()
 
 
-def _source(tally: Tally) -> Iterator[Illustrated]:
-    """The documents of a shard at the beginning of a pass, and the bytes of their images."""
+def _source(tally: Tally) -> Iterator[pa.RecordBatch]:
+    """The documents of a shard at the beginning of a pass; the tally has their images' bytes."""
     if tally.part.index == 0:
-        yield from _read(tally)
-        return
+        return _read(tally)
     path = tally.job.path(SPOOL, key=tally.shard.key)
-    has_spool = tally.job.recipe.images is not None and exists(path)
-    blobs = tally.blobs = Spool(path) if has_spool else None
-    for batch in survivors(tally):
-        yield batch, blobs
+    if tally.job.recipe.images is not None and exists(path):
+        tally.blobs = Spool(path)
+    return survivors(tally)
 
 
-def _read(tally: Tally) -> Iterator[Illustrated]:
+def _read(tally: Tally) -> Iterator[pa.RecordBatch]:
     recipe = tally.job.recipe
     for batch in recipe.read(tally.shard, tally.job.identity):
-        tally.count("read", read_stats(batch))
-        tally.write_removed(batch.failed)
-        tally.write_removed_images(batch.failed_images)
+        tally.stats["read"] += read_stats(batch)
+        tally.note(batch.failed, batch.failed_images, batch.notes)
         if batch.damage:
             tally.facts.setdefault("damage", []).extend(damages(batch))
-        tally.note(batch.notes)
         tally.blobs = batch.blobs
         if batch.documents.num_rows:
             check_references(batch.documents, recipe.images, tally.shard)
-            yield batch.documents, batch.blobs
+            yield batch.documents
 
 
 def survivors(tally: Tally) -> Iterator[pa.RecordBatch]:
@@ -219,9 +211,9 @@ def _sink(tally: Tally) -> Write:
         tally.paths += [*tokens.paths, *tars.paths]
         set_down = _spooled(tally)
 
-        def encode(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
-            tars.write(batch, blobs)
-            tally.count("tokenize", tokens.write(set_down(batch, blobs)))
+        def encode(batch: pa.RecordBatch) -> None:
+            tars.write(batch, tally.blobs)
+            tally.stats["tokenize"] += tokens.write(set_down(batch))
             tally.ended(batch)
 
         return encode
@@ -230,10 +222,10 @@ def _sink(tally: Tally) -> Write:
     documents, spooled = files.enter_context(file), _spooled(tally)
     beside = [_writing(sidecar, tally) for sidecar in _sidecars(tally)]
 
-    def write(batch: pa.RecordBatch, blobs: Blobs | None) -> None:
+    def write(batch: pa.RecordBatch) -> None:
         for write_rows in beside:
-            write_rows(batch, blobs)
-        documents.write_batch(spooled(batch, blobs))
+            write_rows(batch)
+        documents.write_batch(spooled(batch))
 
     return write
 
@@ -254,15 +246,15 @@ def _writing(sidecar: Sidecar, tally: Tally) -> Write:
     tally.paths.append(sidecar.path)
     file = arrow_file(sidecar.path, sidecar.schema, compression=sidecar.compression)
     writer = tally.files.enter_context(file)
-    return lambda batch, blobs: writer.write_batch(sidecar.rows(batch, blobs))
+    return lambda batch: writer.write_batch(sidecar.rows(batch, tally.blobs))
 
 
-def _spooled(tally: Tally) -> Callable[[pa.RecordBatch, Blobs | None], pa.RecordBatch]:
+def _spooled(tally: Tally) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """What sets the images' bytes down, once: later passes find them where the first left them."""
     if tally.part.index or not needs_spool(tally.job, is_last=not tally.part.after):
-        return lambda batch, blobs: batch
+        return lambda batch: batch
     spool = tally.files.enter_context(spool_file(tally.path(SPOOL)))
-    return lambda batch, blobs: batch if blobs is None else spool.write(batch, blobs)
+    return lambda batch: batch if tally.blobs is None else spool.write(batch, tally.blobs)
 
 
 def needs_spool(job: PrepareJob, *, is_last: bool) -> bool:

@@ -11,9 +11,8 @@ import pyarrow as pa
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.checkpoints import check_writable
 from tokenmill.pipelines.probe.shards import open_dataset, read_json
-from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_stream
-from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name
+from tokenmill.pipelines.tokens.dataset import dataset_schema, file_name, write_split
 from tokenmill.sizing.units import format_bytes
 
 MARK = "tokenmill probe: random token ids, no text"
@@ -61,7 +60,10 @@ def fill(
             with arrow_stream(folder / file_name(number, files), schema) as writer:
                 for batch in _batches(rng, some, dtype, seq_len, schema):
                     writer.write_batch(batch)
-        _describe(folder, files, schema)
+        features = datasets.Features.from_arrow_schema(schema).to_dict()
+        write_split(
+            folder, "train", files, fingerprint="0" * 16, description=MARK, features=features
+        )
     except OSError as e:
         _delete(folder)
         raise ConfigError(f"{folder}: cannot be filled ({e.strerror or e})") from e
@@ -131,22 +133,6 @@ def _batches(
             pa.array(np.zeros(some, np.int64)),
         ]
         yield pa.record_batch(columns, schema=schema)
-
-
-def _describe(folder: Path, files: int, schema: pa.Schema) -> None:
-    features = datasets.Features.from_arrow_schema(schema).to_dict()
-    info = {"citation": "", "description": MARK, "features": features, "homepage": ""}
-    state: dict[str, object] = {
-        "_data_files": [{"filename": file_name(i, files)} for i in range(files)],
-        "_fingerprint": "0" * 16,
-        "_format_columns": None,
-        "_format_kwargs": {},
-        "_format_type": None,
-        "_output_all_columns": False,
-        "_split": "train",
-    }
-    write_json(folder / "dataset_info.json", {**info, "license": ""})
-    write_json(folder / "state.json", state)
 
 
 def _delete(folder: Path) -> None:

@@ -20,17 +20,17 @@ from tokenmill.pipelines.core.step import removed_rows
 from tokenmill.pipelines.read.images.blobs import Spool
 from tokenmill.pipelines.read.images.stored import describe, features_of, in_dataset, with_bytes
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.runs.folder import SPOOL
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
-from tokenmill.pipelines.storage.files import arrow_stream, open_arrow, parquet_file
+from tokenmill.pipelines.storage.files import arrow_stream, parquet_file
 from tokenmill.pipelines.storage.inputs import open_input
-from tokenmill.pipelines.tokens.mix.buckets import Mixed
-from tokenmill.pipelines.tokens.run import TokenRun
+from tokenmill.pipelines.tokens.mix.buckets import Buckets, Mixed
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 from tokenmill.pipelines.tokens.shards import (
-    Documents,
-    TokenFile,
+    TokenFiles,
     TokenShard,
     TokenSpan,
     document_fields,
@@ -45,6 +45,7 @@ class Layout(NamedTuple):
     tokens: of the whole split.  size: of its stream, in what `TokenShard.size` counts.
     files: how many.  file_size: of the stream, that a file begins after the one before; a
     document belongs to the file in which it begins.
+    dtype: of token ids.
     mixed: where the documents lie if they were mixed; the shards are buckets then.
     """
 
@@ -54,26 +55,23 @@ class Layout(NamedTuple):
     size: int
     files: int
     file_size: int
+    dtype: np.dtype[np.generic]
     mixed: Mixed | None = None
 
 
 def layout(
-    job: TokenRun,
-    split: str,
-    shards: Sequence[TokenShard],
-    width: int,
-    mixed: Mixed | None = None,
+    job: TokenRun, split: str, shards: Sequence[TokenShard], mixed: Mixed | None = None
 ) -> Layout:
-    """Cut a split into files of about `output.shard_bytes`; width: bytes of a token id."""
-    out = job.tokenizing.output
+    """Cut a split into files of about `output.shard_bytes`."""
+    out, dtype = job.tokenizing.output, job.tokenizing.engine().dtype
     tokens, size = sum(s.tokens for s in shards), sum(s.size for s in shards)
-    if out.seq_len is None:
-        file_size = max(out.shard_bytes // (width if job.tokenizing.images is None else 1), 1)
-        files = max(-(-size // file_size), 1)
-    else:
-        file_size = max(out.shard_bytes // (width * out.seq_len), 1) * out.seq_len
-        files = max(-(-(size // out.seq_len * out.seq_len) // file_size), 1)
-    return Layout(split, tuple(shards), tokens, size, files, file_size, mixed)
+    # tokens, of a whole sequence if they are packed; or bytes, where documents have images
+    width, step = (dtype.itemsize if job.tokenizing.images is None else 1), out.seq_len or 1
+    file_size = max(out.shard_bytes // (width * step), 1) * step
+    files = max(-(-(size // step * step) // file_size), 1)
+    if not shards:
+        dtype = np.dtype(np.uint16)
+    return Layout(split, tuple(shards), tokens, size, files, file_size, dtype, mixed)
 
 
 def file_name(number: int, files: int) -> str:
@@ -98,7 +96,7 @@ def write_file(job: TokenRun, plan: Layout, number: int) -> Done[FileFacts]:
     start = number * plan.file_size
     stop = plan.size if number == plan.files - 1 else start + plan.file_size
     schema = _schema(job, plan)
-    span = token_span(_held(job, plan), start, stop, last=stop == plan.size)
+    span = _span(job, plan, start, stop)
     count = 0
     with arrow_stream(path, schema) as writer:
         for columns in _rows(job, span, schema.names):
@@ -119,7 +117,7 @@ def _rows(job: TokenRun, span: TokenSpan, names: Sequence[str]) -> Iterator[list
         for key, rows in span.illustrated():
             pictures = rows["images"]
             if images.store == "bytes":
-                pictures = with_bytes(pictures, Spool(job.spool(key)))
+                pictures = with_bytes(pictures, Spool(job.path(SPOOL, key=key)))
             yield [*(rows[n] for n in ("input_ids", "doc_id", "id", "source")), pictures]
 
 
@@ -155,10 +153,8 @@ def dataset_schema(
 
 def _schema(job: TokenRun, plan: Layout) -> pa.Schema:
     settings = job.tokenizing
-    of_pages = settings.of_pages
-    return dataset_schema(
-        _id_type(job, plan), settings.output.seq_len, settings.images, of_pages=of_pages
-    )
+    id_type, seq_len = pa.from_numpy_dtype(plan.dtype), settings.output.seq_len
+    return dataset_schema(id_type, seq_len, settings.images, of_pages=settings.of_pages)
 
 
 def close_dataset(job: TokenRun) -> None:
@@ -167,35 +163,46 @@ def close_dataset(job: TokenRun) -> None:
     mirror.remove(path for path in mirror.files(job.dataset) if path.name in names)
 
 
+def write_split(
+    folder: Path,
+    split: str,
+    files: int,
+    *,
+    fingerprint: str,
+    description: str,
+    features: dict[str, Any],
+) -> list[Path]:
+    """Write what makes the files of a folder a dataset of one split, as `datasets` saves it."""
+    info = {"citation": "", "description": description, "features": features}
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": file_name(number, files)} for number in range(files)],
+        "_fingerprint": fingerprint,
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": split,
+    }
+    write_json(folder / "dataset_info.json", {**info, "homepage": "", "license": ""})
+    write_json(folder / "state.json", state)
+    return [folder / "dataset_info.json", folder / "state.json"]
+
+
 def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[str, ...]]) -> Done:
     """Write what makes the files a dataset; it can be opened from this moment on, not before.
 
     digests: of the files of each split, in order; they make the dataset's fingerprint.
     """
-    paths = []
+    paths, settings = [], job.tokenizing
     for plan, made in zip(plans, digests, strict=True):
-        folder = split_folder(job, plan.split)
-        settings = job.tokenizing
-        schema = _schema(job, plan)
-        state: dict[str, Any] = {
-            "_data_files": [{"filename": file_name(i, plan.files)} for i in range(plan.files)],
-            "_fingerprint": digest_of(made)[:16],
-            "_format_columns": None,
-            "_format_kwargs": {},
-            "_format_type": None,
-            "_output_all_columns": False,
-            "_split": plan.split,
-        }
-        info = {
-            "citation": "",
-            "description": describe(settings.engine().image_id, settings.images),
-            "features": features_of(schema, settings.images).to_dict(),
-            "homepage": "",
-            "license": "",
-        }
-        write_json(folder / "dataset_info.json", info)
-        write_json(folder / "state.json", state)
-        paths += [folder / "dataset_info.json", folder / "state.json"]
+        paths += write_split(
+            split_folder(job, plan.split),
+            plan.split,
+            plan.files,
+            fingerprint=digest_of(made)[:16],
+            description=describe(settings.engine().image_id, settings.images),
+            features=features_of(_schema(job, plan), settings.images).to_dict(),
+        )
     if len(plans) > 1:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})
         paths.append(job.dataset / "dataset_dict.json")
@@ -219,7 +226,7 @@ def _packed(
     for plan in plans:
         docs, text_bytes = sum(s.docs for s in plan.shards), sum(s.text_bytes for s in plan.shards)
         end = plan.tokens // seq_len * seq_len
-        tail = token_span(_held(job, plan), end, plan.tokens, last=True).begun()
+        tail = _span(job, plan, end, plan.tokens).begun()
         lost, lost_bytes = tail.num_rows, int(np.sum(tail["text_bytes"].to_numpy()))
         others = _others(tail)
         for batch in tail.to_batches():
@@ -251,20 +258,12 @@ def _others(tail: pa.Table) -> pa.Array:
     )
 
 
-def _held(job: TokenRun, plan: Layout) -> list[tuple[Documents, TokenShard]]:
-    """The split's stream: its token shards in order."""
+def _span(job: TokenRun, plan: Layout, start: int, stop: int) -> TokenSpan:
+    """A stretch of the split's stream, which is its token shards in order."""
     if plan.mixed is not None:
-        return list(zip(plan.mixed.documents(job), plan.shards, strict=True))
-    return [(TokenFile(job.tokens(plan.split, shard.key)), shard) for shard in plan.shards]
-
-
-def _id_type(job: TokenRun, plan: Layout) -> pa.DataType:
-    if plan.mixed is not None:
-        return pa.from_numpy_dtype(job.tokenizing.engine().dtype)
-    if not plan.shards:
-        return pa.uint16()
-    schema = open_arrow(job.tokens(plan.split, plan.shards[0].key))[1]
-    return schema.field("input_ids").type.value_type
+        return token_span(Buckets(job, plan.mixed), plan.shards, start, stop)
+    paths = [job.path(TOKENS, split=plan.split, key=shard.key) for shard in plan.shards]
+    return token_span(TokenFiles(paths), plan.shards, start, stop)
 
 
 def split_folders(out: Path) -> dict[str, Path]:

@@ -23,7 +23,6 @@ import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -178,17 +177,12 @@ class FastEngine:
 
     def encode(self, text: pa.Array) -> Ragged:
         """The ids of each document, without any start or end."""
-        with self._engine() as engine:
-            return engine.encode(text)
-
-    @contextmanager
-    def _engine(self) -> Iterator["_Renewed"]:
         with self._lock:
-            engine = self._idle.pop() if self._idle else None
-        engine = engine or _Renewed(self._vocabulary)
-        yield engine
+            engine = self._idle.pop() if self._idle else _Renewed(self._vocabulary)
+        found = engine.encode(text)
         with self._lock:
             self._idle.append(engine)
+        return found
 
 
 class _Renewed:

@@ -74,10 +74,7 @@ def encode_illustrated(engine: Engine, documents: pa.RecordBatch, images: Images
 
 
 def _laid_out(
-    engine: Engine,
-    text: npt.NDArray[np.generic],
-    at: I64,
-    offsets: I64,
+    engine: Engine, text: npt.NDArray[np.generic], at: I64, offsets: I64
 ) -> npt.NDArray[np.generic]:
     """The ids of all documents. text: those of text.  at: where the placeholders are."""
     ids = np.empty(int(offsets[-1]), engine.dtype)

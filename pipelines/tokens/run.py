@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokenmill.pipelines.read.options import Images
-from tokenmill.pipelines.runs.folder import SPOOL, RunFolder
+from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.pipelines.tokens.tokenize import Engine, load_engine
+
+TOKENS = Folder("90-tokens", "{split}/part-{key}.arrow", of_pass=False)  # ids by input shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,29 +43,6 @@ class TokenRun(RunFolder):
     @property
     def tokenizing(self) -> Tokenizing:
         raise NotImplementedError
-
-    def tokens(self, split: str, key: str) -> Path:
-        """Ids by input shard."""
-        return self.out / "90-tokens" / split / f"part-{key}.arrow"
-
-    def bucket_counts(self, split: str, group: int) -> Path:
-        return self.out / "91-mix" / split / f"counts-{group:05d}.arrow"
-
-    def buckets(self, split: str, group: int, block: int) -> Path:
-        """Ids of groups of shards, each copy in the bucket of its place."""
-        return self.out / "91-mix" / split / f"group-{group:05d}-{block:05d}.arrow"
-
-    def sampled_out(self, key: str) -> Path:
-        """A row for every document that no epoch has."""
-        return self.out / "removed" / f"part-{key}.mix.parquet"
-
-    def webdataset(self, split: str, key: str) -> Path:
-        folder = self.out / "webdataset"
-        parted = self.tokenizing.output.validation_frac > 0.0
-        return (folder / split if parted else folder) / f"part-{key}.tar"
-
-    def spool(self, key: str) -> Path:
-        return self.path(SPOOL, key=key)
 
     @property
     def dataset(self) -> Path:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
@@ -27,10 +26,12 @@ from tokenmill.pipelines.read.images.stored import in_token_shard, kept_columns
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 from tokenmill.pipelines.tokens.images import batches_of, encode_illustrated
+from tokenmill.pipelines.tokens.mix.draws import states
 from tokenmill.pipelines.tokens.options import Output
-from tokenmill.pipelines.tokens.run import TokenRun
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
 
-DOCUMENT_COLUMNS = ("input_ids", "doc_id", "id", "source")
+IDS = "input_ids"
+DOCUMENT_COLUMNS = (IDS, "doc_id", "id", "source")
 LENGTH_BINS = 48  # bin k counts documents of 2**(k - 1) to 2**k - 1 bytes; bin 0 the empty ones
 
 
@@ -73,17 +74,15 @@ class TokenShards:
         self._shard = shard
         self._of_pages = OF_PAGES if job.tokenizing.of_pages else ()
         self._schema = token_schema(self._engine.dtype, self._images, of_pages=bool(self._of_pages))
-        paths = {split: job.tokens(split, shard.key) for split in splits(job)}
+        paths = {split: job.path(TOKENS, split=split, key=shard.key) for split in splits(job)}
         self.paths = list(paths.values())
         self._writers = {
             split: files.enter_context(arrow_file(path, self._schema))
             for split, path in paths.items()
         }
-        self._tokens = dict.fromkeys(paths, 0)
-        self._docs = dict.fromkeys(paths, 0)
+        names = ["docs", "tokens", "text_bytes", *(["sizes"] if self._images else [])]
+        self._counted = {name: dict.fromkeys(paths, 0) for name in names}
         self._chars = 0
-        self._text_bytes = dict.fromkeys(paths, 0)
-        self._sizes = dict.fromkeys(paths, 0)
         self._lengths = np.zeros(LENGTH_BINS, np.int64)
         self._by: Counter[str] = Counter()
         self._measure = ImageMeasure(tuple(paths))
@@ -106,15 +105,15 @@ class TokenShards:
             part = made if here.all() else made.filter(pa.array(here))
             if part.num_rows:
                 self._writers[split].write_batch(part)
-                self._docs[split] += part.num_rows
-                self._tokens[split] += len(part["input_ids"].flatten())
-                self._text_bytes[split] += pc.sum(part["text_bytes"]).as_py()
+                self._counted["docs"][split] += part.num_rows
+                self._counted["tokens"][split] += len(part[IDS].flatten())
+                self._counted["text_bytes"][split] += pc.sum(part["text_bytes"]).as_py()
                 if self._images is not None:
-                    self._sizes[split] += pc.sum(part["size"]).as_py()
+                    self._counted["sizes"][split] += pc.sum(part["size"]).as_py()
                     self._measure.add(split, batch, here, per_image)
         self._chars += pc.sum(pc.utf8_length(text)).as_py() or 0
-        lengths = np.asarray(made["text_bytes"])
-        self._lengths += np.bincount(_length_bins(lengths), minlength=LENGTH_BINS)
+        _, bins = np.frexp(np.asarray(made["text_bytes"]))
+        self._lengths += np.bincount(np.minimum(bins, LENGTH_BINS - 1), minlength=LENGTH_BINS)
         n, n_bytes = batch.num_rows, int(text_buffers(batch["text"]).lengths.sum())
         return StageStats(docs_in=n, docs_out=n, bytes_in=n_bytes, bytes_out=n_bytes)
 
@@ -150,17 +149,13 @@ class TokenShards:
 
         With images: the same for them, and sizes: bytes of ids and images by split.
         """
-        counted = {
-            "docs": self._docs,
-            "tokens": self._tokens,
+        return {
+            **self._counted,
             "chars": self._chars,
-            "text_bytes": self._text_bytes,
             "length_bins": self._lengths.tolist(),
             "docs_by_engine": dict(self._by),
+            **({} if self._images is None else {"images": self._measure.to_json()}),
         }
-        if self._images is None:
-            return counted
-        return counted | {"sizes": self._sizes, "images": self._measure.to_json()}
 
 
 def sides(
@@ -181,17 +176,7 @@ def in_validation(ids: pa.Array, frac: float, *, seed: int) -> Bools:
     """
     if frac == 0.0:
         return np.zeros(len(ids), np.bool_)
-    drawn = np.array(
-        [xxhash.xxh3_64_intdigest(i.encode(), seed=seed) for i in ids.to_pylist()], np.uint64
-    )
-    return drawn < np.uint64(int(frac * 2.0**64))
-
-
-def _length_bins(lengths: I64) -> I64:
-    bins = np.zeros(len(lengths), np.int64)
-    some = lengths > 0
-    bins[some] = np.floor(np.log2(lengths[some])).astype(np.int64) + 1
-    return np.minimum(bins, LENGTH_BINS - 1)
+    return states(ids, seed=seed) < np.uint64(int(frac * 2.0**64))
 
 
 BATCH_TOKENS = 1 << 20  # token ids in a record batch of the dataset, about
@@ -217,39 +202,39 @@ class TokenShard(NamedTuple):
 
 
 class Documents(Protocol):
-    """The documents of a token shard, in order, wherever they lie."""
+    """The documents of a split's token shards, in order, wherever they lie."""
 
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """(n_docs,) how much of the stream each document is."""
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """Documents [lo, hi), as the token shard has them."""
 
 
 @dataclass(frozen=True)
-class TokenFile:
-    """Those of a file, mapped for as long as a table of them lives."""
+class TokenFiles:
+    """Those of files, one a shard, mapped for as long as a table of them lives."""
 
-    path: Path
+    paths: Sequence[Path]
 
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """See `Documents`; the column of that name where there is one, else tokens."""
-        batches, schema = open_arrow(self.path)
+        batches, schema = open_arrow(self.paths[shard])
         if "size" in schema.names:
             found = [np.asarray(b["size"]) for b in batches]
         else:
-            found = [np.asarray(b["input_ids"].value_lengths()) for b in batches]
+            found = [np.asarray(b[IDS].value_lengths()) for b in batches]
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """See `Documents`."""
-        return pa.Table.from_batches(*open_arrow(self.path)).slice(lo, hi - lo)
+        return pa.Table.from_batches(*open_arrow(self.paths[shard])).slice(lo, hi - lo)
 
 
 class Part(NamedTuple):
     """A token shard that touches a span, and the rows of the span's `firsts` that are its own."""
 
-    documents: Documents
+    shard: int
     key: str
     first: int
     end: int
@@ -264,6 +249,7 @@ class TokenSpan(NamedTuple):
     last: the span ends the split, and so owns empty documents at its end.
     """
 
+    held: Documents
     parts: tuple[Part, ...]
     firsts: I64
     start: int
@@ -276,8 +262,7 @@ class TokenSpan(NamedTuple):
 
     def documents(self, names: Sequence[str] = DOCUMENT_COLUMNS) -> Iterator[list[pa.Array]]:
         """Some columns of the documents begun in the span, by batch."""
-        for row, stop in self._cut(*self._begun_rows(), BATCH_TOKENS):
-            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+        for batch in self._batches(*self._begun_rows(), BATCH_TOKENS):
             yield [batch[name] for name in names]
 
     def illustrated(self) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -285,16 +270,16 @@ class TokenSpan(NamedTuple):
         begun, end = self._begun_rows()
         for part in self.parts:
             rows = max(part.first, begun), min(part.end, end)
-            for row, stop in self._cut(*rows, BATCH_BYTES):
-                (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+            for batch in self._batches(*rows, BATCH_BYTES):
                 yield part.key, batch
 
-    def _cut(self, row: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-        """Rows [row, end) cut into batches of at most so much of the stream, if they can be."""
+    def _batches(self, row: int, end: int, most: int) -> Iterator[pa.RecordBatch]:
+        """Rows [row, end) in batches of at most so much of the stream, if they can be."""
         while row < end:
             stop = int(np.searchsorted(self.firsts, self.firsts[row] + most, "right")) - 1
             stop = min(max(stop, row + 1), row + MOST_ROWS, end)
-            yield row, stop
+            (batch,) = self._rows(row, stop).combine_chunks().to_batches()
+            yield batch
             row = stop
 
     def sequences(self, seq_len: int) -> Iterator[list[pa.Array]]:
@@ -322,8 +307,8 @@ class TokenSpan(NamedTuple):
     def _rows(self, lo: int, hi: int) -> pa.Table:
         """Documents [lo, hi) of the parts."""
         pieces = [
-            documents.rows(max(lo - first, 0), min(hi, end) - first)
-            for documents, _, first, end in self.parts
+            self.held.rows(shard, max(lo - first, 0), min(hi, end) - first)
+            for shard, _, first, end in self.parts
             if first < hi and end > lo
         ]
         return pa.concat_tables(pieces) if pieces else NO_ROWS
@@ -336,26 +321,22 @@ class TokenSpan(NamedTuple):
 
 
 def token_span(
-    shards: Sequence[tuple[Documents, TokenShard]], start: int, stop: int, *, last: bool
+    documents: Documents, shards: Sequence[TokenShard], start: int, stop: int
 ) -> TokenSpan:
     """Find the token shards that hold [start, stop) of their split's stream.
 
-    Args:
-        shards: all token shards of the split, in order.
-        last: the span is the end of the split.
+    shards: all token shards of the split, in order.
     """
     parts: list[Part] = []
-    firsts: list[I64] = []
-    at = rows = 0
-    for documents, shard in shards:
+    sizes = [np.zeros(1, np.int64)]
+    at = rows = begin = 0
+    for number, shard in enumerate(shards):
         # empty documents at either edge make it <= and >=, not < and >
         if shard.docs and at <= stop and at + shard.size >= start:
-            ends = at + np.cumsum(documents.sizes(), dtype=np.int64)
-            firsts += [np.array([at]), ends[:-1]]
-            parts.append(Part(documents, shard.key, rows, rows + shard.docs))
+            begin = begin if parts else at
+            sizes.append(documents.sizes(number))
+            parts.append(Part(number, shard.key, rows, rows + shard.docs))
             rows += shard.docs
-            end = int(ends[-1])
         at += shard.size
-    if not parts:
-        return TokenSpan((), np.zeros(1, np.int64), start, stop, last)
-    return TokenSpan(tuple(parts), np.concatenate([*firsts, [end]]), start, stop, last)
+    firsts = begin + np.cumsum(np.concatenate(sizes))
+    return TokenSpan(documents, tuple(parts), firsts, start, stop, last=stop == at)

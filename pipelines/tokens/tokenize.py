@@ -10,7 +10,6 @@ ids stand at the ends of a document is the recipe's word. Nor does literal text 
 
 import functools
 import os
-from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import I64, U32, Bools, text_buffers
+from tokenmill.dedup.arrays import I64, U32, Bools, parts, text_buffers
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.tokens.engines import Ragged, differences, fast_engine, risky
 from tokenmill.pipelines.tokens.kernels import place
@@ -27,16 +26,12 @@ from tokenmill.pipelines.tokens.options import IdType, Tokenizer
 from tokenmill.pipelines.tokens.reference import Reference, open_reference
 
 DEEPSEEK = "<\uff5c{}\u2581of\u2581sentence\uff5c>"
-END_TOKENS = (
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    DEEPSEEK.format("end"),
-    "</s>",
-    "<eos>",
-    "[SEP]",
-)
-START_TOKENS = ("<|begin_of_text|>", DEEPSEEK.format("begin"), "<s>", "<bos>", "[CLS]")
-ENCODE_BYTES = 1 << 18  # text handed to the reference at once; its objects cost ~30x that
+END, BEGIN = DEEPSEEK.format("end"), DEEPSEEK.format("begin")
+COMMON = {
+    "eos": ("<|endoftext|>", "<|end_of_text|>", END, "</s>", "<eos>", "[SEP]"),
+    "bos": ("<|begin_of_text|>", BEGIN, "<s>", "<bos>", "[CLS]"),
+}
+ENCODE_BYTES = 1 << 18  # text handed to the reference at once, about; its objects cost ~30x that
 CHECKED_DOCS, CHECKED_CHARS = 8, 250  # of each batch, made both ways
 UINT16_IDS = 1 << 16
 
@@ -53,15 +48,6 @@ class Tokens(NamedTuple):
     offsets: I64
     slow: Bools
     by: dict[str, int]
-
-
-def with_ends(
-    lengths: I64, dtype: np.dtype[np.generic], ends: tuple[int, int]
-) -> tuple[npt.NDArray[np.generic], I64]:
-    """Room for documents of some lengths, and their offsets. ends: ids before and behind each."""
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths + sum(ends), out=offsets[1:])
-    return np.empty(int(offsets[-1]), dtype), offsets
 
 
 class MismatchError(Exception):
@@ -84,8 +70,8 @@ class Engine:
         else:
             self._fast, self.why = None, "the recipe says so"
         self.name = self._fast.name if self._fast else self.reference.name
-        self.eos_id = _end_id(self.reference, config, config.eos, END_TOKENS, "eos")
-        self.bos_id = _end_id(self.reference, config, config.bos, START_TOKENS, "bos")
+        self.eos_id = _end_id(self.reference, config, "eos", config.eos)
+        self.bos_id = _end_id(self.reference, config, "bos", config.bos)
         self.largest_id = self.reference.largest_id
         self.image_id, named = None, config.path
         if image_token is not None:
@@ -104,23 +90,16 @@ class Engine:
             MismatchError: a document that was made both ways came out differently.
         """
         n = len(text)
-        slow = np.arange(n)
-        fast = slow[:0]
+        slow = np.ones(n, np.bool_)
         if self._fast is not None:
-            risk = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
-            fast, slow = np.flatnonzero(~risk), np.flatnonzero(risk)
-        parts = []
-        if self._fast is not None and len(fast):
-            some = text if len(fast) == n else text.take(pa.array(fast))
-            self._check(some)
-            parts.append((fast, self._fast.encode(some)))
-        if len(slow):
-            some = text if len(slow) == n else text.take(pa.array(slow))
-            parts.append((slow, self._encode_exactly(some)))
-        ids, offsets = self._laid_out(n, parts, ends=ends)
-        by_reference = np.zeros(n, np.bool_)
-        by_reference[slow] = True
-        return Tokens(ids, offsets, by_reference, self.counted(by_reference))
+            slow = risky(text, composes=self._fast.composes, clashes=self._fast.clashes)
+        made = []
+        for here, encode in ((~slow, self._encode_fast), (slow, self._encode_exactly)):
+            rows = np.flatnonzero(here)
+            if len(rows):
+                made.append((rows, encode(text if len(rows) == n else text.take(pa.array(rows)))))
+        ids, offsets = self._laid_out(n, made, ends=ends)
+        return Tokens(ids, offsets, slow, self.counted(slow))
 
     def counted(self, slow: Bools) -> dict[str, int]:
         """Documents by the engine that encoded them. slow: (n_docs,) as in `Tokens`."""
@@ -128,8 +107,8 @@ class Engine:
         by = {} if self._fast is None or n == len(slow) else {self._fast.name: len(slow) - n}
         return by | ({self.reference.name: n} if n else {})
 
-    def _check(self, text: pa.Array) -> None:
-        """Make the beginnings of a few documents both ways."""
+    def _encode_fast(self, text: pa.Array) -> Ragged:
+        """The beginnings of a few documents are made both ways first."""
         assert self._fast is not None
         places = sorted({i * len(text) // CHECKED_DOCS for i in range(CHECKED_DOCS)})
         texts = pc.utf8_slice_codeunits(text.take(pa.array(places)), 0, CHECKED_CHARS)
@@ -140,28 +119,28 @@ class Engine:
                 f"{self._fast.name} and {self.reference.name} make other ids of"
                 f" {some[differing[0]][:60]!r}"
             )
+        return self._fast.encode(text)
 
     def _encode_exactly(self, text: pa.Array) -> Ragged:
-        parts: list[U32] = []
-        lengths: list[int] = []
-        for piece in _pieces(text):
-            documents = self.reference.encode(piece.to_pylist())
+        ids: list[U32] = []
+        lengths = [0]
+        for some in parts(text_buffers(text).lengths, ENCODE_BYTES):
+            documents = self.reference.encode(text[some].to_pylist())
             lengths += map(len, documents)
-            parts.append(np.fromiter(chain.from_iterable(documents), np.uint32))
-        offsets = np.zeros(len(text) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return Ragged(np.concatenate(parts), offsets)
+            ids.append(np.fromiter(chain.from_iterable(documents), np.uint32))
+        return Ragged(np.concatenate(ids), np.cumsum(lengths))
 
     def _laid_out(
-        self, n: int, parts: list[tuple[I64, Ragged]], *, ends: bool
+        self, n: int, made: list[tuple[I64, Ragged]], *, ends: bool
     ) -> tuple[npt.NDArray[np.generic], I64]:
-        lengths = np.zeros(n, np.int64)
-        for rows, made in parts:
-            lengths[rows] = np.diff(made.offsets)
         bos, eos = (-1 if i is None or not ends else i for i in (self.bos_id, self.eos_id))
-        ids, offsets = with_ends(lengths, self.dtype, (int(bos >= 0), int(eos >= 0)))
-        for rows, made in parts:
-            place(made.ids, made.offsets[:-1], made.offsets[1:], rows, bos, eos, ids, offsets)
+        offsets = np.zeros(n + 1, np.int64)
+        for rows, of in made:
+            offsets[rows + 1] = np.diff(of.offsets) + (bos >= 0) + (eos >= 0)
+        np.cumsum(offsets, out=offsets)
+        ids = np.empty(int(offsets[-1]), self.dtype)
+        for rows, of in made:
+            place(of.ids, of.offsets[:-1], of.offsets[1:], rows, bos, eos, ids, offsets)
         return ids, offsets
 
 
@@ -187,16 +166,10 @@ def _loaded(config: Tokenizer, dtype: IdType, image_token: str | None, stamp: ob
     return Engine(config, dtype, image_token)
 
 
-def _end_id(
-    reference: Reference,
-    config: Tokenizer,
-    wanted: bool | str,
-    common: tuple[str, ...],
-    key: str,
-) -> int | None:
+def _end_id(reference: Reference, config: Tokenizer, key: str, wanted: bool | str) -> int | None:
     if wanted is False:
         return None
-    names = common if wanted is True else (wanted,)
+    names = COMMON[key] if wanted is True else (wanted,)
     for name in names:
         found = reference.token_to_id(name)
         if found is not None:
@@ -216,14 +189,3 @@ def _id_dtype(dtype: str, largest_id: int, path: str) -> np.dtype[np.generic]:
             f"; use {'uint32' if largest_id > np.iinfo(np.int32).max else 'auto'}"
         )
     return np.dtype(dtype)
-
-
-def _pieces(text: pa.Array) -> Iterator[pa.Array]:
-    """Slices of about `ENCODE_BYTES`, one document at least."""
-    ends = text_buffers(text).offsets
-    start = 0
-    while start < len(text):
-        stop = int(np.searchsorted(ends, ends[start] + ENCODE_BYTES, side="right")) - 1
-        stop = max(stop, start + 1)
-        yield text.slice(start, stop - start)
-        start = stop

@@ -44,16 +44,16 @@ class TarShards:
     def __init__(self, job: TokenRun, shard: SourceShard, files: contextlib.ExitStack) -> None:
         images = job.tokenizing.images
         wanted = splits(job) if images is not None and images.webdataset else ()
-        self._paths = {split: job.webdataset(split, shard.key) for split in wanted}
-        self.paths = list(self._paths.values())
+        folder = job.out / "webdataset"
+        folders = {split: folder / split if len(splits(job)) > 1 else folder for split in wanted}
+        paths = {split: of / f"part-{shard.key}.tar" for split, of in folders.items()}
+        self.paths = list(paths.values())
         self._output = job.tokenizing.output
         # documents that are files of their own have its name as their id
         self._file = "" if reader_named(shard.format).whole else shard.names[0]
         self._source = shard.source
         self._seen: Counter[str] = Counter()
-        self._files = {
-            split: files.enter_context(_tar(path)) for split, path in self._paths.items()
-        }
+        self._files = {split: files.enter_context(_tar(path)) for split, path in paths.items()}
 
     def write(self, documents: pa.RecordBatch, blobs: Blobs | None) -> None:
         """Add documents of schema ILLUSTRATED. blobs: the bytes of their images."""

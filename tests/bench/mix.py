@@ -27,7 +27,7 @@ from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import drive, one_by_one
 from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.tokens.mix.lists import Gathered, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
 from tokenmill.pipelines.tokens.shards import token_schema
 
 SHARD_TOKENS = 32_000_000
@@ -89,8 +89,8 @@ def write_shard(path: Path, number: int) -> tuple[int, int]:
 def lay_out(folder: Path, *, shuffle: bool = True) -> None:
     """Write the dataset anew."""
     made, shards = pickle.loads((folder / "made.pickle").read_bytes())
-    warm = Gathered(np.array([2]), pa.uint16())  # compiles
-    warm.put(np.array([0]), spans_of(pa.array([[1]], pa.list_(pa.uint16()))), np.array([0]))
+    warm = pa.array([[1]], pa.list_(pa.uint16()))
+    Lists([spans_of(warm)]).take(np.array([0]), warm.type)  # compiles
     data = {
         "inputs": ["x.jsonl"],
         "tokenizer": {"path": str(folder / "tokenizer.json")},

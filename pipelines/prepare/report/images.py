@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio
+from tokenmill.pipelines.core.measured import TOTAL, Illustrations, Ratio, added
 from tokenmill.pipelines.core.schema import shard_and_row
 from tokenmill.pipelines.filters.images.image_measure import PER_DOUBLING, RATIOS, doublings
 from tokenmill.pipelines.prepare.report import model
-from tokenmill.pipelines.read.images.facts import decode_cost
+from tokenmill.pipelines.read.images.facts import Decoding, decode_cost
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.report import with_error
 from tokenmill.sizing.document import charts
@@ -43,32 +43,29 @@ def image_summary(
     """
     shards = [r.facts["measured"] for r in last_pass]
     counts = [m["images"] for m in shards]
-    names = sorted({name for c in counts for name in c["formats"]})
-    formats = {
-        name: _of_format([c["formats"][name] for c in counts if name in c["formats"]])
-        for name in names
-    }
+    by_name = added([c["formats"] for c in counts], {})
+    formats = {name: _of_format(by_name[name]) for name in sorted(by_name)}
     decoding = decode_cost(files, {name: of.images for name, of in formats.items()})
-    everything = [f for c in counts for f in c["formats"].values()]
+    everything = added([f for c in counts for f in c["formats"].values()])
     if everything:
         formats[TOTAL] = _of_format(everything)
-    image_tokens = sum(n for c in counts for n in c["image_tokens"].values())
+    total = added([image_facts(m) for m in shards], Counter())
     tokens = sum(n for m in shards for n in m["tokens"].values())
     made = list(receipts)
     return model.Images(
         formats=formats,
-        images=sum(n for c in counts for n in c["images"].values()),
-        image_bytes=sum(n for c in counts for n in c["image_bytes"].values()),
-        image_tokens=image_tokens,
-        text_tokens=tokens - image_tokens,
-        bytes_bins=_doublings([f["bytes_bins"] for f in everything]),
-        pixels_bins=_doublings([f["pixels_bins"] for f in everything]),
-        ratio_bins=_summed([c["ratio_bins"] for c in counts]),
+        images=total["images"],
+        image_bytes=total["image_bytes"],
+        image_tokens=total["image_tokens"],
+        text_tokens=tokens - total["image_tokens"],
+        bytes_bins=doublings(everything["bytes_bins"]) if everything else [],
+        pixels_bins=doublings(everything["pixels_bins"]) if everything else [],
+        ratio_bins=added([c["ratio_bins"] for c in counts], []),
         notes=notes_of(made),
         sources_without=_sources_without(made),
         repeated=repeated,
         store=store,
-        decoding=model.Decoding.model_validate(decoding),
+        decoding=decoding,
     )
 
 
@@ -97,25 +94,24 @@ def percentile(bins: Sequence[int], share: float) -> float:
     return float(2.0 ** ((k - 0.5) / PER_DOUBLING)) if k else 0.0
 
 
-def _of_format(counts: Sequence[Mapping[str, Any]]) -> model.ImageFormat:
+def _of_format(counts: Mapping[str, Any]) -> model.ImageFormat:
     pixels = _sizes(counts, "pixels", "with_size")
     return model.ImageFormat(
-        images=sum(c["count"] for c in counts),
+        images=counts["count"],
         bytes=_sizes(counts, "bytes", "with_bytes"),
         pixels=pixels,
         decoded_bytes=pixels.total * DECODED_BYTES_PER_PIXEL,
     )
 
 
-def _sizes(counts: Sequence[Mapping[str, Any]], what: str, known: str) -> model.Sizes:
-    n, total, squared = (sum(c[k] for c in counts) for k in (known, what, f"{what}_squared"))
-    bins = _summed([c[f"{what}_bins"] for c in counts])
+def _sizes(counts: Mapping[str, Any], what: str, known: str) -> model.Sizes:
+    n, total, bins = counts[known], counts[what], counts[f"{what}_bins"]
     p5, p50, p95 = (percentile(bins, p / 100) if n else None for p in PERCENTILES)
     return model.Sizes(
         known=n,
         total=total,
         mean=total / n if n else None,
-        mean_half_width=_half_width(n, total, squared),
+        mean_half_width=_half_width(n, total, counts[f"{what}_squared"]),
         p5=p5,
         p50=p50,
         p95=p95,
@@ -130,11 +126,6 @@ def _half_width(n: int, total: float, squared: float) -> float | None:
     return Z_95 * sqrt(variance / n)
 
 
-def _summed(bins: Sequence[Sequence[int]]) -> list[int]:
-    """Bins of parts added up; none of no parts."""
-    return np.sum(bins, axis=0).tolist() if bins else []
-
-
 def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     """Sources that were read and had no image, perhaps for want of a word in the recipe."""
     n_images: Counter[str] = Counter()
@@ -145,15 +136,9 @@ def _sources_without(receipts: Iterable[Receipt]) -> list[str]:
     return sorted(source for source, n in n_images.items() if n == 0)
 
 
-def _doublings(bins: Sequence[Sequence[int]]) -> list[int]:
-    return doublings(_summed(bins)) if bins else []
-
-
 def notes_of(receipts: Iterable[Receipt]) -> dict[str, int]:
     """How often readers and steps met what is neither failed nor removed, the most first."""
-    times: Counter[str] = Counter()
-    for receipt in receipts:
-        times.update(receipt.facts.get("notes", {}))
+    times = added([receipt.facts.get("notes", {}) for receipt in receipts], {})
     return dict(sorted(times.items(), key=lambda note: (-note[1], note[0])))
 
 
@@ -167,11 +152,10 @@ def image_blocks(report: model.Report) -> list[str | Table]:
     rows = [(row.stage, row.images) for row in report.ledger if row.images is not None]
     if not rows:
         return []
-    counts = [_counts(images) for _, images in rows]
-    removed, failed, gone = (sum(c[k] for c in counts) for k in (1, 2, 3))
-    first, last = rows[0][1].images_in, rows[-1][1].images_out
+    counts = [images.counts for _, images in rows]
+    first, removed, failed, gone, last = whole(counts)
     sign = "=" if first == last + removed + failed + gone else "≠"
-    cells = [(row[0], *(f"{n:,}" for n in c)) for row, c in zip(rows, counts, strict=True)]
+    cells = [(stage, *(f"{n:,}" for n in (*of.counts, of.bytes_out))) for stage, of in rows]
     columns = (
         *("stage", ">in", ">removed", ">failed", ">gone with their document", ">out"),
         ">bytes out",
@@ -197,10 +181,10 @@ def image_blocks(report: model.Report) -> list[str | Table]:
     ]
 
 
-def _counts(row: model.ImageRow) -> tuple[int, ...]:
-    """In, removed, failed, gone with their document, out, bytes out."""
-    gone = (sum(row.removed.values()), sum(row.failed.values()), row.with_document)
-    return (row.images_in, *gone, row.images_out, row.bytes_out)
+def whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What went into the first stage, what came out of the last, and the sums between."""
+    first, *between, last = zip(*rows, strict=True)
+    return (first[0], *map(sum, between), last[-1])
 
 
 def sources_without(report: model.Report) -> list[str]:
@@ -250,7 +234,7 @@ def _ratio(of: Ratio) -> str:
     return with_error(of.value, of.se)
 
 
-def _decoding(decoding: model.Decoding) -> Iterator[str | Table]:
+def _decoding(decoding: Decoding) -> Iterator[str | Table]:
     """What it takes to decode the images that were tried."""
     whole, on = decoding.images_per_core_s, decoding.machine
     if whole is None:

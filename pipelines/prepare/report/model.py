@@ -15,7 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from tokenmill.pipelines.contamination.model import Summary
 from tokenmill.pipelines.core.data import Data, Number
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.measured import TOTAL, Measurement, Ratio
+from tokenmill.pipelines.core.measured import TOTAL, Measurement
+from tokenmill.pipelines.read.images.facts import Decoding
 from tokenmill.pipelines.read.options import Patches
 from tokenmill.pipelines.runs.finished import Failures, Inventory
 from tokenmill.pipelines.storage.atomic import write_json
@@ -38,6 +39,12 @@ class ImageRow(Data):
     bytes_in: int = Field(description="Bytes of the images, as stored")
     bytes_out: int = Field(description="Bytes of the images, as stored")
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """In, removed, failed, gone with their document, out."""
+        gone = sum(self.removed.values()), sum(self.failed.values()), self.with_document
+        return (self.images_in, *gone, self.images_out)
+
 
 class LedgerRow(Data):
     """What a stage did: documents in + created = out + removed + failed."""
@@ -53,6 +60,12 @@ class LedgerRow(Data):
     bytes_removed: int = Field(description="UTF-8 bytes of text of documents that left")
     bytes_edited: int = Field(description="UTF-8 bytes taken from documents it passed on")
     images: ImageRow | None = Field(None, description="Only of a stage that saw images")
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Documents in, created, removed, failed, out."""
+        left = sum(self.removed.values()), sum(self.failed.values())
+        return (self.docs_in, self.docs_created, *left, self.docs_out)
 
 
 class Clusters(Data):
@@ -161,34 +174,6 @@ class ImageFormat(Data):
     bytes: Sizes = Field(description="As encoded")
     pixels: Sizes
     decoded_bytes: int = Field(description="Decoded to RGB, 8 bits a channel")
-
-
-class DecodedFormat(Data):
-    """Images that were decoded wholly, each alone on one core."""
-
-    images: int = Field(description="How many")
-    bytes: int = Field(description="As encoded")
-    pixels: int = Field(description="Pixels of all")
-    cpu_s: float = Field(description="Seconds of CPU time for all")
-    cpu_s_squared: float = Field(description="Sum over images of their seconds squared")
-
-
-class DecodingMachine(Data):
-    """What decoding was measured on."""
-
-    processor: str = Field(description="Its model")
-    cores: int | None = Field(description="How many the machine has")
-    pillow: str = Field(description="Its version")
-
-
-class Decoding(Data):
-    """What it takes to decode some of the dataset's images."""
-
-    formats: dict[str, DecodedFormat] = Field(description="By name")
-    skipped: int = Field(description="Images too large, broken, or without bytes here")
-    images_per_core_s: Ratio | None = Field(description="Images a second; error over images")
-    docs_per_batch: float | None = Field(description="Documents of a record batch of the dataset")
-    machine: DecodingMachine
 
 
 class Repeated(Data):

@@ -20,6 +20,7 @@ from tokenmill.pipelines.prepare.report.images import (
     image_plots,
     notes_table,
     reasons_plot,
+    whole,
 )
 from tokenmill.pipelines.prepare.report.model import (
     Against,
@@ -340,16 +341,9 @@ def headline(report: Report) -> str:
 def _ledger(report: Report) -> list[str | Table]:
     rows = report.ledger
     stages = [row.stage for row in rows]
-    docs = [
-        (
-            *(r.docs_in, r.docs_created),
-            *(sum(r.removed.values()), sum(r.failed.values())),
-            r.docs_out,
-        )
-        for r in rows
-    ]
+    docs = [row.counts for row in rows]
     text = [(r.bytes_in, r.bytes_removed, r.bytes_edited, r.bytes_out) for r in rows]
-    d, b = _whole(docs), _whole(text)
+    d, b = whole(docs), whole(text)
     left = sorted(report.documents_that_left(), key=lambda r: (stages.index(r[0]), -r[3]))
     reasons = [(stage, reason, outcome, f"{n:,}") for stage, outcome, reason, n in left]
     columns = ("stage", "reason", "outcome", ">documents")
@@ -498,15 +492,9 @@ def _counts(
     """A ledger table of counts by stage, the whole run last."""
     cells = [
         (stage, *(f"{n:,}" for n in row))
-        for stage, row in zip([*stages, "whole run"], [*rows, _whole(rows)], strict=True)
+        for stage, row in zip([*stages, "whole run"], [*rows, whole(rows)], strict=True)
     ]
     return table(caption, ("stage", *(f">{name}" for name in names)), cells, sums=True)
-
-
-def _whole(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """What went into the first stage, what came out of the last, and the sums between."""
-    first, *between, last = zip(*rows, strict=True)
-    return (first[0], *map(sum, between), last[-1])
 
 
 def _equal(left: int, right: int) -> str:

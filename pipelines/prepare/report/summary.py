@@ -1,15 +1,13 @@
 """What a finished run has to say: its ledger, its measurement and what storage it asks for."""
 
 import platform
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.core.measured import ShardCounts, measure
+from tokenmill.pipelines.core.measured import ShardCounts, added, measure
 from tokenmill.pipelines.core.shard import Plan as SourcePlan
 from tokenmill.pipelines.corpus.passes import passes, stage_names
 from tokenmill.pipelines.prepare.against import remarks
@@ -22,7 +20,7 @@ from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
-from tokenmill.pipelines.tokens.mix.summary import mixed_stats, mixture, tokens_once
+from tokenmill.pipelines.tokens.mix.report import mixed_stats, mixture, tokens_once
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.report.data import summary_json
@@ -47,7 +45,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     Raises:
         LedgerError: documents or bytes do not add up, in a shard or in total.
     """
-    engine, images = job.recipe.engine(), job.recipe.images
+    engine, images = job.tokenizing.engine(), job.recipe.images
     rows = ledger(job, plan, finished)
     check_chain(rows, "ledger")
     files = {name: size for r in finished.receipts for name, size, _ in r.files}
@@ -67,7 +65,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         # what is measured are documents once: of what copies take as well, their part
         measurement=measure(facts, stored * tokens_once(mixed, sum(f["tokens"] for f in facts))),
         mixture=mixed,
-        length_bins=_length_bins(last_pass),
+        length_bins=added([r.facts["measured"]["length_bins"] for r in last_pass], []),
         duplicates=by_section.pop("duplicates"),
         contamination=by_section.pop("contamination"),
         dataset=model.Dataset(
@@ -82,7 +80,9 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
             path=job.recipe.tokenizer.path,
             engine=engine.name,
             why=engine.why,
-            docs_by_engine=_docs_by_engine(last_pass),
+            docs_by_engine=added(
+                [r.facts["measured"].get("docs_by_engine", {}) for r in last_pass], {}
+            ),
             mismatches=[
                 model.Mismatch(key=r.key, message=r.facts["mismatch"])
                 for r in last_pass
@@ -213,18 +213,6 @@ def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:
     return shards
 
 
-def _length_bins(last_pass: Sequence[Receipt]) -> list[int]:
-    bins = [receipt.facts["measured"]["length_bins"] for receipt in last_pass]
-    return np.sum(bins, axis=0).tolist() if bins else []
-
-
-def _docs_by_engine(last_pass: Sequence[Receipt]) -> dict[str, int]:
-    by: Counter[str] = Counter()
-    for receipt in last_pass:
-        by.update(receipt.facts["measured"].get("docs_by_engine", {}))
-    return dict(by)
-
-
 def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
     """What corpus-wide steps say of themselves, by section."""
     sections: dict[str, Any] = {"duplicates": {}, "contamination": {}, "repeated": {}}
@@ -236,13 +224,10 @@ def _told(job: PrepareJob, finished: Finished) -> dict[str, Any]:
 
 
 def _against(job: PrepareJob, finished: Finished) -> model.Against:
-    repeated: Counter[str] = Counter()
-    for receipt in _of_passes(job, finished):
-        repeated.update(receipt.facts.get("of_earlier", {}))
     runs = [model.EarlierRun(path=str(r.out), docs=r.docs, shards=r.shards) for r in job.against]
     return model.Against(
         runs=runs,
-        duplicates=dict(repeated),
+        duplicates=added([r.facts.get("of_earlier", {}) for r in _of_passes(job, finished)], {}),
         remarks=remarks(job.recipe, job.against),
     )
 
@@ -257,12 +242,11 @@ def _stored(files: dict[str, int]) -> dict[str, int]:
 
 def _timing(finished: Finished) -> list[model.StepTime]:
     """Per step: works done, seconds of wall and CPU time added up over them."""
-    seconds: dict[str, list[tuple[float, float]]] = {}
+    seconds: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for receipt in finished.receipts:
-        seconds.setdefault(receipt.step, []).append(receipt.seconds)
+        seconds[receipt.step].append(receipt.seconds)
     return [
-        model.StepTime(
-            step=step, works=len(s), wall_s=sum(w for w, _ in s), cpu_s=sum(c for _, c in s)
-        )
-        for step, s in seconds.items()
+        model.StepTime(step=step, works=len(of), wall_s=wall_s, cpu_s=cpu_s)
+        for step, of in seconds.items()
+        for wall_s, cpu_s in [map(sum, zip(*of, strict=True))]
     ]

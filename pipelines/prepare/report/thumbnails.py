@@ -9,6 +9,7 @@ import contextlib
 import io
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -187,15 +188,10 @@ def contact_sheet(folder: Path, ledger: Sequence[LedgerRow]) -> list[str]:
 
 
 def _sheet(title: str, n: int, by_shard: list[list[Thumbnail]], most: int) -> str:
-    rows = _in_turn(by_shard)[:most]
+    in_turn = chain.from_iterable(zip_longest(*by_shard))  # the first of each shard, and so on
+    rows = [row for row in in_turn if row is not None][:most]
     note = f"{count(n, 'image')}, {len(rows)} shown" if n > len(rows) else count(n, "image")
     return sheet(title, note, [_picture(row) for row in rows])
-
-
-def _in_turn(by_shard: list[list[Thumbnail]]) -> list[Thumbnail]:
-    """The first of each shard, then the second of each."""
-    most = max(map(len, by_shard))
-    return [rows[i] for i in range(most) for rows in by_shard if i < len(rows)]
 
 
 def _picture(row: Thumbnail) -> Picture:

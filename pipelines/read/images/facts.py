@@ -21,7 +21,6 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from math import sqrt
 from pathlib import Path
@@ -30,7 +29,10 @@ from typing import Any, NamedTuple
 import PIL
 import pyarrow as pa
 from PIL import Image, ImageFile
+from pydantic import Field
 
+from tokenmill.pipelines.core.data import Data
+from tokenmill.pipelines.core.measured import Ratio
 from tokenmill.pipelines.read.images.headers import Header, canvas, read_header
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.mirror import present
@@ -195,18 +197,14 @@ MOST_PIXELS = 128 * 10**6  # about 1.5 s of photos
 MOST_PIXELS_EACH = 50 * 10**6  # an image of more is passed over: 150 MB decoded
 
 
-@dataclass
-class Decoded:
-    """Images of one format that were decoded wholly, each alone on one core.
+class DecodedFormat(Data, frozen=False):
+    """Images that were decoded wholly, each alone on one core."""
 
-    cpu_s: seconds of CPU time for all.  cpu_s_squared: sum over images, for the spread.
-    """
-
-    images: int = 0
-    bytes: int = 0
-    pixels: int = 0
-    cpu_s: float = 0.0
-    cpu_s_squared: float = 0.0
+    images: int = Field(description="How many")
+    bytes: int = Field(description="As encoded")
+    pixels: int = Field(description="Pixels of all")
+    cpu_s: float = Field(description="Seconds of CPU time for all")
+    cpu_s_squared: float = Field(description="Sum over images of their seconds squared")
 
     @property
     def mean_s(self) -> float:
@@ -221,38 +219,53 @@ class Decoded:
         return spread / (self.images - 1) / self.images
 
 
-def decode_cost(files: Sequence[Path], counts: Mapping[str, int]) -> dict[str, Any]:
+NONE_DECODED = DecodedFormat(images=0, bytes=0, pixels=0, cpu_s=0.0, cpu_s_squared=0.0)
+
+
+class DecodingMachine(Data):
+    """What decoding was measured on."""
+
+    processor: str = Field(description="Its model")
+    cores: int | None = Field(description="How many the machine has")
+    pillow: str = Field(description="Its version")
+
+
+class Decoding(Data):
+    """What it takes to decode some of the dataset's images."""
+
+    formats: dict[str, DecodedFormat] = Field(description="By name")
+    skipped: int = Field(description="Images too large, broken, or without bytes here")
+    images_per_core_s: Ratio | None = Field(description="Images a second; error over images")
+    docs_per_batch: float | None = Field(description="Documents of a record batch of the dataset")
+    machine: DecodingMachine
+
+
+def decode_cost(files: Sequence[Path], counts: Mapping[str, int]) -> Decoding:
     """How many images a core decodes each second, and how the dataset's record batches are.
 
     files: of the dataset, in order.  counts: images of the whole dataset, by format.
-
-    Returns:
-        formats: of those decoded.  skipped: images too large, broken, or without bytes here.
-        images_per_core_s: of the whole dataset, {value, se}; None where nothing was decoded.
-        docs_per_batch: rows of a record batch of the files looked at, or None.
-        machine: what it was measured on.
     """
     n = min(len(files), MOST_FILES)
     chosen = [files[i * len(files) // n] for i in range(n)]
-    formats: dict[str, Decoded] = {}
+    formats: dict[str, DecodedFormat] = {}
     skipped = batches = rows = 0
     for path in chosen:
         of_file = list(pa.ipc.open_stream(pa.memory_map(str(present(path)))))
         batches += len(of_file)
         rows += sum(batch.num_rows for batch in of_file)
         skipped += _decode(_blobs(of_file), formats, len(chosen))
-    return {
-        "formats": {name: asdict(of) for name, of in sorted(formats.items())},
-        "skipped": skipped,
-        "images_per_core_s": images_per_core_s(formats, counts),
-        "docs_per_batch": rows / batches if batches else None,
-        "machine": machine(),
-    }
+    return Decoding(
+        formats=dict(sorted(formats.items())),
+        skipped=skipped,
+        images_per_core_s=images_per_core_s(formats, counts),
+        docs_per_batch=rows / batches if batches else None,
+        machine=machine(),
+    )
 
 
 def images_per_core_s(
-    formats: Mapping[str, Decoded], counts: Mapping[str, int]
-) -> dict[str, float | None] | None:
+    formats: Mapping[str, DecodedFormat], counts: Mapping[str, int]
+) -> Ratio | None:
     """Images of a corpus that one core decodes each second, and the standard error.
 
         1 / sum over formats of (share of the images x mean seconds of those decoded)
@@ -261,9 +274,9 @@ def images_per_core_s(
     Source of the error: stratified sampling, Cochran, Sampling Techniques (1977), section 5.4;
     that of the inverse by the delta method.
 
-    >>> found = {"jpeg": Decoded(images=2, cpu_s=0.02), "png": Decoded(images=1, cpu_s=0.04)}
-    >>> images_per_core_s(found, {"jpeg": 300, "png": 100})
-    {'value': 57.14285714285714, 'se': None}
+    >>> of_format = NONE_DECODED.model_copy(update={"images": 2, "cpu_s": 0.035})
+    >>> images_per_core_s({"jpeg": of_format}, {"jpeg": 300, "never decoded": 100})
+    Ratio(value=57.14285714285714, se=0.0)
     """
     known = {name: n for name, n in counts.items() if name in formats}
     whole = sum(known.values())
@@ -272,12 +285,12 @@ def images_per_core_s(
     mean = sum(n / whole * formats[name].mean_s for name, n in known.items())
     variances = [(n / whole, formats[name].mean_s_variance) for name, n in known.items()]
     if any(v is None for _, v in variances):
-        return {"value": 1 / mean, "se": None}
+        return Ratio(value=1 / mean, se=None)
     error = sqrt(sum(share**2 * (v or 0.0) for share, v in variances))
-    return {"value": 1 / mean, "se": error / mean**2}
+    return Ratio(value=1 / mean, se=error / mean**2)
 
 
-def machine() -> dict[str, Any]:
+def machine() -> DecodingMachine:
     """The processor and the library that decodes."""
     name = platform.processor() or platform.machine()
     try:
@@ -285,10 +298,10 @@ def machine() -> dict[str, Any]:
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass  # not Linux, or not an x86
-    return {"processor": name, "cores": os.cpu_count(), "pillow": PIL.__version__}
+    return DecodingMachine(processor=name, cores=os.cpu_count(), pillow=PIL.__version__)
 
 
-def _decode(blobs: Iterator[bytes | None], formats: dict[str, Decoded], parts: int) -> int:
+def _decode(blobs: Iterator[bytes | None], formats: dict[str, DecodedFormat], parts: int) -> int:
     """Decode a file's share of images into `formats`; how many were passed over.
 
     parts: among how many files the images and pixels are divided.
@@ -310,7 +323,7 @@ def _decode(blobs: Iterator[bytes | None], formats: dict[str, Decoded], parts: i
         if isinstance(image, Unreadable):
             skipped += 1
             continue
-        of = formats.setdefault(str(image.format).lower(), Decoded())
+        of = formats.setdefault(str(image.format).lower(), NONE_DECODED.model_copy())
         of.images += 1
         of.bytes += len(data)
         of.pixels += image.width * image.height

@@ -171,7 +171,7 @@ def encoded(batch: pa.RecordBatch, ids: Ids, shape: Shape) -> pa.Array:
     open_columns = [c for c, size in zip(columns, shape.sizes, strict=True) if size is None]
     pieces = [piece for column in columns for piece in column]
     if open_columns:
-        lengths = [sum(map(_lengths, column)) for column in open_columns]
+        lengths = [sum(pc.binary_length(p).to_numpy() for p in column) for column in open_columns]
         pieces.insert(0, _binary(np.stack(lengths, axis=1).astype(np.uint32)))
     return pc.binary_join_element_wise(*pieces, pa.scalar(b"", BINARY))
 
@@ -224,9 +224,3 @@ def _binary(rows: npt.NDArray[Any]) -> pa.Array:
     rows = np.ascontiguousarray(rows)
     ends = np.arange(len(rows) + 1, dtype=np.int64) * (rows.itemsize * rows.shape[1])
     return pa.Array.from_buffers(BINARY, len(rows), [None, pa.py_buffer(ends), pa.py_buffer(rows)])
-
-
-def _lengths(column: pa.Array) -> I64:
-    """(n,) int64: bytes of each value."""
-    lengths: I64 = pc.binary_length(column).to_numpy()
-    return lengths

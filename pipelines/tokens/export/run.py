@@ -1,8 +1,9 @@
 """Export the dataset of a finished run to a folder, or finish an export that was begun there."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 import pyarrow as pa
 
@@ -80,7 +81,10 @@ def export(run: Place, out: Path, what: Export, progress: Progress) -> ExportRep
                         f"{run}: its dataset was made anew while it was exported; delete {out} and"
                         " export again"
                     )
-                _close(target, identity, parts)
+                listed = [part.to_json() for part in parts]
+                manifest = {"status": COMPLETE, "identity": identity, "parts": listed}
+                write_manifest(target, manifest)
+                (target / Journal.NAME).unlink(missing_ok=True)
     return _report(tokens, what, out, parts)
 
 
@@ -113,15 +117,12 @@ def _finished(target: Path) -> list[Part] | None:
 
 def _write(tokens: Tokens, what: Export, target: Path, progress: Progress) -> list[Part]:
     journal = Journal(target)
-    total = sum(map(len, tokens.splits.values()))
-    done = 0
-    progress(done, total)
+    done, total = count(), sum(map(len, tokens.splits.values()))
 
     def advance() -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
+        progress(next(done), total)
 
+    advance()
     for split, files in tokens.splits.items():
         there = journal.of(split)
         rows = batches(files, tokens.schema.names, sum(part.rows for part in there), advance)
@@ -148,13 +149,6 @@ def _parts(
         return
     write = write_parquet if what.format == "parquet" else write_mds
     yield from write(target, split, tokens, rows, shard_bytes=what.shard_bytes, first=first)
-
-
-def _close(target: Path, identity: dict[str, Any], parts: list[Part]) -> None:
-    """Write that the export is complete, and which files it has."""
-    listed = [part.to_json() for part in parts]
-    write_manifest(target, {"status": COMPLETE, "identity": identity, "parts": listed})
-    (target / Journal.NAME).unlink(missing_ok=True)
 
 
 def _report(tokens: Tokens, what: Export, out: Path, parts: list[Part]) -> ExportReport:

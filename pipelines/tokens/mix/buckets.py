@@ -8,7 +8,6 @@ shard is to a run that mixes nothing. Cells of neighbouring buckets are batches 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,14 +15,18 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U16, U64
+from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.storage.files import open_batch, read_batch
 from tokenmill.pipelines.tokens.mix.draws import KEY_BITS
-from tokenmill.pipelines.tokens.mix.lists import Gathered, one_batch, spans_of
+from tokenmill.pipelines.tokens.mix.lists import Lists, spans_of
 from tokenmill.pipelines.tokens.run import TokenRun
-from tokenmill.pipelines.tokens.shards import Documents
+from tokenmill.pipelines.tokens.shards import IDS
 
+# ids of groups of shards, each copy in the bucket of its place
+BUCKETS = Folder("91-mix", "{split}/group-{group:05d}-{block:05d}.arrow", of_pass=False)
 OF_COPY = (pa.field("key", pa.uint64()), pa.field("copies", pa.uint32()))
 NOTHING = pa.record_batch({})
+BUCKET_COUNTS = Folder("91-mix", "{split}/counts-{group:05d}.arrow", of_pass=False)
 COUNTS = pa.schema([pa.field(name, pa.int64()) for name in ("docs", "tokens", "text_bytes")])
 
 
@@ -55,72 +58,45 @@ class Mixed(NamedTuple):
             for first in range(0, self.buckets, self.block)
         ]
 
-    def documents(self, job: TokenRun) -> list[Documents]:
-        """The documents of each bucket; but one at a time stays in memory."""
-        loaded = Loaded(job, self)
-        return [Bucket(loaded, number) for number in range(self.buckets)]
 
-
-class Loaded:
-    """The bucket that was read last, in order."""
+class Buckets:
+    """The documents of buckets, as `shards.Documents`; but one bucket at a time stays in memory."""
 
     def __init__(self, job: TokenRun, mixed: Mixed) -> None:
         self._job, self._mixed = job, mixed
         self._number, self._bucket = -1, NOTHING
 
-    def cells(self, number: int) -> list[tuple[Path, int]]:
+    def _cells(self, number: int) -> list[tuple[Path, int]]:
         """File and batch of each group's cell, in order of the groups."""
         block, batch = divmod(number, self._mixed.block)
         split = self._mixed.split
         return [
-            (self._job.buckets(split, group, block), batch) for group in range(self._mixed.groups)
+            (self._job.path(BUCKETS, split=split, group=group, block=block), batch)
+            for group in range(self._mixed.groups)
         ]
 
-    def bucket(self, number: int) -> pa.RecordBatch:
-        """All documents of a bucket by their keys; of equal keys those first that came first."""
-        if number != self._number:
-            self._bucket = NOTHING  # not two of them at a time
-            self._bucket = in_order([read_batch(*cell) for cell in self.cells(number)])
-            self._number = number
-        return self._bucket
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """The documents of one; see `token_span.Documents`."""
-
-    loaded: Loaded
-    number: int
-
-    def sizes(self) -> I64:
+    def sizes(self, shard: int) -> I64:
         """See `Documents`; of the cells no more is read than keys and lengths."""
         keys, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for path, number in self.loaded.cells(self.number):
+        for path, number in self._cells(shard):
             cell = open_batch(path, number)
             keys.append(np.array(cell["key"]))
-            sizes.append(np.array(cell["input_ids"].value_lengths()))
+            sizes.append(np.array(cell[IDS].value_lengths()))
         return np.concatenate(sizes)[np.argsort(np.concatenate(keys), kind="stable")]
 
-    def rows(self, lo: int, hi: int) -> pa.Table:
+    def rows(self, shard: int, lo: int, hi: int) -> pa.Table:
         """See `Documents`; also each one's key and how many copies of it there are."""
-        return pa.Table.from_batches([self.loaded.bucket(self.number).slice(lo, hi - lo)])
+        if shard != self._number:
+            self._bucket = NOTHING  # not two of them at a time
+            self._bucket = in_order([read_batch(*cell) for cell in self._cells(shard)])
+            self._number = shard
+        return pa.Table.from_batches([self._bucket.slice(lo, hi - lo)])
 
 
 def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Documents by their keys; of equal keys in the order in which they stand."""
-    keys = np.concatenate([np.asarray(cell["key"]) for cell in cells])
-    order = np.argsort(keys, kind="stable")
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    spans = [spans_of(cell["input_ids"]) for cell in cells]
-    sizes = np.concatenate([s.sizes for s in spans])
-    schema = cells[0].schema
-    ids, at = Gathered(sizes[order], schema.field("input_ids").type.value_type), 0
-    for of_cell in spans:
-        n = len(of_cell.sizes)
-        ids.put(places[at : at + n], of_cell, np.arange(n))
-        at += n
-    rest = [cell.drop_columns(["input_ids"]) for cell in cells]
-    taken = one_batch(pa.Table.from_batches(rest)).take(pa.array(order))
-    columns = [ids.array() if n == "input_ids" else taken[n] for n in schema.names]
-    return pa.record_batch(columns, schema=schema)
+    order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
+    lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
+    rest = pa.concat_batches([cell.drop_columns([IDS]) for cell in cells])
+    ids = lists.take(order, schema.field(IDS).type)
+    return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)

@@ -1,6 +1,8 @@
 """Lists of token ids, put together from wherever they lie."""
 
-from functools import cached_property
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -9,19 +11,15 @@ from tokenmill.dedup.arrays import I64, U8, read_only
 from tokenmill.pipelines.tokens.kernels import copy_to
 
 
-class Spans:
+class Spans(NamedTuple):
     """Where lists of ids lie in a stretch of memory.
 
     data: (n_bytes,) uint8.  starts, ends: (n,) int64, bytes of each list.
     """
 
-    def __init__(self, data: U8, starts: I64, ends: I64) -> None:
-        self.data, self.starts, self.ends = data, starts, ends
-
-    @cached_property
-    def sizes(self) -> I64:
-        """(n,) bytes of each list."""
-        return self.ends - self.starts
+    data: U8
+    starts: I64
+    ends: I64
 
 
 def spans_of(lists: pa.ListArray, data: U8 | None = None) -> Spans:
@@ -38,37 +36,37 @@ def spans_of(lists: pa.ListArray, data: U8 | None = None) -> Spans:
     return Spans(data, at[:-1], at[1:])
 
 
-class Gathered:
-    """A column of lists of ids, made part by part in any order.
+class Lists:
+    """Lists of ids that lie in several places, numbered through.
 
-    sizes: (n,) int64, bytes of each list.  kind: of ids.
+    firsts: (n_places + 1,) int64, the first list of each place.  sizes: (n,) int64, their bytes.
     """
 
-    def __init__(self, sizes: I64, kind: pa.DataType) -> None:
-        self._kind, self._width = kind, kind.bit_width // 8
-        self._places = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    def __init__(self, places: Sequence[Spans]) -> None:
+        self._places = places
+        self.firsts = np.cumsum([0, *(len(spans.starts) for spans in places)])
+        self.sizes = np.concatenate([spans.ends - spans.starts for spans in places])
+
+    def take(self, rows: I64, kind: pa.ListType) -> pa.ListArray:
+        """The lists at some rows, in any order; each place is read from its beginning on."""
+        offsets = np.concatenate(([0], np.cumsum(self.sizes[rows], dtype=np.int64)))
         # of Arrow's pool, which gives memory again that has its pages already
-        self._buffer = pa.allocate_buffer(int(self._places[-1]))
-        self._out = np.frombuffer(self._buffer, np.uint8)
-
-    def put(self, rows: I64, spans: Spans, which: I64) -> None:
-        """Set rows of the column to lists of `spans`; rows, which: (k,)."""
-        copy_to(
-            read_only(spans.data),
-            read_only(spans.starts[which]),
-            read_only(spans.ends[which]),
-            read_only(self._places[rows]),
-            self._out,
-        )
-
-    def array(self) -> pa.ListArray:
-        """The column."""
-        offsets = self._places // self._width
-        ids = pa.Array.from_buffers(self._kind, int(offsets[-1]), [None, self._buffer])
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids)
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """All rows of a table, in memory."""
-    columns = [column.combine_chunks() for column in table.columns]
-    return pa.record_batch(columns, schema=table.schema)
+        buffer = pa.allocate_buffer(int(offsets[-1]))
+        out = np.frombuffer(buffer, np.uint8)
+        order = np.argsort(rows, kind="stable")
+        cuts = np.searchsorted(rows, self.firsts, sorter=order).tolist()
+        for (data, starts, ends), first, (lo, hi) in zip(
+            self._places, self.firsts[:-1], pairwise(cuts), strict=True
+        ):
+            here = order[lo:hi]
+            which = rows[here] - first
+            copy_to(
+                read_only(data),
+                read_only(starts[which]),
+                read_only(ends[which]),
+                read_only(offsets[here]),
+                out,
+            )
+        width = kind.value_type.bit_width // 8
+        ids = pa.Array.from_buffers(kind.value_type, len(out) // width, [None, buffer])
+        return pa.ListArray.from_arrays(pa.array((offsets // width).astype(np.int32)), ids)

@@ -17,7 +17,7 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.runs.receipt import Receipt, WorkFacts
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
 from tokenmill.pipelines.storage.files import open_batch
-from tokenmill.pipelines.tokens.mix.buckets import COUNTS, Mixed
+from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, COUNTS, Mixed
 from tokenmill.pipelines.tokens.mix.spill import SpillFacts, spill
 from tokenmill.pipelines.tokens.mix.weights import Weighed, weighed
 from tokenmill.pipelines.tokens.run import TokenRun
@@ -31,22 +31,10 @@ MOST_BITS = 12  # of a bucket's number; buckets of 1 TB are of 256 MB
 BLOCK_BYTES = 1 << 28  # of ids in a file: of its buckets a worker elsewhere needs but some
 
 
-@dataclass(frozen=True, kw_only=True)
-class MixedSplit:
-    """A split that was mixed.
-
-    shards: its stream, bucket by bucket.  mixed: where that lies.
-    """
-
-    split: str
-    shards: tuple[TokenShard, ...]
-    mixed: Mixed
-
-
 def mix(
     job: TokenRun, made: Sequence[Receipt], finished: Finished
-) -> Phases[dict[str, MixedSplit]]:
-    """Mix the documents of all splits.
+) -> Phases[list[tuple[tuple[TokenShard, ...], Mixed]]]:
+    """Mix the documents of all splits; return the stream of each, bucket by bucket, and its place.
 
     made: receipts of the last pass, which make the token shards.
 
@@ -75,21 +63,11 @@ def mix(
     spilled = yield from do_phase(Phase(name="mix", works=works, whole=True), finished)
     inputs = digest_of(receipt.digest for receipt in spilled.values())
     counts = tuple(
-        Work(
-            step="buckets",
-            key=split,
-            inputs=inputs,
-            facts=BucketFacts,
-            call=count,
-            args=(mixed,),
-        )
+        Work(step="buckets", key=split, inputs=inputs, facts=BucketFacts, call=count, args=(mixed,))
         for split, mixed in plans.items()
     )
     counted = yield from do_phase(Phase(name="mix counts", works=counts, whole=True), finished)
-    return {
-        split: MixedSplit(split=split, shards=_stream(counted[split].facts), mixed=mixed)
-        for split, mixed in plans.items()
-    }
+    return [(_stream(counted[split].facts), mixed) for split, mixed in plans.items()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +83,7 @@ def count(job: TokenRun, mixed: Mixed) -> Done[BucketFacts]:
     """Add up what the groups have put into each bucket."""
     total = {name: np.zeros(mixed.buckets, np.int64) for name in COUNTS.names}
     for group in range(mixed.groups):
-        found = open_batch(job.bucket_counts(mixed.split, group), 0)
+        found = open_batch(job.path(BUCKET_COUNTS, split=mixed.split, group=group), 0)
         for name, counts in total.items():
             counts += np.asarray(found[name])
     return Done(facts=BucketFacts(**{name: counts.tolist() for name, counts in total.items()}))

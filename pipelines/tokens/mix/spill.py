@@ -4,27 +4,33 @@ A document of which no epoch has a copy leaves a removed row, whose value is its
 stand in the dataset if `epochs * weight` were greater than that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
+from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.measured import added
+from tokenmill.pipelines.core.pieces import parent_ids
 from tokenmill.pipelines.core.schema import REMOVED
 from tokenmill.pipelines.core.step import removed_rows
+from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, parquet_file
-from tokenmill.pipelines.tokens.mix.buckets import COUNTS, OF_COPY, Mixed
-from tokenmill.pipelines.tokens.mix.draws import ONE
-from tokenmill.pipelines.tokens.mix.group import Drawn, Group, drawn
+from tokenmill.pipelines.storage.files import arrow_file, open_sidecar, parquet_file
+from tokenmill.pipelines.tokens.mix.buckets import BUCKET_COUNTS, BUCKETS, COUNTS, OF_COPY, Mixed
+from tokenmill.pipelines.tokens.mix.draws import ONE, Copies, copies, draws, states
+from tokenmill.pipelines.tokens.mix.lists import Lists, Spans, spans_of
 from tokenmill.pipelines.tokens.mix.weights import Weighed
-from tokenmill.pipelines.tokens.run import TokenRun
-from tokenmill.pipelines.tokens.shards import token_schema
+from tokenmill.pipelines.tokens.run import TOKENS, TokenRun
+from tokenmill.pipelines.tokens.shards import IDS, token_schema
 
 STAGE, SAMPLED_OUT = "mix", "sampled_out"
+NOT_DRAWN = Folder("removed", "part-{key}.mix.parquet", of_pass=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,18 +40,89 @@ class SpillFacts(WorkFacts):
     sources: Mapping[str, Mapping[str, int]]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A token shard: its ids mapped, all else of it in memory, and what chance decides.
+
+    rest: the other columns.  draw: (n_docs,) of each document, in 2**-32.
+    """
+
+    shard: Weighed
+    spans: Spans
+    rest: pa.RecordBatch
+    draw: U64
+    copies: Copies
+
+
+def drawn(job: TokenRun, split: str, shard: Weighed) -> Drawn:
+    """A shard's documents of one split and their copies; one of each where it is not "train".
+
+    What a validation split measures would hang on few documents if some counted often.
+    """
+    output = job.tokenizing.output
+    opened = open_sidecar(job.path(TOKENS, split=split, key=shard.key), {})
+    schema = token_schema(job.tokenizing.engine().dtype, of_pages=job.tokenizing.of_pages)
+    batches = [pa.RecordBatch.from_pylist([], schema), *opened.batches]
+    rest = pa.concat_batches([batch.drop_columns([IDS]) for batch in batches])
+    ids, parents = rest["id"], parent_ids(rest)
+    own = states(ids, seed=output.seed)
+    draw = draws(own if parents.equals(ids) else states(parents, seed=output.seed))
+    salt = np.uint64(xxhash.xxh3_64_intdigest(shard.salt.encode()) if shard.salt else 0)
+    weight, epochs = (shard.weight, output.epochs) if split == "train" else (1.0, 1)
+    data, none = np.frombuffer(opened.mapped, np.uint8), np.empty(0, np.int64)
+    spans = [spans_of(batch[IDS], data) for batch in opened.batches]
+    return Drawn(
+        shard=shard,
+        spans=Spans(
+            data,
+            np.concatenate([none, *(of.starts for of in spans)]),
+            np.concatenate([none, *(of.ends for of in spans)]),
+        ),
+        rest=rest,
+        draw=draw,
+        copies=copies(draw, own + salt, weight=weight, epochs=epochs),
+    )
+
+
+class Group:
+    """Copies of the documents of some token shards, in order; a row number is of a document.
+
+    ids: of each document.  rest: its other columns.  counts: (n_docs,) how many copies it has.
+    rows: (n_copies,) row of each copy's document, ascending.  keys: (n_copies,)
+    """
+
+    def __init__(self, shards: Sequence[Drawn]) -> None:
+        self.shards = shards
+        self.ids = Lists([s.spans for s in shards])
+        self.rest = pa.concat_batches([s.rest for s in shards])
+        self.counts: U64 = np.concatenate([s.copies.counts for s in shards])
+        rows = [s.copies.rows + base for s, base in zip(shards, self.ids.firsts, strict=False)]
+        self.rows: I64 = np.concatenate(rows)
+        self.keys: U64 = np.concatenate([s.copies.keys for s in shards])
+
+    def cell(self, here: I64, schema: pa.Schema) -> pa.RecordBatch:
+        """Some copies, as rows of `schema`.  here: (n,) their numbers, ascending."""
+        rows = self.rows[here]
+        rest = self.rest.take(pa.array(rows))
+        copies = pa.array(self.counts[rows].astype(np.uint32))
+        ids = self.ids.take(rows, schema.field(IDS).type)
+        columns = [ids, *rest.columns, pa.array(self.keys[here]), copies]
+        return pa.record_batch(columns, schema=schema)
+
+
 def spill(
     job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]
 ) -> Done[SpillFacts]:
     """Write the cells of a group, and removed rows of its documents that no epoch has."""
     group = Group([drawn(job, mixed.split, shard) for shard in shards])
     paths = list(_write_cells(job, mixed, number, group))
-    paths.append(job.bucket_counts(mixed.split, number))
+    paths.append(job.path(BUCKET_COUNTS, split=mixed.split, group=number))
     with arrow_file(paths[-1], COUNTS) as writer:
         writer.write_batch(_bucket_counts(job, mixed, group))
     paths += [_write_removed(job, s) for s in group.shards if not s.copies.counts.all()]
+    sources = added([{s.shard.source: _in_dataset(s)} for s in group.shards])
     stats = sum((_stats(s) for s in group.shards), StageStats())
-    return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=_by_source(group)))
+    return Done(files=paths, stats=[(STAGE, stats)], facts=SpillFacts(sources=sources))
 
 
 def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iterator[Path]:
@@ -56,7 +133,7 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
     of_pages = job.tokenizing.of_pages
     schema = pa.schema([*token_schema(job.tokenizing.engine().dtype, of_pages=of_pages), *OF_COPY])
     for block, buckets in enumerate(mixed.blocks()):
-        path = job.buckets(mixed.split, number, block)
+        path = job.path(BUCKETS, split=mixed.split, group=number, block=block)
         with arrow_file(path, schema) as writer:
             for bucket in buckets:
                 first = ends[bucket - 1] if bucket else 0
@@ -67,20 +144,17 @@ def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iter
 def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
     """A row of COUNTS for each bucket."""
     of_copy, n = mixed.of_keys(group.keys), mixed.buckets
-    tokens = group.sizes // job.tokenizing.engine().dtype.itemsize
-    counts = {
-        "docs": np.bincount(of_copy, minlength=n),
-        # sums of integers below 2**53 are exact in floats
-        "tokens": np.bincount(of_copy, tokens[group.rows], n).astype(np.int64),
-        "text_bytes": np.bincount(
-            of_copy, np.asarray(group.rest["text_bytes"])[group.rows], n
-        ).astype(np.int64),
-    }
-    return pa.record_batch([pa.array(counts[name]) for name in COUNTS.names], schema=COUNTS)
+    tokens = group.ids.sizes // job.tokenizing.engine().dtype.itemsize
+    text_bytes = np.asarray(group.rest["text_bytes"])
+    # sums of integers below 2**53 are exact in floats
+    sums = [np.bincount(of_copy, values[group.rows], n) for values in (tokens, text_bytes)]
+    counts = [np.bincount(of_copy, minlength=n), *(of.astype(np.int64) for of in sums)]
+    return pa.record_batch([pa.array(of_bucket) for of_bucket in counts], schema=COUNTS)
 
 
 def _write_removed(job: TokenRun, shard: Drawn) -> Path:
-    path, gone = job.sampled_out(shard.shard.key), np.flatnonzero(shard.copies.counts == 0)
+    path = job.path(NOT_DRAWN, key=shard.shard.key)
+    gone = np.flatnonzero(shard.copies.counts == 0)
     left = shard.rest.take(pa.array(gone))
     with parquet_file(path, REMOVED) as writer:
         removed = removed_rows(
@@ -112,17 +186,11 @@ def _stats(shard: Drawn) -> StageStats:
     )
 
 
-def _by_source(group: Group) -> dict[str, dict[str, int]]:
-    """What the dataset has of each source, documents with their copies."""
-    made: dict[str, dict[str, int]] = {}
-    for shard in group.shards:
-        counts, rest = shard.copies.counts.astype(np.int64), shard.rest
-        found = {
-            "docs": counts.sum(),
-            "id_bytes": (counts * shard.spans.sizes).sum(),
-            "text_bytes": (counts * np.asarray(rest["text_bytes"])).sum(),
-        }
-        of_source = made.setdefault(shard.shard.source, dict.fromkeys(found, 0))
-        for name, n in found.items():
-            of_source[name] += int(n)
-    return made
+def _in_dataset(shard: Drawn) -> dict[str, int]:
+    """What the dataset has of a shard, documents with their copies."""
+    counts, spans = shard.copies.counts.astype(np.int64), shard.spans
+    return {
+        "docs": int(counts.sum()),
+        "id_bytes": int((counts * (spans.ends - spans.starts)).sum()),
+        "text_bytes": int((counts * np.asarray(shard.rest["text_bytes"])).sum()),
+    }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tokenmill.pipelines.tokens.shards as token_span_module
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.files import arrow_file
-from tokenmill.pipelines.tokens.shards import TokenFile, TokenShard, token_schema, token_span
+from tokenmill.pipelines.tokens.shards import TokenFiles, TokenShard, token_schema, token_span
 
 documents = st.lists(st.lists(st.integers(0, 65535), max_size=7), max_size=6)
 corpora = st.lists(st.lists(documents, max_size=3), min_size=1, max_size=4)  # shards of batches
@@ -20,7 +20,7 @@ corpora = st.lists(st.lists(documents, max_size=3), min_size=1, max_size=4)  # s
 def write(folder, corpus):
     """The corpus as token shards on disk; also all its documents in order."""
     schema = token_schema(np.uint16)
-    shards, docs = [], []
+    paths, shards, docs = [], [], []
     for i, batches in enumerate(corpus):
         path = folder / f"part-{i}.arrow"
         held = [doc for batch in batches for doc in batch]
@@ -37,13 +37,10 @@ def write(folder, corpus):
                         pa.array([len(d) for d in batch], pa.int64()),
                     ]
                     writer.write_batch(pa.record_batch(columns, schema=schema))
-        shards.append(
-            (
-                TokenFile(path),
-                TokenShard(str(i), sum(map(len, held)), len(held), 0, sum(map(len, held))),
-            )
-        )
-    return shards, docs
+        paths.append(path)
+        size = sum(map(len, held))
+        shards.append(TokenShard(str(i), size, len(held), 0, size))
+    return (TokenFiles(paths), shards), docs
 
 
 @given(corpora, st.integers(1, 20))
@@ -53,7 +50,7 @@ def test_files_cut_by_token_hold_every_document_once_and_in_order(tmp_path_facto
     got = []
     cuts = [*range(0, max(total, 1), step), total]
     for start, stop in itertools.pairwise(cuts):
-        span = token_span(shards, start, stop, last=stop == total)
+        span = token_span(*shards, start, stop)
         for ids, doc_id, name, _ in span.documents():
             assert name.to_pylist() == [f"d{n}" for n in doc_id.to_pylist()]
             got += list(zip(doc_id.to_pylist(), ids.to_pylist(), strict=True))
@@ -67,7 +64,7 @@ def test_sequences_are_the_stream_cut_at_even_lengths(tmp_path_factory, corpus, 
     whole = len(stream) // seq_len * seq_len
     got, places = [], []
     for start in range(0, whole, per_file * seq_len):
-        span = token_span(shards, start, min(start + per_file * seq_len, whole), last=False)
+        span = token_span(*shards, start, min(start + per_file * seq_len, whole))
         for ids, doc_id, offset in span.sequences(seq_len):
             got += ids.to_pylist()
             places += list(zip(doc_id.to_pylist(), offset.to_pylist(), strict=True))
@@ -82,7 +79,7 @@ sized = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_s
 def write_sized(folder, corpus):
     """Token shards whose documents have images: (ids, bytes in the dataset) each."""
     schema = token_schema(np.uint16, Images())
-    shards = []
+    paths, shards = [], []
     for i, docs in enumerate(corpus):
         path = folder / f"part-{i}.arrow"
         with arrow_file(path, schema) as writer:
@@ -102,8 +99,9 @@ def write_sized(folder, corpus):
                 ]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
         n, size = (sum(column) for column in zip(*docs, strict=True)) if docs else (0, 0)
-        shards.append((TokenFile(path), TokenShard(str(i), n, len(docs), 0, size)))
-    return shards
+        paths.append(path)
+        shards.append(TokenShard(str(i), n, len(docs), 0, size))
+    return TokenFiles(paths), shards
 
 
 @given(sized, st.integers(1, 30), st.integers(1, 12))
@@ -117,7 +115,7 @@ def test_files_cut_by_bytes_hold_every_document_once_in_batches_of_one_shard(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_span_module, "BATCH_BYTES", most)
         for start, stop in itertools.pairwise([*range(0, max(total, 1), step), total]):
-            for key, rows in token_span(shards, start, stop, last=stop == total).illustrated():
+            for key, rows in token_span(*shards, start, stop).illustrated():
                 ids = rows["doc_id"].to_pylist()
                 assert {i // 100 for i in ids} == {int(key)}
                 assert len(ids) == 1 or sum(sizes[i] for i in ids) <= most
@@ -128,12 +126,12 @@ def test_files_cut_by_bytes_hold_every_document_once_in_batches_of_one_shard(
 
 def test_a_span_knows_what_began_in_it(tmp_path):
     shards, _ = write(tmp_path, [[[[1, 2], [], [3]], [[4]]], [[[], []]]])
-    assert token_span(shards, 2, 4, last=True).begun()["id"].to_pylist() == [
+    assert token_span(*shards, 2, 4).begun()["id"].to_pylist() == [
         "d1",
         "d2",
         "d3",
         "d4",
         "d5",
     ]
-    assert token_span(shards, 0, 2, last=False).begun()["id"].to_pylist() == ["d0"]
-    assert token_span([], 0, 0, last=True).begun().num_rows == 0
+    assert token_span(*shards, 0, 2).begun()["id"].to_pylist() == ["d0"]
+    assert token_span(TokenFiles([]), [], 0, 0).begun().num_rows == 0

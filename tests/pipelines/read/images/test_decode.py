@@ -1,7 +1,6 @@
 """What decoding costs: of which images, how it is weighted, and what a run's report says of it."""
 
 import json
-from dataclasses import asdict
 from math import sqrt
 from statistics import stdev
 
@@ -17,7 +16,12 @@ from tokenmill.pipelines.core.measured import ratio_and_error
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import sections
 from tokenmill.pipelines.read.images import facts as decode
-from tokenmill.pipelines.read.images.facts import Decoded, decode_cost, images_per_core_s
+from tokenmill.pipelines.read.images.facts import (
+    NONE_DECODED,
+    DecodedFormat,
+    decode_cost,
+    images_per_core_s,
+)
 from tokenmill.pipelines.read.images.stored import REFERENCE, STORED
 from tokenmill.pipelines.storage.files import arrow_stream
 from tokenmill.sizing.corpus import load_corpus
@@ -49,7 +53,7 @@ def test_each_format_is_told_apart_and_what_is_broken_is_passed_over(tmp_path):
         [stored(photo, drawing), stored()],
         [stored(photo, b"no image", None), stored(photo[:-200])],
     )
-    found = decode_cost([path], {"jpeg": 3, "png": 1})
+    found = decode_cost([path], {"jpeg": 3, "png": 1}).to_json()
     assert counts(found) == {"jpeg": (2, 2400), "png": (1, 72)}
     assert found["formats"]["jpeg"]["bytes"] == 2 * len(photo)
     assert (found["skipped"], found["docs_per_batch"]) == (3, 2)
@@ -65,8 +69,8 @@ def test_the_first_images_of_files_spread_evenly_are_decoded(tmp_path, monkeypat
         dataset(tmp_path / f"{i}.arrow", [stored(png(i + 1, 1), png(10 * i + 10, 1), png(999, 1))])
         for i in range(7)
     ]
-    assert counts(decode_cost(files, {}))["png"] == (6, 1 + 10 + 3 + 30 + 5 + 50)
-    assert counts(decode_cost(files[:1], {}))["png"] == (3, 1 + 10 + 999)
+    assert counts(decode_cost(files, {}).to_json())["png"] == (6, 1 + 10 + 3 + 30 + 5 + 50)
+    assert counts(decode_cost(files[:1], {}).to_json())["png"] == (3, 1 + 10 + 999)
 
 
 def test_pixels_end_it_too_and_a_file_has_one_image_at_least(tmp_path, monkeypatch):
@@ -74,15 +78,15 @@ def test_pixels_end_it_too_and_a_file_has_one_image_at_least(tmp_path, monkeypat
     monkeypatch.setattr(decode, "MOST_PIXELS_EACH", 60)
     of_one = [stored(png(5, 10), png(1, 1))]
     files = [dataset(tmp_path / f"{i}.arrow", of_one) for i in range(2)]
-    assert counts(decode_cost(files, {}))["png"] == (2, 100)
+    assert counts(decode_cost(files, {}).to_json())["png"] == (2, 100)
     large = dataset(tmp_path / "large.arrow", [stored(png(61, 1), png(2, 2))])
-    found = decode_cost([large], {})
+    found = decode_cost([large], {}).to_json()
     assert (counts(found)["png"], found["skipped"]) == ((1, 4), 1)
 
 
 def test_nothing_to_decode_is_told_as_nothing(tmp_path):
-    assert decode_cost([], {"png": 3})["images_per_core_s"] is None
-    empty = decode_cost([dataset(tmp_path / "a.arrow")], {})
+    assert decode_cost([], {"png": 3}).to_json()["images_per_core_s"] is None
+    empty = decode_cost([dataset(tmp_path / "a.arrow")], {}).to_json()
     assert (empty["formats"], empty["docs_per_batch"]) == ({}, None)
 
 
@@ -91,7 +95,7 @@ def test_references_are_followed_where_they_lead_somewhere(tmp_path):
     there = {"path": str(tmp_path / "tar"), "offset": 3, "bytes": len(png(4, 5))}
     gone = {"path": str(tmp_path / "gone"), "offset": 0, "bytes": 9}
     path = dataset(tmp_path / "a.arrow", [[there, gone, {"path": "https://x"}]], kind=REFERENCE)
-    found = decode_cost([path], {})
+    found = decode_cost([path], {}).to_json()
     assert (counts(found), found["skipped"]) == ({"png": (1, 20)}, 2)
 
 
@@ -101,7 +105,7 @@ seconds = st.lists(st.floats(1e-5, 1.0), min_size=2, max_size=9)
 @given(st.dictionaries(st.sampled_from("abc"), st.tuples(seconds, st.integers(1, 99)), min_size=1))
 def test_the_rate_is_that_of_formats_as_the_corpus_has_them(found):
     formats = {
-        name: Decoded(
+        name: DecodedFormat(
             images=len(s), cpu_s=sum(s), cpu_s_squared=sum(x * x for x in s), bytes=0, pixels=0
         )
         for name, (s, _) in found.items()
@@ -113,14 +117,15 @@ def test_the_rate_is_that_of_formats_as_the_corpus_has_them(found):
         (n / whole * stdev(found[k][0])) ** 2 / len(found[k][0]) for k, n in numbers.items()
     )
     got = images_per_core_s(formats, {**numbers, "never decoded": 5})
-    assert got["value"] == pytest.approx(1 / mean)
-    assert got["se"] == pytest.approx(sqrt(variance) / mean**2, rel=1e-4, abs=1e-5 / mean)
+    assert got.value == pytest.approx(1 / mean)
+    assert got.se == pytest.approx(sqrt(variance) / mean**2, rel=1e-4, abs=1e-5 / mean)
 
 
 def test_one_image_of_a_format_gives_no_error():
-    got = images_per_core_s({"png": Decoded(images=1, cpu_s=0.5)}, {"png": 3})
-    assert got == {"value": 2.0, "se": None}
-    assert asdict(Decoded())["cpu_s"] == 0
+    single = NONE_DECODED.model_copy(update={"images": 1, "cpu_s": 0.5})
+    got = images_per_core_s({"png": single}, {"png": 3})
+    assert (got.value, got.se) == (2.0, None)
+    assert NONE_DECODED.cpu_s == 0
 
 
 @pytest.mark.parametrize("store", ["bytes", "reference"])

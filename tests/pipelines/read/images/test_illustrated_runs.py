@@ -97,7 +97,7 @@ def test_pictures_and_captions_come_out_as_they_went_in(corpus, tokenizer_path, 
     row = dataset[0]
     assert row["images"][0].size == (40, 30)
     assert row["images"][0].format == "JPEG"
-    engine = load_recipe(tmp_path / "recipe.yaml").engine()
+    engine = load_recipe(tmp_path / "recipe.yaml").tokenizing().engine()
     for (_, caption), ids in zip(expected, dataset["input_ids"], strict=True):
         assert ids[0] == engine.image_id == engine.largest_id + 1
         assert ids[-1] == engine.eos_id
@@ -131,7 +131,7 @@ def test_images_stand_where_they_stood_in_the_text(tokenizer_path, tmp_path):
     _, dataset = interleaved_run(tokenizer_path, tmp_path, tokens=2)
     assert raw(dataset) == [[i for i in images if i] for images in INTERLEAVED["images"]]
     assert [image.size for image in dataset[2]["images"]] == [(5, 6), (7, 8)]
-    engine = load_recipe(tmp_path / "recipe.yaml").engine()
+    engine = load_recipe(tmp_path / "recipe.yaml").tokenizing().engine()
     shown = [
         "".join("#" if i == engine.image_id else engine.reference.decode([i]) for i in ids[:-1])
         for ids in dataset["input_ids"]
@@ -212,7 +212,7 @@ def test_files_are_cut_by_the_bytes_of_ids_and_images(
     whole, cut = (load_from_disk(str(tmp_path / n / "run" / "dataset")) for n in ("whole", "cut"))
     assert raw(cut) == raw(whole)
     assert cut["input_ids"][:] == whole["input_ids"][:]
-    width = load_recipe(tmp_path / "cut" / "recipe.yaml").engine().dtype.itemsize
+    width = load_recipe(tmp_path / "cut" / "recipe.yaml").tokenizing().engine().dtype.itemsize
     ids = whole.with_format("arrow")["input_ids"].to_pylist()
     sizes = [
         len(i) * width + sum(map(len, images)) for i, images in zip(ids, raw(whole), strict=True)
