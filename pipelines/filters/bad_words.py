@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
+from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.pipelines.core.config import PinnedFile, file_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import StageResult, Step, keep_where
-from tokenmill.pipelines.filters.text.node_facts import Hashes, word_table
+from tokenmill.pipelines.filters.text.node_facts import word_table
 
 
 class WordFile(PinnedFile):
@@ -45,7 +45,7 @@ Words: TypeAlias = Annotated[
 
 
 @cache
-def table_of(words: Collection[str] | WordFile) -> Hashes:
+def table_of(words: Collection[str] | WordFile) -> U64:
     """What `node_facts` knows the words of a list by."""
     return word_table(words.words() if isinstance(words, WordFile) else words)
 
@@ -115,7 +115,7 @@ class _LookedFor:
         before, behind = ("(?:[^a-z0-9_]|^)", "(?:[^a-z0-9_]|$)") if whole else ("", "")
         self._patterns = [f"(?i){before}(?:{part}){behind}" for part in _parts(words)]
 
-    def may_have(self, text: pa.Array) -> npt.NDArray[np.bool_]:
+    def may_have(self, text: pa.Array) -> Bools:
         found = np.asarray(pc.match_substring(text, GROWS))
         for pattern in self._patterns:
             found = found | np.asarray(pc.match_substring_regex(text, pattern))

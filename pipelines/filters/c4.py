@@ -3,10 +3,9 @@
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import U8, text_buffers
 from tokenmill.pipelines.core.config import Count
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
@@ -91,7 +90,7 @@ class C4(Step):
         result = keep_where(self.name, batch, verdicts, REASONS, values=values)
         return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
 
-    def _lines(self, text: Characters) -> tuple[Characters, npt.NDArray[np.uint8]]:
+    def _lines(self, text: Characters) -> tuple[Characters, U8]:
         """What is left of each document, a newline behind each line, and first verdicts."""
         n_docs = len(text.offsets) - 1
         room = len(text.data) + n_docs  # a newline behind the last line, too

@@ -3,11 +3,10 @@
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import F64, text_buffers
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
 from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, decide, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
@@ -108,9 +107,7 @@ class GopherQuality(Step):
         ]
 
 
-def word_facts(
-    found: Words, stop_words: tuple[str, ...], *, enough: int
-) -> npt.NDArray[np.float64]:
+def word_facts(found: Words, stop_words: tuple[str, ...], *, enough: int) -> F64:
     """(N_WORD_FACTS, n_docs) float64: a row for each count of `kernels.words`.
 
     enough: different stop words to look for in a document, no more.
@@ -129,7 +126,7 @@ def word_facts(
     return counts.T.astype(np.float64)
 
 
-def line_facts(text: Characters) -> npt.NDArray[np.float64]:
+def line_facts(text: Characters) -> F64:
     """(N_LINE_FACTS, n_docs) float64: a row for each count of `kernels.lines`."""
     counts = np.empty((len(text.offsets) - 1, lines.N_LINE_FACTS), np.int64)
     lines.line_facts(*text, counts)

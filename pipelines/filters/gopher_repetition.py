@@ -2,11 +2,10 @@
 
 from typing import Annotated, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field, field_validator
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import Fraction
 from tokenmill.pipelines.core.step import (
     Rule,
@@ -97,7 +96,7 @@ class GopherRepetition(Step):
         reasons += [f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()]
         return keep_where(self.name, batch, verdicts, reasons, values=values)
 
-    def _part_rules(self, text: Characters, chars: npt.NDArray[np.int64]) -> list[Rule]:
+    def _part_rules(self, text: Characters, chars: I64) -> list[Rule]:
         n_newlines = newline_counts(text)
         para = part_facts(text, n_newlines, newlines=2, trim=True)
         line = part_facts(text, n_newlines)

@@ -20,11 +20,10 @@ from functools import cache, partial
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import U8, text_buffers
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels.controls import (
     HAS_CONTROLS,
@@ -69,7 +68,7 @@ class Normalize(Step):
         return with_text(result, normalized(batch["text"], work))
 
 
-def work_needed(text: pa.Array) -> npt.NDArray[np.uint8]:
+def work_needed(text: pa.Array) -> U8:
     """(n_docs,) uint8, bits of what may change each document: MAY_COMPOSE, HAS_CONTROLS.
 
     One without MAY_COMPOSE is in NFC; one with it may be.
@@ -80,7 +79,7 @@ def work_needed(text: pa.Array) -> npt.NDArray[np.uint8]:
     return work
 
 
-def normalized(text: pa.Array, work: npt.NDArray[np.uint8]) -> pa.Array:
+def normalized(text: pa.Array, work: U8) -> pa.Array:
     """Do the work that `work_needed` found; the other documents stay as they are."""
     for bit, do in (
         (HAS_CONTROLS, without_controls),
@@ -105,7 +104,7 @@ def without_controls(text: pa.Array) -> pa.Array:
 
 
 @cache
-def composing() -> npt.NDArray[np.uint8]:
+def composing() -> U8:
     """(0x110000,) uint8, MAY_COMPOSE for characters that NFC may change, join or reorder.
 
     Characters that this interpreter's Unicode has not yet assigned are among them; the others

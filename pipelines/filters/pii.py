@@ -15,14 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U32, Bools, read_only, text_buffers
 from tokenmill.dedup.text.unicode import tables
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
 from tokenmill.pipelines.filters.kernels.pii import splice
-
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = "0123456789"
@@ -53,15 +50,15 @@ NOT_GLOBAL_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32"
 class Spans(NamedTuple):
     """(n,) bytes where each begins, and behind its last, of the column's data; ascending."""
 
-    starts: Ints
-    ends: Ints
+    starts: I64
+    ends: I64
 
-    def where(self, wanted: npt.NDArray[np.bool_]) -> "Spans":
+    def where(self, wanted: Bools) -> "Spans":
         return Spans(self.starts[wanted], self.ends[wanted])
 
 
 @cache
-def byte_kinds() -> Bytes:
+def byte_kinds() -> U8:
     """(256,) bits of `kernels.pii` for each byte."""
     table = np.zeros(256, np.uint8)
     for bit, members in (
@@ -99,7 +96,7 @@ def ipv4(text: pa.Array, *, public_only: bool) -> Spans:
     return spans.where(wanted)
 
 
-def is_global(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+def is_global(values: U32) -> Bools:
     """(n,) whether IPv4 addresses are globally reachable."""
     return ~_within(values, NOT_GLOBAL_IPV4) | _within(values, GLOBAL_IPV4)
 
@@ -137,22 +134,22 @@ class _Column:
         self.data, self.offsets = read_only(buffers.data), read_only(buffers.offsets)
         self._first, self._end = (int(edge) for edge in buffers.offsets[[0, -1]])
 
-    def where(self, byte: bytes) -> Ints:
+    def where(self, byte: bytes) -> I64:
         """(n,) where a byte stands."""
         here = self.data[self._first : self._end] == byte[0]
         return np.flatnonzero(here) + self._first
 
-    def between(self, byte: bytes, wanted: npt.NDArray[np.bool_]) -> Ints:
+    def between(self, byte: bytes, wanted: Bools) -> I64:
         """(n,) where a byte stands between two that are `wanted`, (256,)."""
         at = self.where(byte)
         at = at[(at > self._first) & (at < self._end - 1)]
         return at[wanted[self.data[at - 1]] & wanted[self.data[at + 1]]]
 
     @property
-    def digits(self) -> npt.NDArray[np.bool_]:
+    def digits(self) -> Bools:
         return np.asarray((byte_kinds() & kernels.DIGIT) != 0)
 
-    def found(self, find: Callable[..., int], anchors: Ints, *more: npt.NDArray[Any]) -> Spans:
+    def found(self, find: Callable[..., int], anchors: I64, *more: npt.NDArray[Any]) -> Spans:
         """What a kernel finds from anchors.  more: its other arguments."""
         starts, ends = np.empty_like(anchors), np.empty_like(anchors)
         first = self.data, self.offsets, read_only(anchors), byte_kinds()
@@ -160,7 +157,7 @@ class _Column:
         return Spans(starts[:n], ends[:n])
 
 
-def _within(values: npt.NDArray[np.uint32], networks: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def _within(values: U32, networks: tuple[str, ...]) -> Bools:
     found = np.zeros(len(values), np.bool_)
     for network in map(ipaddress.IPv4Network, networks):
         found |= (values & np.uint32(int(network.netmask))) == int(network.network_address)

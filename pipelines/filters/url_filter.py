@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import power_of_two, read_only, text_buffers
+from tokenmill.dedup.arrays import I32, I64, U8, U64, power_of_two, read_only, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile, file_of
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import StageResult, Step, keep_where
@@ -28,9 +27,6 @@ BLOCK_BYTES = 1 << 24
 MOST_SUBWORD_BYTES = 1_000_000  # all together: the automaton takes 148 bytes for each
 NOT_ALNUM = re.compile("[^a-zA-Z0-9]+")
 FORMS = re.compile(rb"[^\x00-\x7f]|xn--", re.IGNORECASE)
-
-Hashes = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int32]
 
 
 class ListFile(PinnedFile):
@@ -72,7 +68,7 @@ Entries: TypeAlias = tuple[str | ListFile, ...]
 
 
 @cache
-def automaton(listed: Entries) -> tuple[Ints, Ints]:
+def automaton(listed: Entries) -> tuple[I32, I32]:
     """What `kernels.judge` finds listed subwords by, as Aho and Corasick do.
 
     Letters and digits alone count, in lower case.
@@ -107,7 +103,7 @@ def automaton(listed: Entries) -> tuple[Ints, Ints]:
     return read_only(goto), read_only(found)
 
 
-def _close(goto: Ints, found: Ints) -> None:
+def _close(goto: I32, found: I32) -> None:
     """Give each state of a tree of words the ways of the longest of its ends that is a state."""
     ends = np.zeros(len(goto), np.int32)
     left = deque(goto[0][goto[0] > 0].tolist())
@@ -138,7 +134,7 @@ def _words(listed: Entries) -> list[str]:
 
 
 @cache
-def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> Hashes:
+def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> U64:
     """What `kernels.judge` knows entries by; words are letters and digits alone, in lower case.
 
     Raises:
@@ -156,8 +152,8 @@ def table_of(listed: Entries, kind: Literal["hosts", "urls", "words"]) -> Hashes
     return read_only(table)
 
 
-def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[Hashes]:
-    """Hashes of the entries of a recipe."""
+def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[U64]:
+    """U64 of the entries of a recipe."""
     if not entries:
         return
     keys, found = _hashed("\n".join(entries).encode(), hosts=hosts)
@@ -166,8 +162,8 @@ def _own_keys(entries: tuple[str, ...], *, hosts: bool) -> Iterator[Hashes]:
     yield keys[found == kernels.GOOD]
 
 
-def _file_keys(path: Path, *, hosts: bool) -> Iterator[Hashes]:
-    """Hashes of the entries of a file, some at a time.
+def _file_keys(path: Path, *, hosts: bool) -> Iterator[U64]:
+    """U64 of the entries of a file, some at a time.
 
     Raises:
         ConfigError: it is not UTF-8, or has a line that is no host.
@@ -186,7 +182,7 @@ def _file_keys(path: Path, *, hosts: bool) -> Iterator[Hashes]:
         before += block.count(b"\n") + 1
 
 
-def _hashed(block: bytes, *, hosts: bool) -> tuple[Hashes, npt.NDArray[np.uint8]]:
+def _hashed(block: bytes, *, hosts: bool) -> tuple[U64, U8]:
     """(n_lines + n_other,) hashes, and what each line is.
 
     Of a host that is written in another script the hash of its other form (IDNA) comes behind.
@@ -328,9 +324,7 @@ class UrlFilter(Step):
         )
 
 
-def _details(
-    data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64], verdicts: npt.NDArray[np.uint8]
-) -> pa.Array:
+def _details(data: U8, spans: I64, verdicts: U8) -> pa.Array:
     """(n,) string, what was listed of each URL that is removed; null of the others."""
     gone = np.flatnonzero((verdicts != kernels.KEEP) & (verdicts != kernels.NO_URL))
     found: list[Any] = [None] * len(verdicts)

@@ -7,11 +7,11 @@ from itertools import chain
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import U8
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
 from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, without_value
 from tokenmill.pipelines.filters.images.edit import edited_where
@@ -64,7 +64,7 @@ LONGER_PHRASES = (
 BARE = frozenset(chain(PHRASES.split(), LONGER_PHRASES))
 
 
-def text_kinds(text: pa.Array) -> npt.NDArray[np.uint8]:
+def text_kinds(text: pa.Array) -> U8:
     r"""(n_texts,) uint8, what is wrong with each: EMPTY, URL, FILE_NAME, BOILERPLATE, or nothing.
 
     text: (n_texts,) large_string. Of several lines, each a caption, one that says something is
@@ -81,7 +81,7 @@ def text_kinds(text: pa.Array) -> npt.NDArray[np.uint8]:
     return found
 
 
-def _kinds_of_lines(lines: pa.Array) -> npt.NDArray[np.uint8]:
+def _kinds_of_lines(lines: pa.Array) -> U8:
     bare = pc.utf8_trim_whitespace(
         pc.replace_substring_regex(pc.utf8_lower(lines), r"[^\pL]+", " ")
     )
@@ -161,7 +161,7 @@ class Captions(Step):
             above("repeated_words", facts.word_repetition, self.max_word_repetition_ratio),
         ]
 
-    def _kind_rules(self, kinds: npt.NDArray[np.uint8]) -> list[Rule]:
+    def _kind_rules(self, kinds: U8) -> list[Rule]:
         return [
             without_value("empty", self.empty & (kinds == EMPTY)),
             without_value("url", self.urls & (kinds == URL)),

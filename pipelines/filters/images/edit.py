@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.ledger import ImageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED_IMAGE, rows_of
 from tokenmill.pipelines.core.step import (
@@ -34,7 +34,7 @@ from tokenmill.pipelines.read.images.nodes import (
 )
 
 
-def drop_images(documents: pa.RecordBatch, keep: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
     """The documents with those of their images that are to be kept, in the list and in the text.
 
     keep: (n_images,) of all images of all documents, in order.
@@ -51,9 +51,7 @@ def drop_images(documents: pa.RecordBatch, keep: npt.NDArray[np.bool_]) -> pa.Re
     return _without_places(made, keep, owners)
 
 
-def _without_places(
-    documents: pa.RecordBatch, keep: npt.NDArray[np.bool_], owners: npt.NDArray[np.int64]
-) -> pa.RecordBatch:
+def _without_places(documents: pa.RecordBatch, keep: Bools, owners: I64) -> pa.RecordBatch:
     placed = np.asarray(pc.count_substring(documents["text"], PLACEHOLDER)) > 0
     touched = np.unique(owners[~keep])
     touched = touched[placed[touched]]
@@ -71,11 +69,11 @@ def _without_places(
 def removed_images(
     stage: str,
     documents: pa.RecordBatch,
-    places: npt.NDArray[np.int64],
+    places: I64,
     reasons: Sequence[str],
     *,
     outcome: str = "removed",
-    values: npt.NDArray[np.float64] | None = None,
+    values: F64 | None = None,
     details: pa.Array | None = None,
     duplicate_of: pa.Array | None = None,
     duplicate_number: pa.Array | None = None,

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.read.images.nodes import owners_of
 
 PER_DOUBLING = 8
@@ -37,10 +37,10 @@ class OfFormat:
     pixels: int = 0
     bytes_squared: float = 0.0
     pixels_squared: float = 0.0
-    bytes_bins: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
-    pixels_bins: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    bytes_bins: I64 = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    pixels_bins: I64 = field(default_factory=lambda: np.zeros(BINS, np.int64))
 
-    def add(self, n_bytes: npt.NDArray[np.int64], pixels: npt.NDArray[np.int64]) -> None:
+    def add(self, n_bytes: I64, pixels: I64) -> None:
         """Count (n_images,); -1 is unknown."""
         sized, measured = n_bytes[n_bytes >= 0], pixels[pixels >= 0]
         self.count += len(n_bytes)
@@ -73,8 +73,8 @@ class ImageMeasure:
         self,
         split: str,
         documents: pa.RecordBatch,
-        here: npt.NDArray[np.bool_],
-        per_image: npt.NDArray[np.int64],
+        here: Bools,
+        per_image: I64,
     ) -> None:
         """Count the images of the documents that are `here` (n_docs,).
 
@@ -108,7 +108,7 @@ class ImageMeasure:
         }
 
 
-def bins_of(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def bins_of(values: I64) -> I64:
     """(BINS,) how many values there are in each bin.
 
     >>> np.flatnonzero(bins_of(np.array([0, 1, 2, 3, 4]))).tolist()
@@ -129,9 +129,7 @@ def doublings(bins: Sequence[int]) -> list[int]:
     return [bins[0], *np.reshape(bins[1:], (-1, PER_DOUBLING)).sum(axis=1).tolist()]
 
 
-def ratio_bins(
-    width: npt.NDArray[np.int64], height: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def ratio_bins(width: I64, height: I64) -> I64:
     """(len(RATIOS) + 1,) how many of (n,) images have each ratio of width to height.
 
     An image without pixels, or of unknown size (-1), has none.

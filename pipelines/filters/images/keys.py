@@ -6,18 +6,18 @@ A key is (2,) uint64; one of zeros stands for what has no key, and equals nothin
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill.dedup.arrays import U64, Bools
 from tokenmill.dedup.same.digest import digests
 
-Keys = npt.NDArray[np.uint64]  # (n, 2)
+Keys = U64  # (n, 2)
 KEY_BYTES = 16
 ImageKey = Literal["url", "md5"]
 
 
-def has_key(keys: Keys) -> npt.NDArray[np.bool_]:
+def has_key(keys: Keys) -> Bools:
     """(n,) whether each of (n, 2) is a key at all."""
     return np.asarray(keys.any(axis=1))
 

@@ -3,11 +3,11 @@
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.step import StageResult, Step
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import ImageKey
@@ -71,7 +71,7 @@ class ImageOnce(Step):
         return edited_where(self.name, batch, edited, (), removed)
 
 
-def first_copies(owners: npt.NDArray[np.int64], keys: pa.Array) -> npt.NDArray[np.int64]:
+def first_copies(owners: I64, keys: pa.Array) -> I64:
     """(n,) the place of the first image of the same document with the same key.
 
     owners: (n,) ascending.  keys: (n,) string or binary; a null or empty key is like no other.

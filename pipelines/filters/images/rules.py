@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, field_validator, model_validator
 
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.config import Bytes, Count, check_order
 from tokenmill.pipelines.core.step import (
     KEEP,
@@ -79,11 +79,11 @@ class ImageColumns(NamedTuple):
 
     url: pa.Array
     format: pa.Array
-    width: npt.NDArray[np.float64]
-    height: npt.NDArray[np.float64]
-    bytes: npt.NDArray[np.float64]
+    width: F64
+    height: F64
+    bytes: F64
 
-    def take(self, places: npt.NDArray[np.int64]) -> "ImageColumns":
+    def take(self, places: I64) -> "ImageColumns":
         at = pa.array(places)
         return ImageColumns(
             self.url.take(at),
@@ -188,7 +188,7 @@ class ImageRules(Step):
         edited = drop_images(batch, verdicts == KEEP)
         return edited_where(self.name, batch, edited, self._count_rules(edited), removed)
 
-    def _unknown(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
+    def _unknown(self, columns: ImageColumns) -> Bools:
         sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)
         missing = np.zeros(len(columns.bytes), np.bool_)
         if self.unknown == "keep":
@@ -201,7 +201,7 @@ class ImageRules(Step):
             missing |= np.isnan(columns.bytes)
         return missing
 
-    def _other_format(self, columns: ImageColumns) -> npt.NDArray[np.bool_]:
+    def _other_format(self, columns: ImageColumns) -> Bools:
         if self.formats is None:
             return np.zeros(len(columns.bytes), np.bool_)
         named = pc.is_in(columns.format, pa.array(self.formats, pa.string()))

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import (
@@ -32,8 +33,6 @@ from tokenmill.pipelines.core.step import (
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys, has_key, image_keys, text_keys
 from tokenmill.pipelines.read.images.nodes import owners_of
-
-F64 = npt.NDArray[np.float64]
 
 
 class Scored(PinnedFile):
@@ -88,7 +87,7 @@ class Scores(NamedTuple):
     most: dict[str, F64]
     least: dict[str, F64]
 
-    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+    def find(self, keys: Keys) -> I64:
         """(n,) the row of each key; one more than the last for those that are not there."""
         at = np.searchsorted(_sortable(self.keys), _sortable(keys))
         inside = np.minimum(at, max(0, len(self.keys) - 1))
@@ -121,7 +120,7 @@ def load(scored: Scored, by: str) -> Scores:
     return Scores(keys[starts], worst(scored.most, np.fmax), worst(scored.least, np.fmin))
 
 
-def _worst(pick: np.ufunc, values: F64, starts: npt.NDArray[np.int64]) -> F64:
+def _worst(pick: np.ufunc, values: F64, starts: I64) -> F64:
     return pick.reduceat(values, starts) if len(starts) else values
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F64
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 
@@ -141,7 +141,7 @@ class FastTextModel:
         self._model = _loaded(path)
         self._label = label
 
-    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]:
+    def scores(self, text: pa.Array) -> F64:
         """(n_docs,) float64 in [0, 1]; 0 for a document none of whose words the model knows.
 
         Line breaks are spaces: the model takes a document for one line, as it was trained.
@@ -176,7 +176,7 @@ def full_label(path: Path, label: str | None) -> str:
     return found
 
 
-def best_labels(path: Path, text: pa.Array) -> tuple[list[str | None], npt.NDArray[np.float64]]:
+def best_labels(path: Path, text: pa.Array) -> tuple[list[str | None], F64]:
     """Of each text the label of the highest probability, as the model has it, and that.
 
     None and 0 for a text none of whose words the model knows. Line breaks are spaces.

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import F64
 from tokenmill.pipelines.core.config import readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.models.model import DECIMALS
@@ -40,7 +40,7 @@ class KenlmModel:
         self._pieces = None if pieces is None else load_pieces(pieces)
         self._normalize = normalization == "ccnet"
 
-    def perplexities(self, text: pa.Array) -> npt.NDArray[np.float64]:
+    def perplexities(self, text: pa.Array) -> F64:
         """(n_docs,) float64, with one decimal as CCNet has them; NaN of a document without words.
 
         text: (n_docs,) string or large_string, no nulls.

@@ -7,11 +7,11 @@ from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from tokenmill.dedup.arrays import I64, U8, Bools
 from tokenmill.pipelines.core.config import by_name
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.models.language_models import (
@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     """
 
     text: pa.Array
-    starts: npt.NDArray[np.int64]
+    starts: I64
     separator: str
 
 
@@ -49,7 +49,7 @@ def parts_of(text: pa.Array, unit: str) -> Parts | None:
     return Parts(lists.flatten(), np.concatenate(([0], np.cumsum(lengths))), separator)
 
 
-def joined(parts: Parts, stays: npt.NDArray[np.bool_]) -> pa.Array:
+def joined(parts: Parts, stays: Bools) -> pa.Array:
     """(n_docs,), each document of those of its parts that stay."""
     before = np.concatenate(([0], np.cumsum(stays)))[parts.starts]
     kept = parts.text.filter(pa.array(stays))
@@ -153,16 +153,12 @@ class Language(Step):
         edited = with_text(result, text.filter(pa.array(after == KEEP)))
         return edited._replace(notes=notes)
 
-    def _result(
-        self, batch: pa.RecordBatch, verdicts: npt.NDArray[np.uint8], told: Detected
-    ) -> StageResult:
+    def _result(self, batch: pa.RecordBatch, verdicts: U8, told: Detected) -> StageResult:
         return keep_where(
             self.name, batch, verdicts, REASONS, values=told.probabilities, details=told.codes
         )
 
-    def _leaving(
-        self, parts: Parts, verdicts: npt.NDArray[np.uint8]
-    ) -> tuple[npt.NDArray[np.bool_], dict[str, int]]:
+    def _leaving(self, parts: Parts, verdicts: U8) -> tuple[Bools, dict[str, int]]:
         """(n_parts,) whether each leaves; and how many did, by language."""
         own = np.full(len(parts.text), UNCERTAIN, np.uint8)
         codes = pa.nulls(len(parts.text), pa.string())
@@ -189,7 +185,7 @@ class Language(Step):
         known = np.asarray(codes.is_valid(), np.bool_)
         return Detected(codes, np.where(known, told.probabilities, 0.0))
 
-    def _verdicts(self, told: Detected) -> npt.NDArray[np.uint8]:
+    def _verdicts(self, told: Detected) -> U8:
         wanted = np.asarray(pc.is_in(told.codes, pa.array(self.keep, pa.string())), np.bool_)
         certain = np.asarray(told.codes.is_valid(), np.bool_) & (told.probabilities >= self.least)
         return np.where(certain, np.where(wanted, KEEP, OTHER), UNCERTAIN).astype(np.uint8)

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import F32, F64, I32, I64, U16, text_buffers
 from tokenmill.pipelines.core.config import PinnedFile
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
@@ -91,7 +90,7 @@ class Detected(NamedTuple):
     """
 
     codes: pa.Array
-    probabilities: npt.NDArray[np.float64]
+    probabilities: F64
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +101,12 @@ class LangidModel:
     languages: their codes.
     """
 
-    moves: npt.NDArray[np.uint16]
-    features: npt.NDArray[np.int32]
+    moves: U16
+    features: I32
     start: np.uint16
-    weights: npt.NDArray[np.float32]
-    prior: npt.NDArray[np.float64]
-    classes: npt.NDArray[np.int64]
+    weights: F32
+    prior: F64
+    classes: I64
     languages: tuple[str, ...]
 
     @property
@@ -123,7 +122,7 @@ class LangidModel:
         places = pa.array(best, mask=best < 0)
         return Detected(pa.array(self.languages, pa.string()).take(places), probabilities)
 
-    def _tell(self, text: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def _tell(self, text: pa.Array) -> tuple[I64, F64]:
         """The number of the language of each text, -1 where none is, and its probability."""
         buffers = text_buffers(as_trained(text))
         n_bytes = buffers.lengths

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import power_of_two, read_only
+from tokenmill.dedup.arrays import F32, F64, I64, U8, U32, U64, power_of_two, read_only
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import ngrams as kernels
 from tokenmill.pipelines.filters.models.text import FIRST_WORD, LineWords, Vocabulary, blocks
@@ -42,16 +42,12 @@ LEAST_LOG = -100.0  # log10 of a probability or backoff, so that no sum of them 
 PART = 1 << 15  # words scored at a time, so that a huge document takes no more memory than text
 DECIMALS = 1  # of perplexities, as CCNet rounds them; processors differ in the last bits of 10**x
 
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-U64 = npt.NDArray[np.uint64]
-
 
 class Sums(NamedTuple):
     """logs: (n_docs,) float64, log10 of documents' probabilities.  words: (n_docs,) int64."""
 
     logs: F64
-    words: npt.NDArray[np.int64]
+    words: I64
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +111,7 @@ class LanguageModel:
             kernels.add_logs(read_only(logs), start, read_only(behind), sums)
         return Sums(sums, counts)
 
-    def log_probs(self, ids: npt.NDArray[np.uint32]) -> F64:
+    def log_probs(self, ids: U32) -> F64:
         """(n_ids,) float64, log10 of the probability of each but the first, which is BOUNDARY.
 
         Or, of words from within a document, of those that have `order` before them.
@@ -237,7 +233,7 @@ def load_model(path: Path) -> LanguageModel:
     return model
 
 
-def _words(letters: npt.NDArray[np.uint8]) -> pa.Array:
+def _words(letters: U8) -> pa.Array:
     text = letters.tobytes().decode()
     if text and not text.endswith("\n"):
         raise ValueError("the vocabulary has no end")

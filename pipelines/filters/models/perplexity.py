@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import PinnedFile, by_name, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
@@ -154,7 +154,7 @@ def scorer(
     return KenlmModel(path, normalization=normalization, pieces=cut)
 
 
-def counted(buckets: npt.NDArray[np.int64]) -> dict[str, int]:
+def counted(buckets: I64) -> dict[str, int]:
     """How many documents are in which bucket.
 
     >>> counted(np.array([0, 2, 2]))

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
+from tokenmill.dedup.arrays import F64, Bools
 from tokenmill.pipelines.core.config import PinnedFile, by_name
 from tokenmill.pipelines.core.step import StageResult, Step, keep_where
 from tokenmill.pipelines.filters.models.fasttext import (
@@ -93,7 +93,7 @@ class Quality(Step):
         result = keep_where(self.name, batch, verdicts, ("low_quality",), values=scores)
         return result._replace(notes=counted(scores))
 
-    def _keeps(self, scores: npt.NDArray[np.float64], ids: pa.Array) -> npt.NDArray[np.bool_]:
+    def _keeps(self, scores: F64, ids: pa.Array) -> Bools:
         if self.threshold is not None:
             return scores >= self.threshold
         return uniform(ids, "quality", self.seed) < kept_share(scores, self.alpha)
@@ -110,7 +110,7 @@ def scorer(model: ModelFile, label: str | None) -> FastTextModel | LinearModel:
     return FastTextModel(path, full_label(path, label)) if is_fasttext(path) else load_model(path)
 
 
-def counted(scores: npt.NDArray[np.float64]) -> dict[str, int]:
+def counted(scores: F64) -> dict[str, int]:
     """How many documents have which score, by tenths.
 
     >>> counted(np.array([0.0, 0.04, 1.0]))

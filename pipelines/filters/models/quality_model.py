@@ -31,7 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from tokenmill.dedup.arrays import TextBuffers, parts, read_only, text_buffers
+from tokenmill.dedup.arrays import F32, F64, I64, U32, TextBuffers, parts, read_only, text_buffers
 from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
@@ -49,8 +49,8 @@ class WordFeatures(NamedTuple):
     words: the words themselves, as `split_words` has them.
     """
 
-    features: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
+    features: U32
+    offsets: I64
     words: WordLetters
 
     def word(self, number: int) -> str:
@@ -85,9 +85,7 @@ def word_features(text: pa.Array, n_features: int) -> WordFeatures:
     return WordFeatures(features, words.doc_words, words)
 
 
-def weight_sums(
-    text: pa.Array, weights: npt.NDArray[np.float32], intercept: float
-) -> npt.NDArray[np.float64]:
+def weight_sums(text: pa.Array, weights: F32, intercept: float) -> F64:
     """(n_docs,) float64, the intercept and the weight of each word, added in the words' order.
 
     text: (n_docs,) string or large_string, no nulls.  weights: (n_features,), a power of two.
@@ -122,7 +120,7 @@ DECIMALS = 9  # of scores: processors and C libraries differ in the last bits of
 class LinearModel:
     """weights: (n_features,) float32.  about: as `train` makes it; JSON."""
 
-    weights: npt.NDArray[np.float32]
+    weights: F32
     intercept: float
     about: dict[str, Any]
 
@@ -132,12 +130,12 @@ class LinearModel:
         if wrong or not np.isfinite(self.intercept):
             raise ValueError(f"{wrong:,} of {len(self.weights):,} weights are not finite numbers")
 
-    def scores(self, text: pa.Array) -> npt.NDArray[np.float64]:
+    def scores(self, text: pa.Array) -> F64:
         """(n_docs,) float64 in [0, 1], the probability that a document is a good one."""
         from scipy.special import expit  # takes as long as all other imports of a recipe
 
         sums = weight_sums(text, self.weights, self.intercept)
-        rounded: npt.NDArray[np.float64] = np.round(expit(sums), DECIMALS)
+        rounded: F64 = np.round(expit(sums), DECIMALS)
         return rounded
 
 
@@ -212,7 +210,7 @@ BITS_27, BITS_30, BITS_31 = np.uint64(27), np.uint64(30), np.uint64(31)
 OF_53_BITS = 2.0**-53
 
 
-def uniform(ids: pa.Array, purpose: str, seed: int) -> npt.NDArray[np.float64]:
+def uniform(ids: pa.Array, purpose: str, seed: int) -> F64:
     """(n_docs,) float64, evenly in [0, 1): multiples of 2**-53, the same for equal ids.
 
     ids: (n_docs,) string.  purpose: draws for two purposes tell nothing of each other.
@@ -225,7 +223,7 @@ def uniform(ids: pa.Array, purpose: str, seed: int) -> npt.NDArray[np.float64]:
     return (x >> np.uint64(11)).astype(np.float64) * OF_53_BITS
 
 
-def kept_share(scores: npt.NDArray[np.float64], alpha: float) -> npt.NDArray[np.float64]:
+def kept_share(scores: F64, alpha: float) -> F64:
     """(n_docs,) float64, with what probability the Pareto rule keeps documents of such scores.
 
         P(pareto(alpha) > 1 - score)  =  (1 + 1 - score) ** -alpha
@@ -235,5 +233,5 @@ def kept_share(scores: npt.NDArray[np.float64], alpha: float) -> npt.NDArray[np.
     >>> kept_share(np.array([0.0, 0.5, 1.0]), alpha=9).round(4).tolist()
     [0.002, 0.026, 1.0]
     """
-    shares: npt.NDArray[np.float64] = (2.0 - scores) ** -alpha
+    shares: F64 = (2.0 - scores) ** -alpha
     return shares

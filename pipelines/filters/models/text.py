@@ -26,7 +26,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import TextBuffers, parts, power_of_two, read_only, text_buffers
+from tokenmill.dedup.arrays import (
+    I64,
+    U32,
+    U64,
+    TextBuffers,
+    parts,
+    power_of_two,
+    read_only,
+    text_buffers,
+)
 from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import model_words as kernels
 from tokenmill.pipelines.filters.kernels import ngrams as ngram_kernels
@@ -95,8 +104,8 @@ AS_THEY_ARE = ((0x3400, 0x9FFF), (0xE000, 0xF8FF), (0x20000, 0x2F7FF), (0xF0000,
 class Characters(NamedTuple):
     """Tables of the word kernel, as it describes them; read-only, threads share them."""
 
-    actions: npt.NDArray[np.uint32]
-    many: npt.NDArray[np.uint32]
+    actions: U32
+    many: U32
 
 
 @cache
@@ -142,7 +151,7 @@ def _action_of(char: str) -> int:
     return int(_action(kernels.ALONE if alone else kernels.IN_WORD, cp))
 
 
-def _action(kind: np.uint32, value: int | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def _action(kind: np.uint32, value: int | I64) -> U32:
     return np.asarray((int(kind) << int(kernels.KIND)) | np.asarray(value), np.uint32)
 
 
@@ -157,15 +166,15 @@ class LineWords(NamedTuple):
     doc_ends: (n_docs + 1,) int64.
     """
 
-    hashes: npt.NDArray[np.uint64]
-    doc_ends: npt.NDArray[np.int64]
+    hashes: U64
+    doc_ends: I64
 
 
 class PlacedWords(NamedTuple):
     """words: of documents.  spans: (n_words, 2) int64, the bytes of their text each came from."""
 
     words: LineWords
-    spans: npt.NDArray[np.int64]
+    spans: I64
     text: TextBuffers
 
     def span(self, word: int) -> bytes:
@@ -212,14 +221,12 @@ def _found(text: TextBuffers, *, with_spans: bool) -> PlacedWords:
 
 FIRST_WORD = 2  # ids 0 and 1 are UNKNOWN and BOUNDARY
 
-U64 = npt.NDArray[np.uint64]
-
 
 class KeyTable(NamedTuple):
     """slots: (a power of two,) uint64, keys or 0.  rows: (len(slots),) uint32, of each key."""
 
     slots: U64
-    rows: npt.NDArray[np.uint32]
+    rows: U32
 
 
 def key_table(keys: U64, name: str) -> KeyTable:
@@ -255,7 +262,7 @@ class Vocabulary:
         """With UNKNOWN and BOUNDARY."""
         return len(self.words) + FIRST_WORD
 
-    def ids(self, hashes: U64) -> npt.NDArray[np.uint32]:
+    def ids(self, hashes: U64) -> U32:
         """(n_words + 1,) uint32, of hashed words, after a BOUNDARY."""
         ids = np.empty(len(hashes) + 1, np.uint32)
         ids[0] = ngram_kernels.BOUNDARY

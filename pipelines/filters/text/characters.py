@@ -11,10 +11,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import text_buffers
+from tokenmill.dedup.arrays import I64, U8, text_buffers
 from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels import characters as bits
 from tokenmill.pipelines.filters.kernels.characters import class_of_bytes
@@ -50,9 +49,9 @@ class Characters(NamedTuple):
     eight bytes at a time.
     """
 
-    data: npt.NDArray[np.uint8]
-    classes: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    data: U8
+    classes: U8
+    offsets: I64
 
 
 def characters(column: pa.Array) -> Characters:
@@ -70,14 +69,14 @@ def characters(column: pa.Array) -> Characters:
     return Characters(data, classes, text.offsets - first)
 
 
-def char_counts(text: Characters) -> npt.NDArray[np.int64]:
+def char_counts(text: Characters) -> I64:
     """(n_docs,) int64, code points."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
     count_bits(text.classes, text.offsets, bits.START, bits.START, counts)
     return counts
 
 
-def point_flags() -> npt.NDArray[np.uint8]:
+def point_flags() -> U8:
     """(0x110000,) uint8, what the frozen tables of Unicode say of every code point."""
     t = unicode.tables()
     points = np.arange(unicode.N_CODE_POINTS, dtype=np.uint32)
@@ -86,7 +85,7 @@ def point_flags() -> npt.NDArray[np.uint8]:
 
 
 @cache
-def class_table() -> npt.NDArray[np.uint8]:
+def class_table() -> U8:
     """(0x110000,) uint8, the class bits of every code point, START included."""
     flags = point_flags()
     table = np.full(unicode.N_CODE_POINTS, bits.START, np.uint8)
@@ -103,7 +102,7 @@ def class_table() -> npt.NDArray[np.uint8]:
     return table
 
 
-def code_points(ranges: str) -> npt.NDArray[np.int64]:
+def code_points(ranges: str) -> I64:
     """The code points of a list of hexadecimal ranges, ends included.
 
     >>> code_points("9-B 20").tolist()

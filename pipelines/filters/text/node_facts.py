@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import read_only, text_buffers
+from tokenmill.dedup.arrays import F64, I32, I64, U8, U64, read_only, text_buffers
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import unicode
 from tokenmill.dedup.text.words import split_words
@@ -56,7 +56,7 @@ EMOJI = (
 
 
 @cache
-def marks_table() -> npt.NDArray[np.uint8]:
+def marks_table() -> U8:
     """(0x110000,) uint8, the bits of every code point."""
     table = np.zeros(unicode.N_CODE_POINTS, np.uint8)
     table[code_points(MARKS)] |= SPECIAL
@@ -68,9 +68,6 @@ def marks_table() -> npt.NDArray[np.uint8]:
 
 
 PADDING = 16  # bytes that may be read behind the last word
-
-F64 = npt.NDArray[np.float64]
-Hashes = npt.NDArray[np.uint64]
 
 
 class NodeFacts(NamedTuple):
@@ -93,7 +90,7 @@ class NodeFacts(NamedTuple):
 
 
 def node_facts(
-    text: pa.Array, *, char_ngram: int, word_ngram: int, lists: Sequence[Hashes]
+    text: pa.Array, *, char_ngram: int, word_ngram: int, lists: Sequence[U64]
 ) -> NodeFacts:
     """Measure texts.
 
@@ -116,7 +113,7 @@ def node_facts(
     )
 
 
-def word_table(words: Collection[str]) -> Hashes:
+def word_table(words: Collection[str]) -> U64:
     """(2**k,) uint64, what `node_facts` knows the words of a list by; their case is not changed."""
     encoded = [word.encode() for word in sorted(set(words) - {""})]
     ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
@@ -136,7 +133,7 @@ def _char_facts(text: pa.Array, ngram: int) -> F64:
     return out.T
 
 
-def _stripped_words(text: pa.Array) -> tuple[Hashes, npt.NDArray[np.int64]]:
+def _stripped_words(text: pa.Array) -> tuple[U64, I64]:
     """(n_words,) hashes of lower-cased words, and (n_texts + 1,) where each text's begin."""
     found = split_words(text_buffers(text), "whitespace")
     letters, every_end = np.empty_like(found.letters), np.empty_like(found.ends)
@@ -146,7 +143,7 @@ def _stripped_words(text: pa.Array) -> tuple[Hashes, npt.NDArray[np.int64]]:
     return _hashes(letters[: ends[-1] if len(ends) else 0], ends), text_words
 
 
-def _hashes(letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> Hashes:
+def _hashes(letters: U8, ends: I64) -> U64:
     padded = np.zeros((len(letters) + 2 * PADDING) // 8 * 8, np.uint8)
     padded[: len(letters)] = letters
     out = np.empty(len(ends), np.uint64)
@@ -154,13 +151,13 @@ def _hashes(letters: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> Hash
     return out
 
 
-def _tables(most: int) -> tuple[Hashes, npt.NDArray[np.int32]]:
+def _tables(most: int) -> tuple[U64, I32]:
     """Keys and counts for as many windows."""
     slots = 1 << max(2, (2 * most - 1).bit_length())
     return np.empty(slots, np.uint64), np.empty(slots, np.int32)
 
 
-def _how_many(words: Hashes, text_words: npt.NDArray[np.int64], known: Hashes) -> F64:
+def _how_many(words: U64, text_words: I64, known: U64) -> F64:
     """(n_texts,) words of each that are known."""
     out = np.zeros(len(text_words) - 1, np.float64)
     if known.any():

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tokenmill.dedup.arrays import F64, I64, U8, U64
 from tokenmill.pipelines.filters.kernels import parts
 from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.kernels.words import count_bits
@@ -18,8 +18,8 @@ class NGramRules(NamedTuple):
     first_place: of these rules among all of their filter; verdicts count from it.
     """
 
-    sizes: npt.NDArray[np.uint64]
-    limits: npt.NDArray[np.float64]
+    sizes: U64
+    limits: F64
     first_place: int
 
 
@@ -31,11 +31,11 @@ def ngram_rules(pairs: tuple[tuple[int, float], ...] | None, first_place: int) -
 
 def judge_ngrams(
     words: Letters,
-    doc_chars: npt.NDArray[np.int64],
+    doc_chars: I64,
     top: NGramRules,
     duplicate: NGramRules,
-    verdicts: npt.NDArray[np.uint8],
-    values: npt.NDArray[np.float64],
+    verdicts: U8,
+    values: F64,
 ) -> None:
     """Remove documents too many of whose `doc_chars` are of repeated n-grams; in place.
 
@@ -69,14 +69,14 @@ class PartFacts(NamedTuple):
     n_terminal: those whose last character ends a sentence.  n_short: those that are short.
     """
 
-    n: npt.NDArray[np.float64]
-    n_repeated: npt.NDArray[np.float64]
-    repeated_chars: npt.NDArray[np.float64]
-    n_terminal: npt.NDArray[np.float64]
-    n_short: npt.NDArray[np.float64]
+    n: F64
+    n_repeated: F64
+    repeated_chars: F64
+    n_terminal: F64
+    n_short: F64
 
 
-def newline_counts(text: Characters) -> npt.NDArray[np.int64]:
+def newline_counts(text: Characters) -> I64:
     r"""(n_docs,) int64, how many "\n" each document has."""
     counts = np.empty(len(text.offsets) - 1, np.int64)
     count_bits(text.data, text.offsets, 0xFF, parts.LF, counts)
@@ -85,7 +85,7 @@ def newline_counts(text: Characters) -> npt.NDArray[np.int64]:
 
 def part_facts(
     text: Characters,
-    n_newlines: npt.NDArray[np.int64],
+    n_newlines: I64,
     *,
     newlines: int = 1,
     trim: bool = False,

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tokenmill.dedup.arrays import I64, U8
 from tokenmill.pipelines.filters.kernels import spacy_words as kernels
 from tokenmill.pipelines.filters.kernels.characters import SPLIT
 from tokenmill.pipelines.filters.text.characters import Characters, characters
@@ -54,8 +54,8 @@ class Splits(NamedTuple):
     texts: (n,) int64, the place of the text, ascending.  at: (n,) int64, bytes from its start.
     """
 
-    texts: npt.NDArray[np.int64]
-    at: npt.NDArray[np.int64]
+    texts: I64
+    at: I64
 
 
 class English:
@@ -196,7 +196,7 @@ class Memo:
         self._rules = self._table.copy(), self._splits, self.n_pieces
         self._plain = self._plain_bytes()
 
-    def mark(self, text: Characters) -> npt.NDArray[np.uint8]:
+    def mark(self, text: Characters) -> U8:
         """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
         data, classes, offsets = text
         classes = classes & np.uint8(~SPLIT & 0xFF)
@@ -219,7 +219,7 @@ class Memo:
                 self._forget()
         return classes
 
-    def _learn(self, data: npt.NDArray[np.uint8], fresh: npt.NDArray[np.int64]) -> None:
+    def _learn(self, data: U8, fresh: I64) -> None:
         """Ask for pieces and fill their slots."""
         if not len(fresh):
             return
@@ -237,10 +237,10 @@ class Memo:
 
     def _mark_runs(
         self,
-        data: npt.NDArray[np.uint8],
-        classes: npt.NDArray[np.uint8],
-        offsets: npt.NDArray[np.int64],
-        touching: npt.NDArray[np.int64],
+        data: U8,
+        classes: U8,
+        offsets: I64,
+        touching: I64,
     ) -> None:
         """Split anew pieces that depend on those around, together with them."""
         if not len(touching):
@@ -261,7 +261,7 @@ class Memo:
         table, self._splits, self.n_pieces = self._rules
         np.copyto(self._table, table)
 
-    def _plain_bytes(self) -> npt.NDArray[np.uint8]:
+    def _plain_bytes(self) -> U8:
         """(256,) uint8 of the kernel: marks that spaCy splits off behind letters."""
         plain = np.zeros(256, np.uint8)
         for bit, stems in STEMS.items():
@@ -276,7 +276,7 @@ class Memo:
         return plain
 
 
-def _texts(data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64]) -> list[str]:
+def _texts(data: U8, spans: I64) -> list[str]:
     """Spans, of which the first two columns are start and stop, as text."""
     bounds = zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True)
     return [data[start:stop].tobytes().decode() for start, stop in bounds]
@@ -285,7 +285,7 @@ def _texts(data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64]) -> list[st
 _IDLE: deque[Memo] = deque()  # one for each thread that ever needed one at the same time
 
 
-def spacy_classes(text: Characters) -> npt.NDArray[np.uint8]:
+def spacy_classes(text: Characters) -> U8:
     """The classes of a text's bytes, SPLIT where a word begins inside a piece."""
     try:
         memo = _IDLE.pop()

@@ -16,10 +16,10 @@ from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pydantic import AfterValidator
 
+from tokenmill.dedup.arrays import I64, U8, U64
 from tokenmill.dedup.text import unicode
 from tokenmill.pipelines.filters.kernels.characters import (
     PUNCT,
@@ -61,9 +61,9 @@ class Words(NamedTuple):
     splits: the bit of the first byte of a word that follows another at once; 0 if none does.
     """
 
-    data: npt.NDArray[np.uint8]
-    classes: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    data: U8
+    classes: U8
+    offsets: I64
     splits: int
 
 
@@ -78,7 +78,7 @@ def words_of(text: Characters, kind: WordKind) -> Words:
     return Words(text.data, spacy_classes(text), text.offsets, SPLIT)
 
 
-def word_counts(words: Words) -> npt.NDArray[np.int64]:
+def word_counts(words: Words) -> I64:
     """(n_docs,) int64."""
     counts = np.empty(len(words.offsets) - 1, np.int64)
     count_words(words.classes, words.offsets, counts)
@@ -100,7 +100,7 @@ def split(text: str, kind: WordKind) -> list[str]:
 
 
 @cache
-def _unicode_table() -> npt.NDArray[np.uint8]:
+def _unicode_table() -> U8:
     r"""`class_table`, but SPACE is all that is not `\w`."""
     table = class_table()
     return np.where(point_flags() & unicode.WORD, table & ~np.uint8(SPACE), table | np.uint8(SPACE))
@@ -117,10 +117,10 @@ class Letters(NamedTuple):
     first_words: (n_docs + 1,) int64; each document has an entry more than words.
     """
 
-    data: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.uint64]
-    chars: npt.NDArray[np.int64]
-    first_words: npt.NDArray[np.int64]
+    data: U8
+    starts: U64
+    chars: I64
+    first_words: I64
 
     @property
     def most_words(self) -> int:
@@ -142,7 +142,7 @@ def letters(words: Words) -> Letters:
 SentenceKind = Annotated[Literal["marks", "spacy"], AfterValidator(spacy_if_wanted)]
 
 
-def sentence_counts(lines: Characters, kind: SentenceKind) -> npt.NDArray[np.int64]:
+def sentence_counts(lines: Characters, kind: SentenceKind) -> I64:
     r"""(n_docs,) int64, of documents of lines with "\n" behind each and no other line breaks."""
     counts = np.empty(len(lines.offsets) - 1, np.int64)
     if kind == "marks":
@@ -156,7 +156,7 @@ def sentence_counts(lines: Characters, kind: SentenceKind) -> npt.NDArray[np.int
 
 
 @cache
-def _kind_table() -> npt.NDArray[np.uint8]:
+def _kind_table() -> U8:
     """(0x110000,) uint8, START, STOP and PUNCT of every code point."""
     table = np.full(0x110000, START, np.uint8)
     table[[unicodedata.category(chr(c)).startswith("P") for c in range(0x110000)]] |= PUNCT
