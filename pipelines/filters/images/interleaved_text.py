@@ -30,9 +30,10 @@ MODELS = {
 }
 
 
-class Limits(Config):
+class NodeLimits(Config):
     """What a text must meet, in this order; limits are included, `None` turns a rule off.
 
+    The defaults are those of OBELICS for a node.
     min_words, max_words: pieces between whitespace with a character that is not special
         ("too_few_words", "too_many_words").
     max_char_repetition_ratio: share of windows of `char_ngram` characters that are one of the
@@ -52,22 +53,22 @@ class Limits(Config):
     max_perplexity need models, and none ships: see `InterleavedText`.
     """
 
-    min_words: Count | None = None
-    max_words: Count | None = None
-    max_char_repetition_ratio: Fraction | None = None
-    max_word_repetition_ratio: Fraction | None = None
-    max_special_characters_ratio: Fraction | None = None
-    min_stop_words_ratio: Fraction | None = None
-    max_flagged_words_ratio: Fraction | None = None
-    min_punctuation_ratio: Fraction | None = None
-    punctuation_from: Count = 0
-    min_common_words_ratio: Fraction | None = None
-    spam_words_ratio: Fraction | None = None
+    min_words: Count | None = 4
+    max_words: Count | None = 1_000
+    max_char_repetition_ratio: Fraction | None = 0.1
+    max_word_repetition_ratio: Fraction | None = 0.1
+    max_special_characters_ratio: Fraction | None = 0.3
+    min_stop_words_ratio: Fraction | None = 0.3
+    max_flagged_words_ratio: Fraction | None = 0.01
+    min_punctuation_ratio: Fraction | None = 0.001
+    punctuation_from: Count = 12
+    min_common_words_ratio: Fraction | None = 0.8
+    spam_words_ratio: Fraction | None = 0.12
     min_language_score: float | None = None
     max_perplexity: float | None = None
 
     @model_validator(mode="after")
-    def _possible(self) -> "Limits":
+    def _possible(self) -> "NodeLimits":
         check_order(self, "words")
         for key, what in MODELS.items():
             if getattr(self, key) is not None:
@@ -100,34 +101,18 @@ class Limits(Config):
         ]
 
 
-class NodeLimits(Limits):
-    """As `Limits`, with those of OBELICS for a node."""
-
-    min_words: Count | None = 4
-    max_words: Count | None = 1_000
-    max_char_repetition_ratio: Fraction | None = 0.1
-    max_word_repetition_ratio: Fraction | None = 0.1
-    max_special_characters_ratio: Fraction | None = 0.3
-    min_stop_words_ratio: Fraction | None = 0.3
-    max_flagged_words_ratio: Fraction | None = 0.01
-    min_punctuation_ratio: Fraction | None = 0.001
-    punctuation_from: Count = 12
-    min_common_words_ratio: Fraction | None = 0.8
-    spam_words_ratio: Fraction | None = 0.12
-
-
-class DocumentLimits(Limits):
-    """As `Limits`, with those of OBELICS for all nodes of a document that are left."""
+class DocumentLimits(NodeLimits):
+    """As `NodeLimits`, but for those of OBELICS for all nodes of a document that are left."""
 
     min_words: Count | None = 10
     max_words: Count | None = 2_000
-    max_char_repetition_ratio: Fraction | None = 0.1
     max_word_repetition_ratio: Fraction | None = 0.2
     max_special_characters_ratio: Fraction | None = 0.275
     min_stop_words_ratio: Fraction | None = 0.35
-    max_flagged_words_ratio: Fraction | None = 0.01
     min_punctuation_ratio: Fraction | None = 0.03
+    punctuation_from: Count = 0
     min_common_words_ratio: Fraction | None = 0.9
+    spam_words_ratio: Fraction | None = None
 
 
 # rules that are off without a list of words: they stand in the order of the lists
@@ -195,7 +180,7 @@ class InterleavedText(Step):
         pairs = zip(rules, counts.sum(axis=0).tolist(), strict=True)
         return result._replace(notes={f"node_{rule.reason}": n for rule, n in pairs if n})
 
-    def _rules(self, text: pa.Array, limits: Limits) -> list[Rule]:
+    def _rules(self, text: pa.Array, limits: NodeLimits) -> list[Rule]:
         stop = ENGLISH if self.stop_words == "english" else self.stop_words
         lists = (stop, self.flagged_words, self.common_words, self.spam_words)
         facts = node_facts(

@@ -12,7 +12,12 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.train.lm.models import saved, saved_arpa
 from tests.reference import perplexity as reference
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.models.kenlm import KenlmModel, is_kenlm, load_kenlm, load_pieces
+from tokenmill.pipelines.filters.models.perplexity import (
+    KenlmModel,
+    kind_of,
+    load_kenlm,
+    load_pieces,
+)
 
 DOCS = [
     "The CÁT sat\non a mat .\n\n",
@@ -95,13 +100,13 @@ def test_what_ends_a_text_for_the_library_ends_none(kenlm, arpa):
 
 
 def test_a_file_is_told_by_how_it_begins(arpa, tmp_path):
-    assert is_kenlm(arpa)
-    assert not is_kenlm(saved(tmp_path))
+    assert kind_of(arpa) == "kenlm"
+    assert kind_of(saved(tmp_path)) == "train-lm"
     binary = tmp_path / "en.arpa.bin"
     binary.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0")
-    assert is_kenlm(binary)
+    assert kind_of(binary) == "kenlm"
     with pytest.raises(ConfigError, match="nowhere.bin: cannot be read"):
-        is_kenlm(tmp_path / "nowhere.bin")
+        kind_of(tmp_path / "nowhere.bin")
 
 
 def test_damaged_files_are_told(kenlm, arpa, tmp_path):
@@ -126,7 +131,7 @@ def test_a_file_of_no_pieces_is_told(arpa):
 
 
 def test_the_extra_is_named_where_the_library_is_missing(arpa, monkeypatch):
-    monkeypatch.setattr("tokenmill.pipelines.filters.models.kenlm.LIBRARY", "no_such_library")
+    monkeypatch.setattr("tokenmill.pipelines.filters.models.perplexity.KENLM", "no_such_library")
     load_kenlm.cache_clear()
     with pytest.raises(ConfigError, match=r"pip install 'tokenmill\[lm\]'"):
         load_kenlm(arpa)
