@@ -4,7 +4,7 @@ What things cost beside what else they could cost, and how many bytes the parame
 take. The sheet needs none of them; claims do, to begin where a document begins.
 """
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 from tokenmill.sizing.units import BITS_PER_BYTE
 
 
@@ -148,14 +148,8 @@ def bytes_per_param(*, memory_bytes: float, params: float) -> float:
     return memory_bytes / params
 
 
-@formula(unit="bytes/parameter", equation="the sum of the parts")
-def parts_bytes_per_param(**parts: float) -> float:
-    """Bytes of a parameter as the sum of what is held of it.
-
-    >>> parts_bytes_per_param(weight=2, gradient=2, master=4, momentum=4, variance=4)
-    16
-    """
-    return sum(parts.values())
+# bytes of a parameter as the sum of what is held of it
+parts_bytes_per_param = total(unit="bytes/parameter")
 
 
 @formula(unit="ratio")

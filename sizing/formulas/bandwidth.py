@@ -13,7 +13,7 @@ tar     files read from end to end, in requests of a stated size
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 
 HDD_READS_PER_S = 150.0  # of one spindle, at random; unverified
 NVME_READS_PER_S = 500_000.0  # of one drive, at random, the lower of 0.5 to 1 M; unverified
@@ -270,14 +270,8 @@ def tar_reads_per_s(
     return tokens_per_s / sample_tokens * tar_sample_bytes / request_bytes
 
 
-@formula(unit="reads/s")
-def total_reads_per_s(**sources_reads_per_s: float) -> float:
-    """Reads each second of all sources.
-
-    >>> total_reads_per_s(web=1000.0, photos=500.0)
-    1500.0
-    """
-    return sum(sources_reads_per_s.values())
+# reads each second of all sources
+total_reads_per_s = total(unit="reads/s")
 
 
 @formula(unit="bytes")

@@ -7,7 +7,7 @@ raw       what the drives add up to: redundancy on top
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 
 DIGEST_BYTES = 16  # MD5, or 128 bits of another hash
 DOC_ID_BYTES = 8
@@ -164,14 +164,8 @@ def logs_bytes(
     return accelerators * training_days * log_bytes_per_accelerator_day
 
 
-@formula(unit="bytes", source="definition; all that is stored at once")
-def logical_bytes(**parts_bytes: float) -> float:
-    """All that is stored at once.
-
-    >>> logical_bytes(dataset=2e12, checkpoints=3e12)
-    5000000000000.0
-    """
-    return sum(parts_bytes.values())
+# all that is stored at once
+logical_bytes = total(unit="bytes", source="definition; all that is stored at once")
 
 
 @formula(

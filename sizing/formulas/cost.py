@@ -1,6 +1,6 @@
 """What training and storage cost, and what waiting for storage costs, in US dollars."""
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 from tokenmill.sizing.formulas.training import HOURS_PER_DAY
 
 DAYS_PER_MONTH = 365.25 / 12
@@ -93,11 +93,5 @@ def affordable_bytes(*, usd_per_day: float, usd_per_tb_month: float) -> float:
     return usd_per_day * DAYS_PER_MONTH / usd_per_tb_month * TB
 
 
-@formula(unit="USD")
-def total_usd(**parts_usd: float) -> float:
-    """What all of it costs.
-
-    >>> total_usd(compute=2000.0, storage=4000.0)
-    6000.0
-    """
-    return sum(parts_usd.values())
+# what all of it costs
+total_usd = total(unit="USD")

@@ -10,7 +10,7 @@ JSONL.gz   the text itself, before any tokenizer
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 
 ARROW_DOC_BYTES = 50.0  # offsets 12, number 8, id and source 30: "part-00042.jsonl.gz#1234567"
 ARROW_SEQUENCE_BYTES = 16.0  # doc_id and doc_offset, 64 bits each
@@ -172,14 +172,8 @@ def jsonl_gz_bytes(
     return (text_bytes + docs * record_bytes) / compression_ratio
 
 
-@formula(unit="documents")
-def total_docs(**sources_docs: float) -> float:
-    """Documents of several sources.
-
-    >>> total_docs(web=3e9, code=1e9)
-    4000000000.0
-    """
-    return sum(sources_docs.values())
+# documents of several sources
+total_docs = total(unit="documents")
 
 
 @formula(unit="files", equation="format_bytes / shard_bytes, rounded up")

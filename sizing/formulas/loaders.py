@@ -5,7 +5,7 @@ storage -> workers (read, decode, shuffle) -> prefetched batches -> pinned memor
 
 import math
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 
 BUSY_FRAC = 0.7  # of its time that a worker may be busy, so that batches never come late
 PINNED_BATCHES = 2  # one is copied to the accelerator while the next one is filled
@@ -133,13 +133,7 @@ def buffered_bytes(*, workers: float, buffer_sequences: float, sequence_bytes: f
     return workers * buffer_sequences * sequence_bytes
 
 
-@formula(
+# memory of a node that all this takes together
+host_memory_bytes = total(
     unit="bytes", source="definition; the operating system and the training processes come on top"
 )
-def host_memory_bytes(**parts_bytes: float) -> float:
-    """Memory of a node that all this takes together.
-
-    >>> host_memory_bytes(prefetched=1.0, pinned=2.0, page_cache=3.0)
-    6.0
-    """
-    return sum(parts_bytes.values())

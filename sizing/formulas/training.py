@@ -1,6 +1,6 @@
 """What a corpus of one or several sources holds, and how fast and how long training reads it."""
 
-from tokenmill.sizing.formula import formula
+from tokenmill.sizing.formula import formula, total
 
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_DAY = 86_400
@@ -126,14 +126,8 @@ def source_tokens(*, trained_tokens: float, weight: float, weights_sum: float) -
     return trained_tokens * weight / weights_sum
 
 
-@formula(unit="tokens")
-def mixture_tokens(**sources_tokens: float) -> float:
-    """Tokens that all sources together give to training.
-
-    >>> mixture_tokens(web=750e9, code=250e9)
-    1000000000000.0
-    """
-    return sum(sources_tokens.values())
+# tokens that all sources together give to training
+mixture_tokens = total(unit="tokens")
 
 
 @formula(unit="bytes/token", equation="sum of the bytes read of each source / trained_tokens")
@@ -170,26 +164,14 @@ def compute_optimal_tokens(*, params: float) -> float:
     return TOKENS_PER_PARAM * params
 
 
-@formula(unit="tokens")
-def corpus_tokens(**sources_tokens: float) -> float:
-    """Tokens of all sources, each counted once.
-
-    >>> corpus_tokens(web=750e9, code=250e9)
-    1000000000000.0
-    """
-    return sum(sources_tokens.values())
+# tokens of all sources, each counted once
+corpus_tokens = total(unit="tokens")
 
 
-@formula(
+# what the weights of all sources add up to; a source's share is its weight over this
+weights_sum = total(
     unit="ratio", source="definition; without stated weights a source weighs what its tokens do"
 )
-def weights_sum(**sources_weights: float) -> float:
-    """What the weights of all sources add up to; a source's share is its weight over this.
-
-    >>> weights_sum(web=3.0, code=1.0)
-    4.0
-    """
-    return sum(sources_weights.values())
 
 
 @formula(unit="documents")
