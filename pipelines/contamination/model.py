@@ -8,7 +8,7 @@ Names, ids and texts in it are untrusted text. A report of `prepare` holds a `Su
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.runs.finished import Failures, Inventory
@@ -20,16 +20,13 @@ SCHEMA = Path(__file__).with_name("schema.json")
 class Settings(Data, extra="allow"):
     """How items were looked for; those of the step decontaminate have its own settings too."""
 
-    ngram: int | Literal["auto"]
-    """Words in an n-gram."""
-    folding: dict[str, bool]
-    """The disguises that were seen through."""
+    ngram: int | Literal["auto"] = Field(description="Words in an n-gram")
+    folding: dict[str, bool] = Field(description="The disguises that were seen through")
     most_docs: int | None
     """An n-gram in more documents is ignored; None is no limit."""
     copies: dict[str, float] | None = None
     """The thresholds of `Copies`; None where edited copies were not looked for."""
-    action: str | None = None
-    """Of the step decontaminate; not in a search."""
+    action: str | None = Field(None, description="Of the step decontaminate; not in a search")
 
     @model_serializer(mode="wrap")
     def _as_set(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -39,26 +36,19 @@ class Settings(Data, extra="allow"):
 class BenchmarkCounts(Data):
     """Items of a benchmark: each is clean, dirty or untestable."""
 
-    ngram: int
-    """Words in its n-grams."""
-    clean: int
-    """Items of which the corpus has no n-gram that counts."""
-    dirty: int
-    """Items of which it has one."""
-    untestable: int
-    """Items of fewer than 8 words."""
+    ngram: int = Field(description="Words in its n-grams")
+    clean: int = Field(description="Items of which the corpus has no n-gram that counts")
+    dirty: int = Field(description="Items of which it has one")
+    untestable: int = Field(description="Items of fewer than 8 words")
     found_whole: int
     """Of the untestable, those that stand in a document as a whole."""
-    too_short: int
-    """Of the untestable, those that are not looked for at all."""
+    too_short: int = Field(description="Of the untestable, those that are not looked for at all")
     widespread: int
     """Of the clean, those that stand in too many documents to be dirty."""
     only_ignored: int
     """Of the other clean ones, those of which documents have n-grams, all ignored."""
-    docs: int
-    """Documents that have an item, dirty or found whole."""
-    pairs: int
-    """Of such a document and an item that it has."""
+    docs: int = Field(description="Documents that have an item, dirty or found whole")
+    pairs: int = Field(description="Of such a document and an item that it has")
     uncounted: int
     """Of the clean, those that could not be dirty: many items share each of their n-grams, or it
     has no letter."""
@@ -75,22 +65,16 @@ class BenchmarkCounts(Data):
 class BenchmarkSummary(BenchmarkCounts):
     """A benchmark, and how many of its items are in the corpus."""
 
-    name: str
-    """As the recipe or the command calls it."""
-    path: str
-    """Of its items."""
-    fields: tuple[str, ...]
-    """Of an item, those that were looked for."""
-    md5: str
-    """Of the texts of all items."""
-    items: int
-    """How many it has."""
+    name: str = Field(description="As the recipe or the command calls it")
+    path: str = Field(description="Of its items")
+    fields: tuple[str, ...] = Field(description="Of an item, those that were looked for")
+    md5: str = Field(description="Of the texts of all items")
+    items: int = Field(description="How many it has")
     dirty_frac: float | None
     """Dirty items, of the clean and dirty ones; None without any."""
     edited: int | None = None
     """Items without an n-gram in the corpus that counts, of which a document has a copy."""
-    edited_docs: int | None = None
-    """Documents with such copies."""
+    edited_docs: int | None = Field(None, description="Documents with such copies")
     files: tuple[str, ...] | None = None
     """Names of the files that the items were read from, if there are any."""
 
@@ -98,57 +82,40 @@ class BenchmarkSummary(BenchmarkCounts):
 class ItemText(Data):
     """The text of an item, or the part of it around what the document has."""
 
-    text: str
-    """Of the item; a long one in part."""
+    text: str = Field(description="Of the item; a long one in part")
     spans: tuple[tuple[int, int], ...]
     """What the document has: start and end, in characters of `text`."""
-    chars_before: int | None = None
-    """Characters of the item left out in front."""
-    chars_behind: int | None = None
-    """Characters of the item left out behind."""
+    chars_before: int | None = Field(None, description="Characters of the item left out in front")
+    chars_behind: int | None = Field(None, description="Characters of the item left out behind")
 
 
 class Example(Data):
     """An item beside the document that has most of it."""
 
-    benchmark: str
-    """Its name."""
+    benchmark: str = Field(description="Its name")
     item: str
     """The benchmark's name and the item's number, such as "gsm8k:17"."""
-    documents: int
-    """How many have any of the item."""
-    doc_id: int
-    """The document's number in the run."""
-    id: str
-    """The document's id in the input."""
-    source: str
-    """The document's."""
-    start_byte: int
-    """Of the match, in UTF-8 bytes of the document's text."""
-    end_byte: int
-    """Of the match, in UTF-8 bytes of the document's text."""
-    foldings: tuple[str, ...]
-    """The disguises that the match was seen through."""
-    before: str
-    """Text of the document in front of the match."""
+    documents: int = Field(description="How many have any of the item")
+    doc_id: int = Field(description="The document's number in the run")
+    id: str = Field(description="The document's id in the input")
+    source: str = Field(description="The document's")
+    start_byte: int = Field(description="Of the match, in UTF-8 bytes of the document's text")
+    end_byte: int = Field(description="Of the match, in UTF-8 bytes of the document's text")
+    foldings: tuple[str, ...] = Field(description="The disguises that the match was seen through")
+    before: str = Field(description="Text of the document in front of the match")
     match: str
     """The stretch of the document that repeats the item; a long one without its middle."""
-    after: str
-    """Text of the document behind the match."""
+    after: str = Field(description="Text of the document behind the match")
     item_text: ItemText
 
 
 class NgramExample(Example):
     """An item of which a document has n-grams; the match is the longest stretch of them."""
 
-    ngrams: int
-    """N-grams of the item that the document has."""
-    found_frac: float
-    """Their share of all n-grams of the item that count."""
-    spans: int
-    """Stretches of the document that they make."""
-    as_written: bool
-    """The match is the item's text to the letter."""
+    ngrams: int = Field(description="N-grams of the item that the document has")
+    found_frac: float = Field(description="Their share of all n-grams of the item that count")
+    spans: int = Field(description="Stretches of the document that they make")
+    as_written: bool = Field(description="The match is the item's text to the letter")
     differences: tuple[str, ...]
     """In what the match differs from the item: case, punctuation, white space."""
 
@@ -156,8 +123,7 @@ class NgramExample(Example):
 class EditedExample(Example):
     """An item of which a document has an edited copy, which is the match."""
 
-    containment: float
-    """Share of the item's word pairs that the copy has."""
+    containment: float = Field(description="Share of the item's word pairs that the copy has")
 
 
 AnyExample: TypeAlias = NgramExample | EditedExample
@@ -166,43 +132,32 @@ AnyExample: TypeAlias = NgramExample | EditedExample
 class CorpusDocument(Data):
     """A document of the corpus."""
 
-    doc_id: int
-    """Its number in the run."""
-    id: str
-    """Its id in the input."""
-    source: str
-    """Its source."""
+    doc_id: int = Field(description="Its number in the run")
+    id: str = Field(description="Its id in the input")
+    source: str = Field(description="Its source")
 
 
 class WorstDocument(CorpusDocument):
     """A document that has many items."""
 
-    items: int
-    """Of which it has an n-gram that counts."""
-    overlap_bytes: int
-    """UTF-8 bytes of its text in such n-grams."""
-    text_bytes: int
-    """UTF-8 bytes of its text."""
+    items: int = Field(description="Of which it has an n-gram that counts")
+    overlap_bytes: int = Field(description="UTF-8 bytes of its text in such n-grams")
+    text_bytes: int = Field(description="UTF-8 bytes of its text")
 
 
 class WorstEdited(CorpusDocument):
     """A document that has copies of many edited items."""
 
-    items: int
-    """Edited items that it has a copy of."""
-    containment: float
-    """Of the best copy."""
+    items: int = Field(description="Edited items that it has a copy of")
+    containment: float = Field(description="Of the best copy")
 
 
 class SourceSummary(Data):
     """Documents of a source, and what they have."""
 
-    source: str
-    """Its name."""
-    docs: int
-    """Documents that have an item."""
-    pairs: int
-    """Of such a document and an item that it has."""
+    source: str = Field(description="Its name")
+    docs: int = Field(description="Documents that have an item")
+    pairs: int = Field(description="Of such a document and an item that it has")
     edited_docs: int | None = None
     """Documents that have a copy of an edited item."""
 
@@ -210,36 +165,27 @@ class SourceSummary(Data):
 class IgnoredPassage(Data):
     """N-grams of the corpus that make no item dirty, as one passage."""
 
-    passage: str
-    """As an item has it, with single spaces."""
-    ngrams: int
-    """Of the passage, ignored and in documents."""
-    documents: int
-    """That have the most widespread of these n-grams."""
-    items: int
-    """That have the n-gram most items have."""
-    reason: str
-    """Why they are ignored; several with commas between."""
+    passage: str = Field(description="As an item has it, with single spaces")
+    ngrams: int = Field(description="Of the passage, ignored and in documents")
+    documents: int = Field(description="That have the most widespread of these n-grams")
+    items: int = Field(description="That have the n-gram most items have")
+    reason: str = Field(description="Why they are ignored; several with commas between")
 
 
 class Summary(Data):
     """What was looked for, how, and what was found."""
 
-    contamination: str
-    """Version of this summary."""
+    contamination: str = Field(description="Version of this summary")
     settings: Settings
-    benchmarks: tuple[BenchmarkSummary, ...]
-    """As they were named."""
+    benchmarks: tuple[BenchmarkSummary, ...] = Field(description="As they were named")
     examples: tuple[NgramExample, ...]
     """Of each benchmark the items of which a document has most, the best first."""
     widespread: tuple[NgramExample, ...]
     """Items in too many documents to be dirty."""
-    worst: tuple[WorstDocument, ...]
-    """The documents with most items."""
+    worst: tuple[WorstDocument, ...] = Field(description="The documents with most items")
     sources: tuple[SourceSummary, ...]
     """Those with most pairs of a document and an item first."""
-    ignored: tuple[IgnoredPassage, ...]
-    """Those of most documents first."""
+    ignored: tuple[IgnoredPassage, ...] = Field(description="Those of most documents first")
     n_ignored: dict[str, int]
     """N-grams of the corpus that make no item dirty, by the first reason that holds."""
     n_edited: int | None = None
@@ -268,21 +214,17 @@ class Documents(Data):
     """What was read of the corpus."""
 
     read: int
-    text_bytes: int
-    """UTF-8 bytes of their text."""
-    failed: dict[str, int]
-    """Documents by cause."""
+    text_bytes: int = Field(description="UTF-8 bytes of their text")
+    failed: dict[str, int] = Field(description="Documents by cause")
 
 
 class Report(Failures, Summary):
     """The report of a search: contamination.json."""
 
-    identity: str
-    """Digest of all that decides what is found."""
+    identity: str = Field(description="Digest of all that decides what is found")
     inputs: Inventory
     documents: Documents
-    files: dict[str, str]
-    """Names of the files of the run by what they hold."""
+    files: dict[str, str] = Field(description="Names of the files of the run by what they hold")
     seconds: float
 
 
