@@ -205,14 +205,7 @@ class CorpusMeasurement(Strict):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; an exact figure is a number."""
-        data = {key: getattr(self, key) for key in type(self).model_fields}
-        for key in ("stored_bytes", "files"):
-            data[key] = {stage: _told(figure) for stage, figure in data[key].items()}
-        if self.images is None:
-            del data["images"]
-        else:
-            data["images"] = {k: _plain(v) for k, v in self.images}
-        return {k: _plain(v) for k, v in data.items()}
+        return self.model_dump(exclude={"images"} if self.images is None else None)
 
     @staticmethod
     def from_json(data: Mapping[str, Any], *, where: str) -> "CorpusMeasurement":
@@ -346,16 +339,6 @@ def _of_report(report: Mapping[str, Any], where: str) -> CorpusMeasurement:
     except TypeError as e:
         raise PlanError(f"{where}: not the report of a run: {e}") from e
     return CorpusMeasurement.from_json(data, where=where)
-
-
-def _plain(value: Any) -> Any:
-    return _told(value) if isinstance(value, Figure) else value
-
-
-def _told(figure: Figure) -> float | dict[str, Any]:
-    if figure.low is None and not figure.draws:
-        return figure.value
-    return figure.model_dump(exclude_defaults=True)
 
 
 def _validated(model: type[_Read], data: Any, where: str, what: str) -> _Read:

@@ -3,7 +3,7 @@
 from math import exp
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from tokenmill.sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
 from tokenmill.sizing.strict import Strict
@@ -32,6 +32,13 @@ class Figure(Strict):
         if self.draws and len(self.draws) < LEAST_DRAWS:
             raise ValueError(f"{len(self.draws)} draws make no interval, {LEAST_DRAWS} or more do")
         return self
+
+    @model_serializer
+    def _as_data(self) -> float | dict[str, Any]:
+        """Plain data that are read back: an exact figure is a number."""
+        told = {"low": self.low, "high": self.high, "draws": self.draws or None}
+        told = {name: given for name, given in told.items() if given is not None}
+        return {"value": self.value, **told} if told else self.value
 
     def spread(self, quantity: str, sample: str) -> Spread:
         """quantity: the figure's own name, for ends.  sample: what its draws were drawn from."""

@@ -274,21 +274,8 @@ def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
 
 def to_json(estimate: Estimate) -> dict[str, object]:
     """Plain data that `sizing.corpus` reads back; an exact figure is a number."""
-    data = estimate.model_dump(exclude={"corpus"}, exclude_none=True, exclude_defaults=False)
-    return {**_plain(data), "corpus": estimate.corpus.to_json()}
-
-
-def _plain(data: dict[str, object]) -> dict[str, object]:
-    plain: dict[str, object] = {}
-    for name, value in data.items():
-        if isinstance(value, dict) and "value" in value:
-            is_exact = not value.get("draws") and value.get("low") is None
-            plain[name] = value["value"] if is_exact else value
-        elif isinstance(value, dict):
-            plain[name] = _plain(value)
-        else:
-            plain[name] = value
-    return plain
+    data = estimate.model_dump(exclude={"corpus"}, exclude_none=True)
+    return {**data, "corpus": estimate.corpus.to_json()}
 
 
 def n_cores(recipe: Recipe) -> int:
