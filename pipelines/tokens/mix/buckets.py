@@ -51,13 +51,6 @@ class Mixed(NamedTuple):
             return np.zeros(len(keys), np.uint16)
         return (keys >> np.uint64(KEY_BITS - self.bits)).astype(np.uint16)
 
-    def blocks(self) -> list[range]:
-        """The buckets of each file of a group."""
-        return [
-            range(first, min(first + self.block, self.buckets))
-            for first in range(0, self.buckets, self.block)
-        ]
-
 
 class Buckets:
     """The documents of buckets, as `shards.Documents`; but one bucket at a time stays in memory."""
