@@ -91,5 +91,7 @@ def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
     lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
     rest = pa.concat_batches([cell.drop_columns([IDS]) for cell in cells])
-    ids = lists.take(order, schema.field(IDS).type)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    ids = lists.take(order, schema.field(IDS).type, places)
     return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)
