@@ -74,8 +74,7 @@ class File(NamedTuple):
     xxh3_128: str
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Files that are finished together: one, or the pairs of a split.
 
     rows, tokens: in all of them.
@@ -86,12 +85,9 @@ class Part:
     rows: int
     tokens: int
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object; `from_json` undoes it."""
-        return {**vars(self), "files": [list(f) for f in self.files]}
-
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Part":
+        """Of what `_asdict` tells, once it was JSON."""
         files = tuple(File(*f) for f in data["files"])
         return Part(data["split"], files, data["rows"], data["tokens"])
 
@@ -112,14 +108,14 @@ class Journal:
         known = list(self._read()) if known is None else known
         missing = (i for i, part in enumerate(known) if not part.is_there(out))
         self.parts = list(known[: next(missing, len(known))])
-        lines = "".join(json.dumps(part.to_json()) + "\n" for part in self.parts)
+        lines = "".join(json.dumps(part._asdict()) + "\n" for part in self.parts)
         with atomic_path(self._path) as partial:
             partial.write_text(lines, encoding="utf-8")
 
     def add(self, part: Part) -> None:
         """Note a part whose files are on the disk under their names."""
         with self._path.open("a", encoding="utf-8") as f:
-            f.write(json.dumps(part.to_json()) + "\n")
+            f.write(json.dumps(part._asdict()) + "\n")
         self.parts.append(part)
 
     def of(self, split: str) -> list[Part]:

@@ -81,7 +81,7 @@ def export(run: Place, out: Path, what: Export, progress: Progress) -> ExportRep
                         f"{run}: its dataset was made anew while it was exported; delete {out} and"
                         " export again"
                     )
-                listed = [part.to_json() for part in parts]
+                listed = [part._asdict() for part in parts]
                 manifest = {"status": COMPLETE, "identity": identity, "parts": listed}
                 write_manifest(target, manifest)
                 (target / Journal.NAME).unlink(missing_ok=True)

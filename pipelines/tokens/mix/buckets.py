@@ -51,13 +51,6 @@ class Mixed(NamedTuple):
             return np.zeros(len(keys), np.uint16)
         return (keys >> np.uint64(KEY_BITS - self.bits)).astype(np.uint16)
 
-    def blocks(self) -> list[range]:
-        """The buckets of each file of a group."""
-        return [
-            range(first, min(first + self.block, self.buckets))
-            for first in range(0, self.buckets, self.block)
-        ]
-
 
 class Buckets:
     """The documents of buckets, as `shards.Documents`; but one bucket at a time stays in memory."""
@@ -98,5 +91,7 @@ def in_order(cells: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     order = np.argsort(np.concatenate([np.asarray(cell["key"]) for cell in cells]), kind="stable")
     lists, schema = Lists([spans_of(cell[IDS]) for cell in cells]), cells[0].schema
     rest = pa.concat_batches([cell.drop_columns([IDS]) for cell in cells])
-    ids = lists.take(order, schema.field(IDS).type)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    ids = lists.take(order, schema.field(IDS).type, places)
     return rest.take(pa.array(order)).add_column(0, schema.field(IDS), ids)

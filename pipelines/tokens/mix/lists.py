@@ -47,13 +47,16 @@ class Lists:
         self.firsts = np.cumsum([0, *(len(spans.starts) for spans in places)])
         self.sizes = np.concatenate([spans.ends - spans.starts for spans in places])
 
-    def take(self, rows: I64, kind: pa.ListType) -> pa.ListArray:
-        """The lists at some rows, in any order; each place is read from its beginning on."""
+    def take(self, rows: I64, kind: pa.ListType, order: I64 | None = None) -> pa.ListArray:
+        """The lists at some rows, in any order; each place is read from its beginning on.
+
+        order: that sorts the rows, where it is known.
+        """
         offsets = np.concatenate(([0], np.cumsum(self.sizes[rows], dtype=np.int64)))
         # of Arrow's pool, which gives memory again that has its pages already
         buffer = pa.allocate_buffer(int(offsets[-1]))
         out = np.frombuffer(buffer, np.uint8)
-        order = np.argsort(rows, kind="stable")
+        order = np.argsort(rows, kind="stable") if order is None else order
         cuts = np.searchsorted(rows, self.firsts, sorter=order).tolist()
         for (data, starts, ends), first, (lo, hi) in zip(
             self._places, self.firsts[:-1], pairwise(cuts), strict=True

@@ -88,10 +88,10 @@ class Group:
     """Copies of the documents of some token shards, in order; a row number is of a document.
 
     ids: of each document.  rest: its other columns.  counts: (n_docs,) how many copies it has.
-    rows: (n_copies,) row of each copy's document, ascending.  keys: (n_copies,)
+    rows: (n_copies,) row of each copy's document, ascending.  keys, buckets: (n_copies,)
     """
 
-    def __init__(self, shards: Sequence[Drawn]) -> None:
+    def __init__(self, shards: Sequence[Drawn], mixed: Mixed) -> None:
         self.shards = shards
         self.ids = Lists([s.spans for s in shards])
         self.rest = pa.concat_batches([s.rest for s in shards])
@@ -99,6 +99,7 @@ class Group:
         rows = [s.copies.rows + base for s, base in zip(shards, self.ids.firsts, strict=False)]
         self.rows: I64 = np.concatenate(rows)
         self.keys: U64 = np.concatenate([s.copies.keys for s in shards])
+        self.buckets = mixed.of_keys(self.keys)
 
     def cell(self, here: I64, schema: pa.Schema) -> pa.RecordBatch:
         """Some copies, as rows of `schema`.  here: (n,) their numbers, ascending."""
@@ -114,7 +115,7 @@ def spill(
     job: TokenRun, mixed: Mixed, number: int, shards: tuple[Weighed, ...]
 ) -> Done[SpillFacts]:
     """Write the cells of a group, and removed rows of its documents that no epoch has."""
-    group = Group([drawn(job, mixed.split, shard) for shard in shards])
+    group = Group([drawn(job, mixed.split, shard) for shard in shards], mixed)
     paths = list(_write_cells(job, mixed, number, group))
     paths.append(job.path(BUCKET_COUNTS, split=mixed.split, group=number))
     with arrow_file(paths[-1], COUNTS) as writer:
@@ -127,23 +128,21 @@ def spill(
 
 def _write_cells(job: TokenRun, mixed: Mixed, number: int, group: Group) -> Iterator[Path]:
     """Write a file for each block of buckets, a batch for each bucket; yield its path."""
-    of_copy = mixed.of_keys(group.keys)
-    order = np.argsort(of_copy, kind="stable")
-    ends = np.cumsum(np.bincount(of_copy, minlength=mixed.buckets))
+    ends = np.cumsum(np.bincount(group.buckets, minlength=mixed.buckets))
+    cells = np.split(np.argsort(group.buckets, kind="stable"), ends[:-1])
     of_pages = job.tokenizing.of_pages
     schema = pa.schema([*token_schema(job.tokenizing.engine().dtype, of_pages=of_pages), *OF_COPY])
-    for block, buckets in enumerate(mixed.blocks()):
+    for block, first in enumerate(range(0, mixed.buckets, mixed.block)):
         path = job.path(BUCKETS, split=mixed.split, group=number, block=block)
         with arrow_file(path, schema) as writer:
-            for bucket in buckets:
-                first = ends[bucket - 1] if bucket else 0
-                writer.write_batch(group.cell(order[first : ends[bucket]], schema))
+            for here in cells[first : first + mixed.block]:
+                writer.write_batch(group.cell(here, schema))
         yield path
 
 
 def _bucket_counts(job: TokenRun, mixed: Mixed, group: Group) -> pa.RecordBatch:
     """A row of COUNTS for each bucket."""
-    of_copy, n = mixed.of_keys(group.keys), mixed.buckets
+    of_copy, n = group.buckets, mixed.buckets
     tokens = group.ids.sizes // job.tokenizing.engine().dtype.itemsize
     text_bytes = np.asarray(group.rest["text_bytes"])
     # sums of integers below 2**53 are exact in floats
