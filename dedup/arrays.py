@@ -92,6 +92,12 @@ def text_buffers(column: pa.Array) -> TextBuffers:
     return TextBuffers(read_only(view), read_only(ends.astype(np.int64, copy=False)))
 
 
+def large_strings(data: U8, offsets: I64) -> pa.Array:
+    """(n_docs,) large_string, a view of both arrays: `text_buffers` gives them back."""
+    buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+    return pa.LargeStringArray.from_buffers(len(offsets) - 1, *buffers)
+
+
 def save_arrays(
     path: Path,
     arrays: Mapping[str, npt.NDArray[Any]],

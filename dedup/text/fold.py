@@ -36,7 +36,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import I64, U8, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, TextBuffers, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels import fold as kernels
 from tokenmill.dedup.kernels.fold import Edits, Found, splice, unsplice
 from tokenmill.dedup.kernels.fold_entities import Entities, find_entities, mark_documents
@@ -158,7 +158,7 @@ def fold(text: pa.Array, folding: Folding) -> Folded:
     rows = np.flatnonzero(needs)
     given = text_buffers(text.take(pa.array(rows)))
     steps = tuple(_steps(given, needs[rows], folding))
-    changed = _large_strings(steps[-1].out if steps else given)
+    changed = large_strings(*(steps[-1].out if steps else given))
     replaced = pc.replace_with_mask(text, pa.array(needs != 0), changed)
     return Folded(replaced, rows, steps)
 
@@ -200,12 +200,6 @@ def _spliced(given: TextBuffers, edits: Edits) -> Step:
     out_ends = np.empty(len(edits.spots), np.int64)
     splice(read_only(given.data), read_only(given.offsets), edits, out.data, out.offsets, out_ends)
     return Step(given.offsets, edits, out, out_ends)
-
-
-def _large_strings(text: TextBuffers) -> pa.Array:
-    return pa.LargeStringArray.from_buffers(
-        len(text.offsets) - 1, pa.py_buffer(text.offsets), pa.py_buffer(text.data)
-    )
 
 
 @cache

@@ -11,7 +11,7 @@ your own needs its module, a line there, golden verdicts and its row in the READ
     *.py           rules for texts: C4, FineWeb, Gopher, length, words, URLs, identifiers
     images/        rules for images and captions, and for texts around images
     models/        steps that ask a model: language, quality, perplexity; and the models
-    text/          what rules measure: words, sentences, lines that repeat, n-grams
+    text/          what rules measure: words, sentences, lines and windows that repeat
     kernels/       the loops, compiled; each stands for a function of `text/`, or of a step
 
 Nouns of this room: a rule (a quantity and its limit; the first that fails gives the reason), a

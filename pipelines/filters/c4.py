@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import U8, text_buffers
+from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.config import Count
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import c4 as kernels
@@ -84,9 +84,7 @@ class C4(Step):
         verdicts[too_few] = TOO_FEW_SENTENCES
         values = np.where(too_few, n_sentences, np.nan)
         kernels.keep_text(*lines, verdicts)
-        kept = pa.LargeStringArray.from_buffers(
-            batch.num_rows, pa.py_buffer(lines.offsets), pa.py_buffer(lines.data)
-        )
+        kept = large_strings(lines.data, lines.offsets)
         result = keep_where(self.name, batch, verdicts, REASONS, values=values)
         return with_text(result, kept.filter(pa.array(verdicts == KEEP)))
 

@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.arrays import I64
+from tokenmill.dedup.arrays import F64, I64, U8, U64
 from tokenmill.pipelines.core.config import Fraction
 from tokenmill.pipelines.core.step import (
     Rule,
@@ -17,14 +18,10 @@ from tokenmill.pipelines.core.step import (
     ratio,
     without_value,
 )
+from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
-from tokenmill.pipelines.filters.text.parts import (
-    judge_ngrams,
-    newline_counts,
-    ngram_rules,
-    part_facts,
-)
-from tokenmill.pipelines.filters.text.words import WordKind, letters, words_of
+from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
+from tokenmill.pipelines.filters.text.words import Letters, WordKind, letters, words_of
 
 NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
@@ -87,14 +84,41 @@ class GopherRepetition(Step):
         chars = char_counts(text)
         rules = self._part_rules(text, chars)
         verdicts, values = first_failing(rules, batch.num_rows)
-        top = ngram_rules(self.top_ngrams, len(rules) + 1)
-        duplicate = ngram_rules(self.duplicate_ngrams, len(rules) + len(top.sizes) + 1)
         words = letters(words_of(text, self.words))
-        judge_ngrams(words, chars, top, duplicate, verdicts, values)
+        self._judge_ngrams(words, chars, len(rules) + 1, verdicts, values)
         reasons = [r.reason for r in rules]
         reasons += [f"top_{n}_gram" for n, _ in self.top_ngrams or ()]
         reasons += [f"duplicate_{n}_grams" for n, _ in self.duplicate_ngrams or ()]
         return keep_where(self.name, batch, verdicts, reasons, values=values)
+
+    def _judge_ngrams(
+        self, words: Letters, chars: I64, place: int, verdicts: U8, values: F64
+    ) -> None:
+        """Judge documents that are still kept by the rules for n-grams, in place.
+
+        place: of the first of these rules among all.  verdicts, values: (n_docs,).
+        """
+        most = words.most_words
+        slots = 1 << max(2, (2 * most - 1).bit_length())  # at least twice as many as words
+        top, duplicate = self.top_ngrams or (), self.duplicate_ngrams or ()
+        if top:
+            first_frequent(
+                *words,
+                chars,
+                *sizes_and_limits(top),
+                place,
+                np.empty(most, np.uint64),  # words
+                np.empty(slots, np.uint64),  # keys
+                np.empty(slots, np.int32),  # counts
+                np.empty(slots, np.int32),  # firsts
+                np.empty(len(top), np.uint8),  # suspects
+                verdicts,
+                values,
+            )
+        if duplicate:
+            tables, lists = np.empty((3, slots), np.uint64), np.empty((4, most), np.uint64)
+            rules = (*sizes_and_limits(duplicate), place + len(top))
+            first_repeated(*words, chars, *rules, tables, lists, verdicts, values)
 
     def _part_rules(self, text: Characters, chars: I64) -> list[Rule]:
         n_newlines = newline_counts(text)
@@ -121,3 +145,8 @@ class GopherRepetition(Step):
                 self.max_duplicate_line_chars_ratio,
             ),
         ]
+
+
+def sizes_and_limits(ngrams: tuple[NGram, ...]) -> tuple[U64, F64]:
+    """(n_rules,) words of an n-gram, and shares of all characters."""
+    return np.array([n for n, _ in ngrams], np.uint64), np.array([limit for _, limit in ngrams])

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import U8, text_buffers
+from tokenmill.dedup.arrays import U8, large_strings, text_buffers
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels.controls import (
     HAS_CONTROLS,
@@ -99,8 +99,7 @@ def without_controls(text: pa.Array) -> pa.Array:
     out = np.empty(last - first, np.uint8)
     offsets = np.empty(len(text) + 1, np.int64)
     replace_controls(buffers.data, buffers.offsets, out, offsets)
-    made = pa.LargeStringArray.from_buffers(len(text), pa.py_buffer(offsets), pa.py_buffer(out))
-    return made.cast(text.type)
+    return large_strings(out, offsets).cast(text.type)
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import I64, U8, U32, Bools, read_only, text_buffers
+from tokenmill.dedup.arrays import I64, U8, U32, Bools, large_strings, read_only, text_buffers
 from tokenmill.dedup.text.unicode import tables
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.kernels import pii as kernels
@@ -274,5 +274,4 @@ def masked(text: pa.Array, spans: Spans, replacements: tuple[str, ...]) -> pa.Ar
         out,
         out_offsets,
     )
-    made = pa.LargeStringArray.from_buffers(len(text), pa.py_buffer(out_offsets), pa.py_buffer(out))
-    return made.cast(text.type)
+    return large_strings(out, out_offsets).cast(text.type)

@@ -24,6 +24,7 @@ from tokenmill.pipelines.core.step import (
     first_failing,
     keep_where,
     with_text,
+    with_texts,
 )
 from tokenmill.pipelines.read.images.nodes import (
     counts_of,
@@ -52,18 +53,18 @@ def drop_images(documents: pa.RecordBatch, keep: Bools) -> pa.RecordBatch:
 
 
 def _without_places(documents: pa.RecordBatch, keep: Bools, owners: I64) -> pa.RecordBatch:
-    placed = np.asarray(pc.count_substring(documents["text"], PLACEHOLDER)) > 0
+    placed = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
     touched = np.unique(owners[~keep])
     touched = touched[placed[touched]]
     if not len(touched):
         return documents
-    texts = documents["text"].to_pylist()
-    for row in touched.tolist():
-        first, last = np.searchsorted(owners, [row, row + 1])
-        texts[row] = without_places(texts[row], keep[first:last].tolist())
-    column = documents.schema.get_field_index("text")
-    field = documents.schema.field(column)
-    return documents.set_column(column, field, pa.array(texts, field.type))
+    texts = documents["text"].take(pa.array(touched)).to_pylist()
+    bounds = np.searchsorted(owners, [touched, touched + 1]).T.tolist()
+    made = [
+        without_places(text, keep[first:last].tolist())
+        for text, (first, last) in zip(texts, bounds, strict=True)
+    ]
+    return with_texts(documents, touched, pa.array(made, documents["text"].type))
 
 
 def removed_images(

@@ -83,14 +83,6 @@ class ImageColumns(NamedTuple):
     height: F64
     bytes: F64
 
-    def take(self, places: I64) -> "ImageColumns":
-        at = pa.array(places)
-        return ImageColumns(
-            self.url.take(at),
-            self.format.take(at),
-            *(column[places] for column in (self.width, self.height, self.bytes)),
-        )
-
 
 def image_columns(documents: pa.RecordBatch) -> ImageColumns:
     """Look up the facts of the images of documents (schema ILLUSTRATED)."""
@@ -183,7 +175,7 @@ class ImageRules(Step):
             places,
             reasons.to_pylist(),
             values=values[places],
-            details=_details(columns.take(places), part.take(pa.array(places)), reasons),
+            details=_details(columns, part, places, reasons),
         )
         edited = drop_images(batch, verdicts == KEEP)
         return edited_where(self.name, batch, edited, self._count_rules(edited), removed)
@@ -226,16 +218,18 @@ class ImageRules(Step):
         ]
 
 
-def _details(columns: ImageColumns, part: pa.Array, reasons: pa.Array) -> pa.Array:
+def _details(columns: ImageColumns, part: pa.Array, places: I64, reasons: pa.Array) -> pa.Array:
     """What a reader asks for: the part of the URL, the format, or the size as "640x480"."""
+    at = pa.array(places)
     sides = [
-        pa.array(side, pa.int64(), from_pandas=True) for side in (columns.width, columns.height)
+        pa.array(side[places], pa.int64(), from_pandas=True)
+        for side in (columns.width, columns.height)
     ]
     size = pc.binary_join_element_wise(*(side.cast(pa.string()) for side in sides), "x")
     none = pa.nulls(len(reasons), pa.string())
     of_size = pc.if_else(pc.is_in(reasons, pa.array(SIZES)), size, none)
     return pc.if_else(
         pc.equal(reasons, "url_part"),
-        part,
-        pc.if_else(pc.equal(reasons, "format"), columns.format, of_size),
+        part.take(at),
+        pc.if_else(pc.equal(reasons, "format"), columns.format.take(at), of_size),
     )

@@ -16,15 +16,17 @@ from tokenmill.pipelines.filters.kernels.characters import (
     STOP,
     TERMINAL,
 )
+from tokenmill.pipelines.filters.kernels.words import n_bytes
 
 LF, CR, HASH, DASH, DOT = b"\n\r#-."
 LAST_OF_ELLIPSIS = 0xA6  # of U+2026 in UTF-8, E2 80 A6
+ALL_BITS = 0xFF
 
 # columns of `line_facts`
 N_LINES, N_BULLET_LINES, N_ELLIPSIS_LINES, N_HASHES, N_ELLIPSES = range(5)
 N_LINE_FACTS = 5
 
-BLOCK = np.uint64(128)  # bytes looked at together; an uint8 counts up to 255
+BLOCK = np.uint64(128)  # bytes looked at together
 BREAKS = LOW_BITS * np.uint64(BREAK)
 
 
@@ -76,20 +78,6 @@ def count_ellipses(data: U8, i: np.uint64, end: np.uint64) -> int:
     return n
 
 
-@inlined
-def count_hashes(data: U8, i: np.uint64, end: np.uint64) -> int:
-    """How often "#" stands in data[i:end]."""
-    n = np.int64(0)
-    while i < end:
-        stop = min(i + BLOCK, end)
-        found = np.uint8(0)
-        for j in range(i, stop):
-            found = np.uint8(found + np.uint8(data[j] == HASH))
-        n += found
-        i = stop
-    return int(n)
-
-
 @kernel
 def line_facts(data: U8, classes: U8, offsets: I64, out: I64) -> None:
     """Count lines, those that begin with a bullet or end with an ellipsis, "#" and ellipses.
@@ -101,7 +89,7 @@ def line_facts(data: U8, classes: U8, offsets: I64, out: I64) -> None:
         n_lines = n_bullets = n_trailing = 0
         i = np.uint64(offsets[d])
         end = np.uint64(offsets[d + 1])
-        out[d, N_HASHES] = count_hashes(data, i, end)
+        out[d, N_HASHES] = n_bytes(data, i, end, ALL_BITS, HASH)
         out[d, N_ELLIPSES] = n_ellipses = count_ellipses(data, i, end)
         while i < end:
             line = i

@@ -47,9 +47,7 @@ def fill_values(keys: U64, values: U64, table: U64) -> bool:
     mask = np.uint64(table.shape[0] - 1)
     for i in range(keys.shape[0]):
         key = keys[i]
-        at = key & mask
-        while table[at, 0] != EMPTY and table[at, 0] != key:
-            at = (at + ONE) & mask
+        at = probed(table[:, 0], mask, key & mask, key)
         if table[at, 0] == key or key == EMPTY:
             return False
         table[at, 0] = key

@@ -18,12 +18,13 @@ from tokenmill.dedup.kernels.table import (
     EMPTY,
     FOLD,
     WORD_BASE,
+    bits_of,
     mixed,
     slice_key,
     slot_of,
     table_bits,
 )
-from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_63, U64_64, ZERO
+from tokenmill.dedup.kernels.u64 import EIGHT, ONE, U64_64, ZERO
 from tokenmill.pipelines.filters.kernels.characters import KEEP
 
 
@@ -154,19 +155,11 @@ SHORT = np.uint64(16)  # letters
 LONG = np.uint64(32)
 ANY_NUMBER = np.uint64(2**64 - 1)
 
-U64_16 = np.uint64(16)
-
-
-@inlined
-def two_bits(key: np.uint64) -> np.uint64:
-    """What a Bloom filter sets in one slot for a key."""
-    return (ONE << ((key >> EIGHT) & U64_63)) | (ONE << ((key >> U64_16) & U64_63))
-
 
 @inlined
 def knew(once: U64, again: U64, bits: np.uint64, key: np.uint64) -> bool:
     """Whether a Bloom filter may know a key; now it does, and `again` knows those met again."""
-    pair = two_bits(key)
+    pair = bits_of(key)
     at = key >> (U64_64 - bits)
     slot = once[at]
     once[at] = slot | pair
@@ -179,7 +172,7 @@ def knew(once: U64, again: U64, bits: np.uint64, key: np.uint64) -> bool:
 @inlined
 def knows(table: U64, bits: np.uint64, key: np.uint64) -> bool:
     """Whether a Bloom filter may know a key."""
-    pair = two_bits(key)
+    pair = bits_of(key)
     return bool(table[key >> (U64_64 - bits)] & pair == pair)
 
 

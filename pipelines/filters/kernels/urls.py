@@ -1,14 +1,14 @@
 """Parts of URLs looked up in tables of hashes: hosts and their parents, whole URLs, words.
 
 A hash is of bytes from the last to the first, so that one walk over a host gives those of all its
-parents. It is FNV-1a of 64 bits, mixed at the end as MurmurHash3 does. A table is (2**k,) uint64,
+parents. It is FNV-1a of 64 bits, mixed at the end as SplitMix64 does. A table is (2**k,) uint64,
 at most half full; 0 is an empty slot, and no hash.
 """
 
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U64, inlined, kernel
-from tokenmill.dedup.kernels.table import probed
+from tokenmill.dedup.kernels.table import finalized, probed
 
 BASIS = 0xCBF29CE484222325
 PRIME = 0x100000001B3
@@ -41,21 +41,11 @@ def add(h: np.uint64, byte: int) -> np.uint64:
 
 
 @inlined
-def mixed(h: np.uint64) -> np.uint64:
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xFF51AFD7ED558CCD)
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xC4CEB9FE1A85EC53)
-    h ^= h >> np.uint64(33)
-    return h if h != 0 else np.uint64(1)
-
-
-@inlined
 def hash_of(data: U8, start: int, end: int, fold: bool) -> np.uint64:
     h = np.uint64(BASIS)
     for i in range(end - 1, start - 1, -1):
         h = add(h, lower(data[i]) if fold else data[i])
-    return mixed(h)
+    return finalized(h)
 
 
 @inlined
@@ -146,7 +136,7 @@ def look_for_domain(data: U8, start: int, end: int, domains: U64, span: I64) -> 
     h = np.uint64(BASIS)
     for i in range(end - 1, start - 1, -1):
         h = add(h, lower(data[i]))
-        if (i == start or data[i - 1] == DOT) and slot_of(domains, mixed(h)) >= 0:
+        if (i == start or data[i - 1] == DOT) and slot_of(domains, finalized(h)) >= 0:
             span[0], span[1] = i, end
             return True
     return False
@@ -158,7 +148,7 @@ def look_for_url(data: U8, start: int, behind: int, end: int, urls: U64, span: I
     h = np.uint64(BASIS)
     for i in range(end - 1, start - 1, -1):
         h = add(h, data[i])
-        if (i == behind or i == start) and slot_of(urls, mixed(h)) >= 0:
+        if (i == behind or i == start) and slot_of(urls, finalized(h)) >= 0:
             span[0], span[1] = start, end
             return True
     return False

@@ -11,7 +11,7 @@ from tokenmill.pipelines.filters.kernels.characters import ALPHA, SPACE, SYMBOL
 N_WORDS, N_CONTENT_WORDS, CONTENT_CHARS, N_ALPHA_WORDS, N_STOP_WORDS = range(5)
 N_WORD_FACTS = 5
 
-BLOCK = np.uint64(120)  # bytes counted before an uint8 would be full, also in steps of SPACE
+BLOCK = np.uint64(96)  # bytes counted before an uint8 would be full, also in steps of SPACE
 SPACE_BIT = 1  # by which SPACE is shifted
 ALL_BITS = np.uint64(2**64 - 1)
 ALPHAS = LOW_BITS * np.uint64(ALPHA)
@@ -35,21 +35,25 @@ def count_words(classes: U8, offsets: I64, out: I64) -> None:
         out[d] = n
 
 
+@inlined
+def n_bytes(values: U8, i: np.uint64, end: np.uint64, mask: int, wanted: int) -> int:
+    """At how many bytes of values[i:end] the bits of `mask` are `wanted`."""
+    n = np.int64(0)
+    while i < end:
+        stop = min(i + BLOCK, end)
+        found = np.uint8(0)
+        for j in range(i, stop):
+            found = np.uint8(found + np.uint8(values[j] & np.uint8(mask) == np.uint8(wanted)))
+        n += found
+        i = stop
+    return int(n)
+
+
 @kernel
 def count_bits(values: U8, offsets: I64, mask: int, wanted: int, out: I64) -> None:
     """out: (n_docs,), at how many bytes of each document the bits of `mask` are `wanted`."""
     for d in range(out.shape[0]):
-        i = np.uint64(offsets[d])
-        end = np.uint64(offsets[d + 1])
-        n = np.int64(0)
-        while i < end:
-            stop = min(i + BLOCK, end)
-            found = np.uint8(0)
-            for j in range(i, stop):
-                found = np.uint8(found + np.uint8(values[j] & np.uint8(mask) == np.uint8(wanted)))
-            n += found
-            i = stop
-        out[d] = n
+        out[d] = n_bytes(values, np.uint64(offsets[d]), np.uint64(offsets[d + 1]), mask, wanted)
 
 
 @inlined

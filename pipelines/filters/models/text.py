@@ -222,26 +222,6 @@ def _found(text: TextBuffers, *, with_spans: bool) -> PlacedWords:
 FIRST_WORD = 2  # ids 0 and 1 are UNKNOWN and BOUNDARY
 
 
-class KeyTable(NamedTuple):
-    """slots: (a power of two,) uint64, keys or 0.  rows: (len(slots),) uint32, of each key."""
-
-    slots: U64
-    rows: U32
-
-
-def key_table(keys: U64, name: str) -> KeyTable:
-    """A hash table of keys.
-
-    Raises:
-        ValueError: two are the same.
-    """
-    n_slots = power_of_two(2 * len(keys))
-    table = KeyTable(np.zeros(n_slots, np.uint64), np.zeros(n_slots, np.uint32))
-    if not ngram_kernels.fill(read_only(keys), *table):
-        raise ValueError(f"{name} stand there twice")
-    return KeyTable(read_only(table.slots), read_only(table.rows))
-
-
 class Vocabulary:
     """Words, the one at `i` having id `FIRST_WORD + i`.
 
@@ -256,7 +236,11 @@ class Vocabulary:
         if not np.array_equal(found.doc_ends, 2 * np.arange(len(words) + 1)):
             raise ValueError("what is in the vocabulary is not a word each")
         self.words = words
-        self._table = key_table(found.hashes[::2], "words")
+        n_slots = power_of_two(2 * len(words))
+        slots, rows = np.zeros(n_slots, np.uint64), np.zeros(n_slots, np.uint32)
+        if not ngram_kernels.fill(read_only(found.hashes[::2]), slots, rows):
+            raise ValueError("words stand there twice")
+        self._table = read_only(slots), read_only(rows)
 
     def __len__(self) -> int:
         """With UNKNOWN and BOUNDARY."""

@@ -1,4 +1,4 @@
-"""What rules measure of texts: characters, words, sentences, lines and n-grams that repeat.
+"""What rules measure of texts: characters, words, sentences, lines, and windows that repeat.
 
     text column ── characters ──► a class for each byte ── words_of ──► words ── kernels ──► counts
 

@@ -1,65 +1,13 @@
-"""What repeats in a document: lines, paragraphs, and word n-grams, with the rules about these."""
+"""Lines and paragraphs of documents: how many, how many that repeat one before, are short, …"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64, U8, U64
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.filters.kernels import parts
-from tokenmill.pipelines.filters.kernels.repeated import first_frequent, first_repeated
 from tokenmill.pipelines.filters.kernels.words import count_bits
 from tokenmill.pipelines.filters.text.characters import Characters
-from tokenmill.pipelines.filters.text.words import Letters
-
-
-class NGramRules(NamedTuple):
-    """sizes: (n_rules,) uint64, words.  limits: (n_rules,) float64, shares of all characters.
-
-    first_place: of these rules among all of their filter; verdicts count from it.
-    """
-
-    sizes: U64
-    limits: F64
-    first_place: int
-
-
-def ngram_rules(pairs: tuple[tuple[int, float], ...] | None, first_place: int) -> NGramRules:
-    """Rules of (n, limit) pairs; `None` and () are none."""
-    sizes = np.array([n for n, _ in pairs or ()], np.uint64)
-    return NGramRules(sizes, np.array([limit for _, limit in pairs or ()]), first_place)
-
-
-def judge_ngrams(
-    words: Letters,
-    doc_chars: I64,
-    top: NGramRules,
-    duplicate: NGramRules,
-    verdicts: U8,
-    values: F64,
-) -> None:
-    """Remove documents too many of whose `doc_chars` are of repeated n-grams; in place.
-
-    top: for the most frequent n-gram alone; these rules come first.
-    duplicate: for all n-grams that were met before.
-    verdicts, values: (n_docs,); documents already removed are left alone.
-    """
-    slots = 1 << max(2, (2 * words.most_words - 1).bit_length())  # at least twice as many as words
-    if len(top.sizes):
-        first_frequent(
-            *words,
-            doc_chars,
-            *top,
-            np.empty(words.most_words, np.uint64),  # words
-            np.empty(slots, np.uint64),  # keys
-            np.empty(slots, np.int32),  # counts
-            np.empty(slots, np.int32),  # firsts
-            np.empty(len(top.sizes), np.uint8),  # suspects
-            verdicts,
-            values,
-        )
-    if len(duplicate.sizes):
-        tables, lists = np.empty((3, slots), np.uint64), np.empty((4, words.most_words), np.uint64)
-        first_repeated(*words, doc_chars, *duplicate, tables, lists, verdicts, values)
 
 
 class PartFacts(NamedTuple):
