@@ -39,6 +39,27 @@ def test_each_figure_stands_beside_what_the_run_made(run):
     assert rows["tokens"].to_json()["low"] < total["tokens"]
 
 
+@pytest.mark.parametrize(
+    ("workers", "cores", "seconds", "is_timed"),
+    [
+        (4, 4, 60.0, True),
+        (4, 4, 59.0, False),  # what starting takes would be told of the work
+        (2, 4, 60.0, False),
+        (None, 4, 60.0, False),
+        (None, None, 60.0, False),
+    ],
+)
+def test_wall_time_is_compared_of_a_long_run_by_as_many_workers(
+    run, workers, cores, seconds, is_timed
+):
+    recipe, path, report = run
+    told = {"cores": cores, "wall_hours": Figure(value=1.0)}
+    estimate = load_estimate(path, recipe).model_copy(update=told)
+    report = report.model_copy(update={"seconds": seconds})
+    names = {row.name for row in compare(estimate, report, workers=workers)}
+    assert ("wall hours" in names) is is_timed
+
+
 def test_what_falls_outside_its_interval_is_flagged(run):
     recipe, path, report = run
     estimate = load_estimate(path, recipe)
