@@ -1,24 +1,14 @@
-"""What a run writes in each folder, and the memory its clustering takes.
+"""Bytes and files that a run writes in each folder, and the memory its clustering takes.
 
-What a row takes is known from its schema, what its text takes was measured, and heads of files
-and batches are added. Left out is what decontaminate writes: 05-index, 15-found, 16-ignored,
-overlaps and pieces.
+Most is counted: rows by their schema, works and files by documents as `pipelines.corpus.rows` does,
+heads of files and batches as Arrow writes them; only what a text takes was measured. How many
+batches there are is known no closer than between what blocks of input allow.
 
-What finding duplicates sets down besides keys and findings, and the memory it takes.
+Pairs of near duplicates are told by the probes: documents like each, times the bands in which a
+pair meets. How many bands hangs on how alike the two are, which probes do not tell, so that the
+interval runs from one band to all.
 
-Works and files are counted as `pipelines.corpus.rows` does, by documents alone.
-
-What a run writes of pairs of near duplicates, told by what the probes are like.
-
-    probes ── documents like each ── pairs ── times the bands in which a pair meets ── bytes
-
-In how many bands a pair meets hangs on how alike the two are; probes do not tell, so the interval
-runs from one band to all.
-
-What a run writes for images besides its documents and tokens, and a row of Parquet for each
-document that left.
-
-How many batches a run writes is known no closer than between what blocks of input allow.
+Left out is what decontaminate writes: 05-index, 15-found, 16-ignored, overlaps and pieces.
 """
 
 from collections.abc import Callable, Mapping, Sequence
