@@ -6,16 +6,20 @@ TORCH ?= torch
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-cluster lint bench profile peers mutants wheel clean
+.PHONY: demo test test-all test-cluster lint bench profile peers mutants wheel clean
 
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
 
 # A process for each core, four at most: each takes up to 2.5 GB, and a container may show the
-# cores of its whole host. By file, so that a module's fixtures are made once; in the order of
-# the files, since the long ones come before the many small ones of tests/sizing.
+# cores of its whole host. Who is done takes tests of another: the longest file is two minutes.
+TESTS := $(BIN)/pytest -m "not peers and not cluster" -q -n auto --maxprocesses 4 --dist worksteal
+
 test: $(INSTALLED) ## every test but those of peers that need their own environment
-	$(BIN)/pytest -m "not peers and not cluster" -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(TESTS)
+
+test-all: $(INSTALLED) ## the same with 200 examples of each law, where `test` takes 25
+	TOKENMILL_TESTS=all $(TESTS)
 
 # One at a time: each test has its own workers, servers and kills. What fails is tried once more,
 # with its output: on a machine that others use too, time limits of real stores and servers pass.

@@ -8,16 +8,17 @@ from hypothesis import HealthCheck, settings
 
 from tokenmill.flows.prefect.server import embedded_server
 
-# The first call of a kernel compiles it, so no deadline.
-settings.register_profile("dev", deadline=None, max_examples=100)
-settings.register_profile(
-    "ci",
-    deadline=None,
-    max_examples=200,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+# The first call of a kernel compiles it, so no deadline. What CI found it finds again.
+EXAMPLES = {"quick": 25, "all": 200}  # `make test` and `make test-all`
+for name, number in EXAMPLES.items():
+    settings.register_profile(
+        name,
+        deadline=None,
+        max_examples=number,
+        derandomize="CI" in os.environ,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("TOKENMILL_TESTS", "quick"))
 
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dedup.overlap.grams import gram_texts
@@ -49,7 +49,6 @@ def searched(batch, index, source):
 sentence = st.lists(st.sampled_from(["a", "B", "c!", "é", "d"]), max_size=12).map(" ".join)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.lists(sentence, max_size=4), max_size=3),
     st.lists(st.tuples(sentence, st.integers(0, 2)), min_size=1, max_size=5),

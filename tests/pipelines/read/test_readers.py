@@ -33,7 +33,6 @@ def quiet_datasets():
 @given(texts=documents, shard_bytes=st.integers(1, 2000))
 @example(texts=[], shard_bytes=1)
 @example(texts=["a"], shard_bytes=1)
-@settings(max_examples=60)
 def test_shards_share_out_the_documents_in_order(tmp_path_factory, write, texts, shard_bytes):
     folder = tmp_path_factory.mktemp("corpus")
     got = read_all(write(folder, texts), shard_bytes=shard_bytes)

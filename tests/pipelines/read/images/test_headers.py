@@ -76,7 +76,7 @@ def test_plain_files_are_told_without_pillow(file):
 
 
 @given(files(), st.data())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_damaged_files_are_never_told_otherwise_than_pillow_does(file, data):
     damaged = bytearray(file[1])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -96,7 +96,6 @@ def test_damaged_files_are_never_told_otherwise_than_pillow_does(file, data):
 
 
 @given(files(), st.data())
-@settings(max_examples=50)
 def test_a_file_cut_anywhere_is_told_or_named(file, data):
     cut = file[1][: data.draw(st.integers(1, len(file[1])))]
     found = read_header(cut) or opened(cut, Images().max_pixels)

@@ -5,7 +5,7 @@ import io
 import tarfile
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.images.shards import tar_bytes
@@ -56,7 +56,6 @@ members = st.lists(st.tuples(paths, st.binary(max_size=1500)), max_size=6)
 @given(members=members, block_bytes=st.integers(1, 3000))
 @example(members=[], block_bytes=7)
 @example(members=[("a" * 101, b"x"), ("b" * 5000, b"")], block_bytes=512)
-@settings(max_examples=60)
 def test_every_member_is_found_as_python_finds_it(kind, members, block_bytes):
     data = tar_bytes(members, kind=FORMATS[kind])
     found, notes = walked(data, block_bytes)
@@ -165,7 +164,6 @@ def test_one_record_of_zeros_ends_a_tar_too():
 
 
 @given(st.data())
-@settings(max_examples=80)
 def test_a_tar_cut_short_gives_whole_members_and_names_the_place(data):
     there = [("a.jpg", b"x" * 700), ("b" * 120, b"y" * 30), ("c", b"")]
     whole = tar_bytes(there, kind=tarfile.GNU_FORMAT).rstrip(b"\0")
@@ -234,7 +232,6 @@ def test_pax_headers_that_are_none_are_refused(pax):
 
 
 @given(st.data())
-@settings(max_examples=300)
 def test_no_bytes_crash_it(data):
     made = bytearray(tar_bytes({"a": b"1" * 600, "b" * 150: b"2"}, kind=tarfile.GNU_FORMAT))
     for _ in range(data.draw(st.integers(1, 6))):

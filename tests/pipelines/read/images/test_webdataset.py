@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.read.images.shards import (
@@ -156,7 +156,6 @@ def tars(draw) -> bytes:
 
 
 @given(data=tars(), name=st.sampled_from(["a.tar", "a.tar.gz", "a.tgz"]))
-@settings(max_examples=100)
 def test_samples_are_those_of_the_slow_twin(tmp_path_factory, data, name):
     path = tmp_path_factory.mktemp("tar") / name
     path.write_bytes(data if name == "a.tar" else gzip.compress(data, mtime=0))

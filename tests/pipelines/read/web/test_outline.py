@@ -1,7 +1,7 @@
 """What pages ask of a parser, told before one sees them, against what one then does."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from resiliparse.parse.html import HTMLTree
 
@@ -43,7 +43,6 @@ def told(page):
     return found
 
 
-@settings(max_examples=150)
 @given(soups())
 @example("<p><div>" * 20)
 @example("<div><table></div>" * 20)
