@@ -1,5 +1,8 @@
 """The same duplicates are found whatever memory, groups and ranges there are: the plain ones."""
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,6 +108,32 @@ def counted(parts, numbers):
     return wrapped
 
 
+class Truth(NamedTuple):
+    """signed, digests: of the documents.  n_candidates: pairs that meet, of all bands.
+
+    label: (N,) the lowest row of each row's cluster.  similarity: of those that go, to it.
+    """
+
+    signed: np.ndarray
+    digests: np.ndarray
+    n_candidates: int
+    label: np.ndarray
+    similarity: np.ndarray
+
+
+@cache
+def all_at_once(same):
+    """All candidate pairs at once; `same` documents are equal."""
+    signed, digests = documents(N, families=4_000, same=same)
+    keys = band_keys(signed, NEAR.lsh())
+    candidates = np.concatenate([candidate_pairs(keys[:, b]) for b in range(NEAR.bands)])
+    alike = pair_similarity(signed, *candidates.T) >= np.float32(NEAR.verify)
+    label = clusters(N, candidates[alike])
+    gone = np.flatnonzero(label != np.arange(N))
+    similarity = pair_similarity(signed, gone, label[gone])
+    return Truth(signed, digests, len(candidates), label, similarity)
+
+
 @pytest.mark.parametrize(("groups", "ranges"), [(1, 1), (2, 16)])
 @pytest.mark.parametrize("budget", ["4GiB", "1.3MiB"])
 @pytest.mark.parametrize("same", [0, 20_000])
@@ -115,19 +144,13 @@ def test_duplicates_are_those_of_all_candidate_pairs_at_once(
     parted(monkeypatch, groups, ranges)
     if ranges > 1:
         monkeypatch.setattr(near, "MOST_MEMBERS", 300)
-    signed, digests = documents(N, families=4_000, same=same)
+    signed, digests, n_candidates, label, similarity = all_at_once(same)
     job = job_of(tmp_path, (NEAR,), budget)
     ids = write_shards(job, (NEAR,), SIZES, signed, digests)
     receipts = find(job, (NEAR,), SIZES)
-    keys, every = band_keys(signed, NEAR.lsh()), np.arange(N)
-    bands = [candidate_pairs(keys[:, b]) for b in range(NEAR.bands)]
-    assert facts(receipts)["bands-0", "candidates"] == sum(map(len, bands))
-    candidates = np.concatenate(bands)
-    alike = pair_similarity(signed, *candidates.T) >= np.float32(NEAR.verify)
-    label = clusters(N, candidates[alike])
-    gone = np.flatnonzero(label != every)
+    assert facts(receipts)["bands-0", "candidates"] == n_candidates
+    gone = np.flatnonzero(label != np.arange(N))
     assert len(gone) > 10_000
-    similarity = pair_similarity(signed, gone, label[gone])
     expected = zip(ids[label[gone]].tolist(), similarity.tolist(), strict=True)
     assert found(job, NEAR, SIZES) == dict(zip(gone.tolist(), expected, strict=True))
     sizes = np.bincount(label)
