@@ -3,7 +3,7 @@
     parts of the inputs ── scan ──┬── counts of every stage before duplicates are looked for
                                   ├── keys ── copies: of documents drawn, all that is like them
                                   └── of a sample of parts, tokens and bytes as stored
-    counts ── scanned    copies ── left, unseen    sample ── sampled_tokens    all ── predict
+    counts, sample ── scanned    copies ── left, unseen    all ── predict
 
 Open `run` first, then `scan`, which reads, and `predict`, which puts the figures together. What has
 no files (`drawn`, `unique`, `unseen`, `weights`, `joint`) is statistics: numbers in,

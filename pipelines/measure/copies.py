@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64, I64, U64, Bools
+from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.corpus.keys import key_parameters
 from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
@@ -70,6 +71,11 @@ class Probed(NamedTuple):
     ends: dict[str, I64]
     steps: dict[str, Copies]
     clusters: Clusters | None
+
+    @property
+    def parts(self) -> I64:
+        """(n,) number of the part of the inputs that each is in."""
+        return (self.doc_id >> np.uint64(ROW_BITS)).astype(np.int64)
 
     @property
     def last(self) -> Copies:

@@ -21,7 +21,6 @@ from tokenmill.pipelines.measure.unseen import Growth, Seen
 
 What: TypeAlias = Literal["docs", "text", "end", "row"]
 COUNTED: tuple[Counted, ...] = ("docs", "bytes")
-ROW_BITS = np.uint64(32)
 NEXT_TO_NOTHING = 1e-12  # a weight that is not 0
 
 
@@ -152,8 +151,7 @@ class Left:
         # those whose clusters were not found whole might be of one unit
         counts = np.where(copies.whole, copies.copies, copies.alike)
         weights, left = self._weighed(copies, counts, what, passed)
-        parts = (self._probed.doc_id >> ROW_BITS).astype(np.int64)
-        units = np.searchsorted(self._scanned.units, self._units[parts])
+        units = np.searchsorted(self._scanned.units, self._units[self._probed.parts])
         return Seen(
             left=left * self._probed.scale,
             spans=np.where(copies.whole, copies.units, 1),

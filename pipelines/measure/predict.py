@@ -30,7 +30,6 @@ from tokenmill.pipelines.measure.left import Left
 from tokenmill.pipelines.measure.pictures import Pictures, PredictedImages, with_images
 from tokenmill.pipelines.measure.remarks import grown_to, remarks, unique_by_of
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.sampled_tokens import Parts
 from tokenmill.pipelines.measure.scan import KEYS, READ, START, TOKENIZE, PartFacts
 from tokenmill.pipelines.measure.scanned import Scanned
 from tokenmill.pipelines.measure.unseen import Growth
@@ -145,7 +144,6 @@ class Findings:
         self._scanned = Scanned(job, sample, receipts)
         self._image_step = job.image_step.name if job.image_step else ""
         self._docs, self._text_bytes = self._scanned.left("docs"), self._scanned.left("bytes")
-        self._parts = Parts(job, sample, receipts)
         self._left = None
         if self._probed is not None:
             self._left = Left(job, sample, self._probed, self._scanned)
@@ -168,7 +166,7 @@ class Findings:
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
             docs=self._scanned.went_in("docs"),
             text_bytes=self._scanned.went_in("bytes"),
-            text_bytes_per_token=self._parts.tokens(self._probed).ratio("text_bytes", "tokens"),
+            text_bytes_per_token=self._scanned.tokens(self._probed).ratio("text_bytes", "tokens"),
             stored_bytes_per_token=exact(width),
             cores=self._job.measuring.cores,
         )
@@ -220,7 +218,7 @@ class Findings:
         if not self._job.first_pass.after:
             return []
         cpu_s = self._seconds.of(KEYS, self._scanned.before.bytes_out)
-        cpu_s += self._seconds.sampled(self._parts.compressed())
+        cpu_s += self._seconds.sampled(self._scanned.compressed())
         if self._probed is None or self._left is None:  # decontaminate alone
             return [Step(name=self._job.first_pass.after[0].name, cpu_s=cpu_s)]
         steps: list[Step] = []
@@ -273,7 +271,7 @@ class Findings:
         rows = self._scanned.sums("row_bytes") if self._left is None else self._left.row_bytes()
         per_byte = None
         if self._job.first_pass.after:
-            per_byte = self._parts.compressed().ratio("bytes", "text_bytes")
+            per_byte = self._scanned.compressed().ratio("bytes", "text_bytes")
         docs_left, of_images = list(prediction.docs.values())[-1], {}
         if self._images is not None:
             of_images = scratch.image_folders(self._job, self._plan, self._images, docs_left)
@@ -313,11 +311,11 @@ class Findings:
     def _removed(self, prediction: Prediction) -> Drawn:
         docs = list(prediction.docs.values())
         rows = (docs[0] - docs[-1]).within(0.0)
-        each = self._parts.removed_row_bytes()
+        each = self._scanned.removed_row_bytes()
         return scratch.removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
 
     def _tokenized(self) -> Step:
-        cpu_s = self._seconds.sampled(self._parts.encoded())
+        cpu_s = self._seconds.sampled(self._scanned.encoded())
         return Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=cpu_s)
 
     def _written(self) -> Drawn | None:

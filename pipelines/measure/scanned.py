@@ -1,26 +1,42 @@
-"""The account of each stage over all inputs: counted, or told by the parts that were read.
+"""What the parts of the inputs that were read say of all of them.
+
+The account of each stage: counted, or told by the parts that were read.
 
 every part read ── counts, exact
 some of them ── sums by unit ── ratio estimates, stratified; units are the clusters
 
-The account of each stage over all parts, and whether it leaves anything to predict.
+Tokens, bytes as compressed, and the time these take, by the sampled parts.
+
+drawn parts (clusters) ── documents of them that were probed ── weight 1 / copies ── sums
+
+A document with copies counts for one of them, so what is told of tokens is told of the documents
+that are left. Where the recipe looks for no duplicates, each document counts as one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
+from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
-from tokenmill.pipelines.measure.scan import READ, PartFacts
+from tokenmill.pipelines.measure.scan import (
+    DOCUMENTS,
+    READ,
+    ROWS,
+    TOKENIZE,
+    TOKENS,
+    PartFacts,
+)
 from tokenmill.pipelines.measure.unseen import Unseen
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.pipelines.runs.receipt import Receipt
+from tokenmill.pipelines.storage.files import open_arrow
 
 Counted: TypeAlias = Literal["docs", "bytes", "images", "image_bytes"]
 End: TypeAlias = Literal["in", "out"]
@@ -88,19 +104,18 @@ class Scanned:
 
     def sums(self, name: str) -> Drawn:
         """Of all inputs, a sum that was made of each part."""
-        values = self._by_unit([float(r.facts.sums.get(name, 0)) for r in self._there])
+        values = self._by_unit(self._sum(name))
         if self.is_whole or not values.any():
             return exact(float(values.sum()))
         return self._over_units({"sum": values}).total("sum")
 
     def sum_names(self) -> list[str]:
         """Of all sums that any part has."""
-        return sorted({name for r in self._there for name in r.facts.sums})
+        return sorted({name for r in self._receipts if r is not None for name in r.facts.sums})
 
     def by_unit(self, what: Counted) -> F64:
         """(n_units,) that duplicates are looked for among, of each unit read."""
-        last = len(self.first) - 1
-        return self._by_unit([_count(r.stats[last][1], what, "out") for r in self._there])
+        return self._by_unit(self._count(len(self.first) - 1, what, "out"))
 
     def unseen(self) -> Unseen:
         """What the units read say of those that were not."""
@@ -126,19 +141,13 @@ class Scanned:
             seed=self._job.measuring.seed,
         )
 
-    @property
-    def _there(self) -> list[Receipt[PartFacts]]:
-        return [r for r in self._receipts if r is not None]
-
     def _told(self, name: str, what: Counted) -> LocalSample:
         at = list(self.totals).index(name)
-        stats = [r.stats[at][1] for r in self._there]
-        ends = {end: [_count(s, what, end) for s in stats] for end in ENDS}
-        return self._over_units({end: self._by_unit(values) for end, values in ends.items()})
+        return self._over_units({end: self._by_unit(self._count(at, what, end)) for end in ENDS})
 
-    def _by_unit(self, values: Sequence[float] | F64) -> F64:
-        summed = np.bincount(self.unit_of, np.array(values, np.float64), len(self.units))
-        return summed.astype(np.float64)
+    def _by_unit(self, values: F64) -> F64:
+        """(n_units,) sums over the units read, of values of each part."""
+        return _summed(self.unit_of, values[self.read], len(self.units))
 
     def _unit_strata(self) -> tuple[I64, F64, F64]:
         """(n_units,) stratum of each read, (n_strata,) bytes of all, (n_units,) bytes of each.
@@ -150,8 +159,166 @@ class Scanned:
         place = np.minimum(np.searchsorted(seen, strata), len(seen) - 1)
         place = np.where(seen[place] == strata, place, 0)
         first = np.unique(self.unit_of, return_index=True)[1]
-        strata_bytes = np.bincount(place, sizes, len(seen)).astype(np.float64)
-        return place[self.read][first], strata_bytes, self._by_unit(sizes[self.read])
+        return place[self.read][first], _summed(place, sizes, len(seen)), self._by_unit(sizes)
+
+    def compressed(self) -> LocalSample:
+        """Documents as they are set down between passes: bytes, text_bytes, seconds."""
+        text_bytes = self._count(len(self.first) - 1, "bytes", "out")
+        sums = {
+            "bytes": self._sum(DOCUMENTS),
+            "seconds": self._seconds(DOCUMENTS),
+            "text_bytes": text_bytes,
+        }
+        return self._sampled(text_bytes, text_bytes, sums)
+
+    def encoded(self) -> LocalSample:
+        """All documents at the end, copies too: text_bytes, seconds."""
+        text_bytes = self._sum("end_bytes")
+        sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": text_bytes}
+        return self._sampled(text_bytes, text_bytes, sums)
+
+    def removed_row_bytes(self) -> float | None:
+        """Of a row of a document that leaves; None where no two could be measured."""
+        rows, size = (float(self._sum(name).sum()) for name in ROWS)
+        return size / rows if rows else None
+
+    def tokens(self, probed: Probed | None) -> LocalSample:
+        """What is left of documents at the end: text_bytes, tokens."""
+        if probed is None:
+            text_bytes = self._sum("end_bytes")
+            sums = {"text_bytes": text_bytes, "tokens": self._sum(TOKENS)}
+            return self._sampled(text_bytes, text_bytes, sums)
+        n = len(self._receipts)
+        share = probed.scale * self._stands_for(probed)
+        part = probed.parts
+        text_bytes = _summed(part, share * probed.ends["end_bytes"], n)
+        probed_tokens = share * self._tokens_of(probed, part)
+        tokens = _summed(part, probed_tokens, n)
+        probed_frac = len(part) / max(probed.corpus_docs, 1)
+        if (text_bytes > 0).sum() == 1 and probed_frac < 1:
+            return self._of_documents(share * probed.ends["end_bytes"], probed_tokens, probed_frac)
+        looked_at = text_bytes * probed_frac
+        return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
+
+    def _of_documents(self, text_bytes: F64, tokens: F64, probed_frac: float) -> LocalSample:
+        """As `_sampled`, where one part is all there is: its documents are the clusters.
+
+        text_bytes, tokens: (n,) of the probes, scaled.
+        """
+        used = (text_bytes > 0) & (tokens > 0)
+        sizes = text_bytes[used]
+        return LocalSample(
+            strata=np.zeros(len(sizes), np.int64),
+            strata_bytes=np.array([sizes.sum() / probed_frac]),
+            cluster_bytes=sizes,
+            read_bytes=sizes,
+            docs=np.ones(len(sizes), np.int64),
+            sums={"text_bytes": sizes, "tokens": tokens[used]},
+            seed=self._job.measuring.seed,
+        )
+
+    def _stands_for(self, probed: Probed) -> F64:
+        """(n,) documents that are left, of those that each probe stands for.
+
+        Where documents are alike that differ in text, only those that are left tell of theirs.
+        """
+        left: Bools = probed.last.first["left_at"] >= 0
+        differ = self._job.recipe.images is not None
+        if differ or not all(step.compares_texts for step in self._job.dedup):
+            itself = left & (probed.kept_id == probed.doc_id)
+            if itself.any():
+                return np.asarray(itself, np.float64)
+        return np.asarray(left / probed.last.copies, np.float64)
+
+    def _tokens_of(self, probed: Probed, part: I64) -> F64:
+        """(n,) tokens of the probes that lie in drawn parts; 0 of the others."""
+        tokens = np.zeros(len(part))
+        for ordinal in np.flatnonzero(self._sample.drawn).tolist():
+            low, high = np.searchsorted(part, [ordinal, ordinal + 1])
+            if low == high:
+                continue
+            key = self._sample.plan.shards[ordinal].key
+            for batch in open_arrow(self._job.local(key))[0]:
+                ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
+                at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+                here = np.flatnonzero(ids[at] == wanted)
+                tokens[low + here] = np.asarray(batch["tokens"])[at[here]]
+        return tokens
+
+    def _sampled(self, sizes: F64, looked_at: F64, sums: Mapping[str, F64]) -> LocalSample:
+        """The statistics of sums over the drawn parts.
+
+        sizes: (n_parts,) bytes of each, drawn or not.  looked_at: (n_parts,) of them.
+
+        Raises:
+            ConfigError: nothing was left of the parts drawn.
+        """
+        used = self._sample.drawn & (looked_at > 0)
+        if not used.any():
+            raise ConfigError(
+                "no text is left of the parts that were sampled; sample more (--sample, now"
+                f" {self._sample.drawn_frac:.2g} of the bytes) or loosen the filters"
+            )
+        strata, sizes = self._collapsed(used), self._filled(sizes)
+        units, first, unit = np.unique(
+            self._sample.units[used], return_index=True, return_inverse=True
+        )
+        of_unit = np.bincount(self._sample.units, sizes).astype(np.float64)
+        return LocalSample(
+            strata=strata[used][first],
+            strata_bytes=np.bincount(strata, sizes).astype(np.float64),
+            cluster_bytes=of_unit[units],
+            read_bytes=_summed(unit, looked_at[used], len(units)),
+            docs=np.ones(len(units), np.int64),
+            sums={name: _summed(unit, values[used], len(units)) for name, values in sums.items()},
+            seed=self._job.measuring.seed,
+        )
+
+    def _filled(self, sizes: F64) -> F64:
+        """Sizes of all parts; those of a part that was not read as its bytes have it."""
+        read, part_bytes = self._sample.read, self._sample.part_bytes
+        if read.all():
+            return sizes
+        strata, n = self._sample.strata, int(self._sample.strata.max()) + 1
+        per_byte = _summed(strata[read], sizes[read], n) / np.maximum(
+            _summed(strata[read], part_bytes[read], n), 1.0
+        )
+        return np.where(read, sizes, part_bytes * per_byte[strata])
+
+    def _collapsed(self, used: Bools) -> I64:
+        """Strata of the parts; those of which nothing was looked at join one of their source, or
+        the first of all.
+        """
+        strata = self._sample.strata
+        sources = [part.input for part in self._sample.plan.shards]
+        seen = dict.fromkeys(strata[used].tolist())
+        home: dict[int, int] = {}
+        for stratum in seen:
+            home.setdefault(sources[int(np.flatnonzero(strata == stratum)[0])], stratum)
+        elsewhere = next(iter(seen))
+        moved = [
+            s if s in seen else home.get(source, elsewhere)
+            for s, source in zip(strata.tolist(), sources, strict=True)
+        ]
+        return np.unique(moved, return_inverse=True)[1].astype(np.int64)
+
+    def _sum(self, name: str) -> F64:
+        return self._of(lambda r: r.facts.sums.get(name, 0))
+
+    def _seconds(self, name: str) -> F64:
+        return self._of(lambda r: r.facts.seconds.get(name, 0.0))
+
+    def _count(self, stage: int, what: Counted, end: End) -> F64:
+        return self._of(lambda r: _count(r.stats[stage][1], what, end))
+
+    def _of(self, figure: Callable[[Receipt[PartFacts]], float]) -> F64:
+        """(n_parts,) what is told of each part; 0 of one that was not read, or could not be."""
+        return np.array([0.0 if r is None else figure(r) for r in self._receipts], np.float64)
+
+
+def _summed(group: I64, values: F64, n_groups: int) -> F64:
+    """(n_groups,) sums of the values of each group."""
+    return np.bincount(group, values, n_groups).astype(np.float64)
 
 
 def _count(stats: StageStats, what: Counted, end: End) -> int:
