@@ -20,7 +20,6 @@ documents and the number of workers.
 
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from tokenmill.dedup.same.digest import digests
 from tokenmill.dedup.text.words import WordLetters, split_words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.filters.kernels import quality as kernels
+from tokenmill.pipelines.filters.models.model import DAMAGE
 from tokenmill.pipelines.storage.atomic import atomic_path
 
 BLOCK_BYTES = 1 << 18  # of text at a time: its letters and words stay in the second-level cache
@@ -181,7 +181,7 @@ def load_model(path: Path) -> LinearModel:
         return LinearModel(weights, float(intercept), about)
     except ConfigError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as e:
+    except DAMAGE as e:
         raise ConfigError(
             f"{path}: not a whole quality model ({e}); copy it again, or train it again"
         ) from e

@@ -98,6 +98,7 @@ OTHER = "not a quality model"
         ({"about": np.frombuffer(b'{"kind": "cat"}', np.uint8)}, f"{OTHER}, but arrays of some"),
         ({"about": np.frombuffer(b"[1]", np.uint8)}, OTHER),
         ({"about": np.frombuffer(b"{", np.uint8)}, "not a whole quality model"),
+        ({"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "not a whole quality model"),
         (
             {"about": np.frombuffer(json.dumps({"kind": module.KIND, "format": 2}).encode(), "u1")},
             "a quality model of format 2, this tokenmill reads 1; train it again",
@@ -113,7 +114,7 @@ OTHER = "not a quality model"
         ({"intercept": np.array(np.nan)}, "0 of 8 weights are not finite"),
         ({"weights": np.array([{}] * 8)}, "allow_pickle=False"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_other_arrays_are_refused(tmp_path, arrays, said):
     path = written(tmp_path / "other.npz", **arrays)
