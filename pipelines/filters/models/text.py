@@ -37,8 +37,7 @@ from tokenmill.dedup.arrays import (
     text_buffers,
 )
 from tokenmill.dedup.text import unicode
-from tokenmill.pipelines.filters.kernels import model_words as kernels
-from tokenmill.pipelines.filters.kernels import ngrams as ngram_kernels
+from tokenmill.pipelines.filters.kernels import ngrams as kernels
 
 MARKS = "，、。„”“«»」「《》´’∶：？！（）；–━►～〈〉【】％"
 PLAIN = ',,."""""""""\'\'::?!();---~<>[]%'  # of each mark
@@ -238,7 +237,7 @@ class Vocabulary:
         self.words = words
         n_slots = power_of_two(2 * len(words))
         slots, rows = np.zeros(n_slots, np.uint64), np.zeros(n_slots, np.uint32)
-        if not ngram_kernels.fill(read_only(found.hashes[::2]), slots, rows):
+        if not kernels.fill(read_only(found.hashes[::2]), slots, rows):
             raise ValueError("words stand there twice")
         self._table = read_only(slots), read_only(rows)
 
@@ -249,9 +248,9 @@ class Vocabulary:
     def ids(self, hashes: U64) -> U32:
         """(n_words + 1,) uint32, of hashed words, after a BOUNDARY."""
         ids = np.empty(len(hashes) + 1, np.uint32)
-        ids[0] = ngram_kernels.BOUNDARY
+        ids[0] = kernels.BOUNDARY
         heads = np.empty(len(hashes), np.uint64)
-        ngram_kernels.word_ids(read_only(hashes), *self._table, FIRST_WORD, heads, ids[1:])
+        kernels.word_ids(read_only(hashes), *self._table, FIRST_WORD, heads, ids[1:])
         return ids
 
     @cached_property
