@@ -178,7 +178,8 @@ class FastEngine:
     def encode(self, text: pa.Array) -> Ragged:
         """The ids of each document, without any start or end."""
         with self._lock:
-            engine = self._idle.pop() if self._idle else _Renewed(self._vocabulary)
+            engine = self._idle.pop() if self._idle else None
+        engine = engine or _Renewed(self._vocabulary)  # others need not wait while it is made
         found = engine.encode(text)
         with self._lock:
             self._idle.append(engine)
