@@ -168,7 +168,7 @@ def check_of(
     try:
         return Check.model_validate(settings)
     except ValidationError as e:
-        raise explain(e, "contamination", {"": list(Check.model_fields)}) from e
+        raise explain(e, "contamination", Check) from e
 
 
 def measuring_of(

@@ -30,7 +30,7 @@ def parse_training(
         return kind(**settings)
     except ValidationError as e:
         place = str(e.errors()[0]["loc"][0]) if e.errors()[0]["loc"] else ""
-        said = str(explain(e, "", {})).removeprefix(": ").removeprefix(f"{place}: ")
+        said = str(explain(e, "", kind)).removeprefix(": ").removeprefix(f"{place}: ")
         option = (options or {}).get(place, place).replace("_", "-")
         raise ConfigError(f"--{option}: {said}" if place else said) from e
 

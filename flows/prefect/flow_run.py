@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePath
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from prefect import Flow, State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -188,21 +188,7 @@ def checked(function: Callable[..., Any], values: Mapping[str, Any], where: str)
     try:
         return dict(model.model_validate(dict(values)))
     except ValidationError as e:
-        known = {"": list(taken)}
-        for name, (annotation, _) in fields.items():
-            known |= _keys(name, annotation)
-        raise explain(e, where, known) from e
-
-
-def _keys(place: str, annotation: Any) -> dict[str, list[str]]:
-    """The keys that a parameter takes, and those of its sections."""
-    found: dict[str, list[str]] = {}
-    for kind in (annotation, *get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, Config):
-            found[place] = list(kind.model_fields)
-            for name, field in kind.model_fields.items():
-                found |= _keys(f"{place}.{name}", field.annotation)
-    return found
+        raise explain(e, where, model) from e
 
 
 def publish(artifacts: Iterable[Shown]) -> None:

@@ -218,7 +218,7 @@ def pages_of(plan: Plan) -> Html | None:
     try:
         return Html(main_content=False)
     except ValidationError as e:
-        raise explain(e, archive, {}) from e
+        raise explain(e, archive, Html) from e
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,7 @@ from pydantic_core import ErrorDetails
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
+from tokenmill.sizing.errors import keys_at
 from tokenmill.sizing.units import parse_bytes
 
 _KIND = re.compile(
@@ -78,16 +79,16 @@ def check_order(settings: Config, *names: str) -> None:
             raise ValueError(f"min_{name} {low} is over max_{name} {high}; nothing would be kept")
 
 
-def explain(error: ValidationError, where: str, known: dict[str, list[str]]) -> ConfigError:
+def explain(error: ValidationError, where: str, model: type[BaseModel]) -> ConfigError:
     """Turn Pydantic's first complaint into one line that names place, value and way out.
 
-    known: for each place ("" for the top, "run", "inputs.0", …) the keys it takes.
+    model: what the data should have been; of its parts an unknown key's neighbours are told.
     """
     place, first = _first(error)
     spot = f"{where}: {place}" if place else where
     if first["type"] == "extra_forbidden":
         parent, _, key = place.rpartition(".")
-        keys = known.get(parent, [])
+        keys = keys_at(model, parent.split("."))
         near = get_close_matches(key, keys, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(keys)}"
         return ConfigError(f"{where}: {parent + ': ' if parent else ''}unknown key {key!r}; {hint}")
@@ -190,7 +191,7 @@ def file_of(kind: type[PinnedFile], what: str, value: Any) -> Any:
     try:
         return kind.model_validate(value)
     except ValidationError as e:
-        raise ValueError(str(explain(e, what, {"": list(kind.model_fields)}))) from e
+        raise ValueError(str(explain(e, what, kind))) from e
 
 
 @cache  # once a process: the file is read over for it

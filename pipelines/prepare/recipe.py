@@ -29,11 +29,11 @@ from pydantic import (
 from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
-from tokenmill.pipelines.core.options import RunOptions, Slurm
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import CRAWLED, DOCUMENT, ILLUSTRATED
 from tokenmill.pipelines.core.shard import EarlierRun, Input, Plan, SourceShard
 from tokenmill.pipelines.core.step import STEPS, Step
-from tokenmill.pipelines.read.options import Html, Images, Limits, Patches
+from tokenmill.pipelines.read.options import Html, Images, Limits
 from tokenmill.pipelines.tokens.options import Mix, Output, Tokenizer
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.strict import StrictLoader
@@ -49,15 +49,7 @@ def _step(value: Any) -> Step:
     try:
         return STEPS[name].model_validate(settings or {})
     except ValidationError as e:
-        error = explain(e, name, _keys_of(STEPS[name]))
-        raise ValueError(str(error)) from e
-
-
-def _keys_of(step: type[Step]) -> dict[str, list[str]]:
-    """The keys that a step takes, and under "folding" and the like those of its parts."""
-    kinds = {name: field.annotation for name, field in step.model_fields.items()}
-    parts = {n: k for n, k in kinds.items() if isinstance(k, type) and issubclass(k, Config)}
-    return {"": list(kinds), **{name: list(kind.model_fields) for name, kind in parts.items()}}
+        raise ValueError(str(explain(e, name, STEPS[name]))) from e
 
 
 def _one_key(value: Any) -> tuple[str, Any]:
@@ -81,7 +73,7 @@ def steps_of(identity: Mapping[str, Any], *, where: str) -> tuple[Step, ...]:
     try:
         return TypeAdapter(tuple[RecipeStep, ...]).validate_python(identity["recipe"]["steps"])
     except ValidationError as e:
-        raise explain(e, where, {}) from e
+        raise explain(e, where, Recipe) from e
 
 
 if TYPE_CHECKING:
@@ -301,22 +293,7 @@ def make_recipe(data: Mapping[str, Any], *, where: str) -> Recipe:
     try:
         return Recipe.model_validate(data)
     except ValidationError as e:
-        raise explain(e, where, _known_keys(data)) from e
-
-
-def _known_keys(data: Mapping[str, Any]) -> dict[str, list[str]]:
-    known = {"": list(Recipe.model_fields), "images": list(Images.model_fields)}
-    known["html"] = list(Html.model_fields)
-    known["mix"] = list(Mix.model_fields)
-    known["images.tokens"] = list(Patches.model_fields)
-    known["run.slurm"] = list(Slurm.model_fields)
-    for part in ("tokenizer", "output", "limits", "run"):
-        cls = Recipe.model_fields[part].annotation
-        known[part] = list(getattr(cls, "model_fields", ()))
-    inputs = data.get("inputs")
-    for i in range(len(inputs) if isinstance(inputs, list | tuple) else 0):
-        known[f"inputs.{i}"] = list(Input.model_fields)
-    return known
+        raise explain(e, where, Recipe) from e
 
 
 def overridden(data: Mapping[str, Any], key: str, value: Any, *, where: str) -> dict[str, Any]:

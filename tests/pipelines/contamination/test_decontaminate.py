@@ -30,10 +30,20 @@ def test_settings_are_checked(settings, complaint):
         Decontaminate(**{"benchmarks": (BENCHMARK,), **settings})
 
 
-def test_a_folding_that_there_is_none_of_is_told_with_those_there_are():
-    step = {"decontaminate": {"benchmarks": [BENCHMARK], "folding": {"mark": False}}}
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"folding": {"mark": False}}, "folding: unknown key 'mark'; did you mean 'marks'"),
+        (
+            {"benchmarks": [{**BENCHMARK, "pth": "b.jsonl"}]},
+            "benchmarks.0: unknown key 'pth'; did you mean 'path'",
+        ),
+    ],
+)
+def test_an_unknown_key_is_told_with_those_there_are(settings, told):
+    step = {"decontaminate": {"benchmarks": [BENCHMARK], **settings}}
     recipe = {"inputs": [{"path": "x"}], "tokenizer": {"path": "t"}, "steps": [step]}
-    with pytest.raises(ConfigError, match="folding: unknown key 'mark'; did you mean 'marks'"):
+    with pytest.raises(ConfigError, match=told):
         make_recipe(recipe, where="recipe.yaml")
 
 

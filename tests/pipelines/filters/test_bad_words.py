@@ -57,5 +57,5 @@ def test_a_file_that_is_not_there(tmp_path):
     except ConfigError as e:
         said = str(e)
     except ValueError as e:
-        said = str(explain(e, "bad_words", {}))
+        said = str(explain(e, "bad_words", BadWords))
     assert "none.txt: cannot be read" in said
