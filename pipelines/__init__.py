@@ -19,37 +19,60 @@ Each room's own page says what flows through it and which module to open first. 
 lie `dedup/` (what deduplication and matching compute; it knows no step), `sizing/` (what storage to
 buy; verdict.py judges a tier) and `flows/` (commands, Prefect, pools of workers). Where to look for
 
-    how a document's text is shingled      dedup/text/shingle.py (`shingles_of`), called by
+    text
+      where a web page becomes text        read/web/warc.py reads records, read/web/extract.py
+                                           guards the extractor, read/web/child.py calls it
+      how a document's text is shingled    dedup/text/shingle.py (`shingles_of`), called by
                                            dedup/same/minhash.py (`signatures`), which
                                            `NearDedup.key_columns` in corpus/near.py calls
-    where a duplicate is decided           equal: corpus/equal.py (`find_equal`). Nearly the same:
-                                           corpus/near.py (`find_edges`, which two are alike);
-                                           which of a cluster stays: `Forest.trees` in
-                                           dedup/same/cluster.py
-    where a removed row is written         core/step.py (`removed_rows`) makes it,
+      where it becomes token ids           tokens/tokenize.py (`Engine.encode`), called by
+                                           tokens/shards.py
+    what leaves, and what stays
+      the verdict of a filter              the filter's module; one that asks a model, of its
+                                           language or quality, in filters/models/
+      where a duplicate is decided         equal: corpus/equal.py (`find_equal`). Nearly the same:
+                                           dedup/same/verify.py (`verified_edges`); corpus/near.py
+                                           (`find_edges`) gives it the candidates
+      which of a cluster stays             equal: `_kept` in corpus/equal.py. Nearly the same:
+                                           `Forest.trees` in dedup/same/cluster.py, called by
+                                           `join_forests` in corpus/near.py
+      where a removed row is written       core/step.py (`removed_rows`) makes it,
                                            prepare/shard.py (`Tally.note`) writes it;
                                            tokens/mix/spill.py, of a mixture's documents
-    where a benchmark item is matched      dedup/overlap/find.py (`find`); its edited copies:
+      training or validation               tokens/shards.py (`in_validation`)
+      where a benchmark item is matched    dedup/overlap/find.py (`find`); its edited copies:
                                            dedup/overlap/containment.py; called by
                                            contamination/found.py and contamination/copies.py
-    what a rerun does not do again         runs/receipt.py (`valid_receipt`), of works;
-                                           prepare/prepare.py (`finished_report`), of a whole run
-    how much disk a run will take          prepare/dry_run.py, at most, by the inputs' sizes;
-                                           measure/scratch.py, by folder, from a sample
-    where it is checked that nothing is    core/ledger.py has the rules; runs/work.py (`do`) holds
-      lost                                 each work to them, prepare/report/summary.py each shard
-                                           and the run
-    the way of a shard through a pass      prepare/shard.py (`run_pass`)
-    the order of all phases                prepare/phases.py
-    what the report shows of a step        what the step's `told` returns, laid out by
-                                           prepare/report/sections.py
-    what bounds the memory of a step       corpus/rows.py (`Corpus.memory_left`, a work's share of
+    the run
+      the order of all phases              prepare/phases.py
+      the way of a shard through a pass    prepare/shard.py (`run_pass`)
+      what a rerun does not do again       runs/work.py (`_run`) hands out works without a receipt
+                                           that holds, runs/packs.py (`find_receipts`) looks them
+                                           up; prepare/prepare.py (`finished_report`), a whole run
+      that nothing is lost                 core/ledger.py has the rules; runs/work.py (`do`) holds
+                                           each work to them, prepare/report/summary.py
+                                           (`ledger`) adds up shards and run
+      what bounds the memory of a step     corpus/rows.py (`Corpus.memory_left`, a work's share of
                                            `run.memory_budget`), corpus/shuffle.py (`parts`)
-    where to add a filter                  a module in filters/, and a line in filters/stages.py;
-                                           a golden file, and README's table of steps
-    where to add a step that needs all     a `CorpusStep` in corpus/, and a line in prepare/steps.py
-      documents                            (`OWN_STEPS`); README's table of steps
-    where to add a format                  a `Reader` in read/, registered in read/readers.py
-    where your own go, outside of here     `register` of core/step.py or of read/readers.py, in a
+      a write that must not overwrite      storage/s3.py (`ObjectStore.put`), for storage/lock.py
+      report.html                          prepare/report/sections.py (`write_report`), with what
+                                           each step's `told` returns; the page,
+                                           sizing/document/page.py
+      Prefect's flows                      flows/prepare.py, measure.py, contamination.py, …
+    figures
+      duplicates, from a sample            measure/unique.py, if all inputs are read;
+                                           measure/unseen.py, if a part is (`--budget`)
+      how much disk a run will take        prepare/dry_run.py, at most, by the inputs' sizes;
+                                           measure/scratch.py, by folder, from a sample
+      a formula of sizing                  sizing/formulas/; sizing/sections/ puts it on the sheet
+    where to add
+      a filter                             a module in filters/ (models/ if it asks a model, images/
+                                           if it looks at images), and a line in
+                                           filters/stages.py; a golden file, and the table of
+                                           steps in filters/README.md
+      a step that needs all documents      a `CorpusStep` in corpus/, and a line in prepare/steps.py
+                                           (`OWN_STEPS`); the table of steps in corpus/README.md
+      a format                             a `Reader` in read/, registered in read/readers.py
+      your own, outside of here            `register` of core/step.py or of read/readers.py, in a
                                            module that TOKENMILL_PLUGINS names
 """

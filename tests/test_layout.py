@@ -1,11 +1,13 @@
 """The shape of the repository: a module is one idea; and all that a new filter must bring along."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.pages import FIRST, ROOMS, blocks
 from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
 from tokenmill.pipelines.core.step import STEPS
@@ -19,6 +21,7 @@ PACKAGES = ("pipelines", "flows", "dedup", "sizing")
 MODULES = sorted(p.relative_to(ROOT) for d in PACKAGES for p in (ROOT / d).rglob("*.py"))
 RECIPES = ROOT / "pipelines" / "prepare" / "recipes"
 MOST_LINES, LEAST_LINES = 600, 60
+MOST_LINES_OF_A_PAGE = 150  # the first: what it is, how to start, where to read on
 ALONE = "# stands alone: "  # begins the comment that says why a small module is one
 
 
@@ -52,8 +55,17 @@ def test_a_small_module_with_one_reader_says_why_it_stands_alone():
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_stands_in_the_readme(step):
-    assert f"`{step}`" in (ROOT / "README.md").read_text()
+def test_every_step_stands_on_the_page_of_its_room(step):
+    room = STEPS[step].__module__.removeprefix("tokenmill.").split(".")[:2]
+    rows = (ROOT.joinpath(*room) / "README.md").read_text().split("\n| ")[1:]
+    assert any(f"`{step}`" in row.partition(" | ")[0] for row in rows)
+
+
+def test_the_first_page_is_one_page_and_leads_to_every_other():
+    text = FIRST.read_text()
+    assert text.count("\n") <= MOST_LINES_OF_A_PAGE
+    led = {target for target in re.findall(r"\]\(([^):]+)\)", text)}
+    assert led == {page.relative_to(ROOT).as_posix() for page in ROOMS}
 
 
 @pytest.mark.parametrize("stage", sorted(set(STAGES) - {"decontaminate"}))
@@ -76,22 +88,21 @@ def test_every_shipped_recipe_is_valid_once_it_has_what_it_takes(path, tmp_path)
 
 
 def yaml_block(name):
-    """The block of the README that begins with `# name`."""
-    blocks = (ROOT / "README.md").read_text().split("```yaml\n")[1:]
-    (found,) = [b.split("```")[0] for b in blocks if b.startswith(f"# {name}")]
+    """The block of a page that begins with `# name`."""
+    (found,) = [block for block in blocks("yaml") if block.startswith(f"# {name}")]
     return found
 
 
-def test_the_recipe_and_the_plan_of_the_readme_are_valid():
+def test_recipes_and_plans_of_the_pages_are_valid():
     given = {"tokenizer": {"path": "gpt2.json"}}
-    assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="README").steps
-    assert make_recipe(yaml.safe_load(yaml_block("pictures.yaml")), where="README").images
-    assert make_recipe({**yaml.safe_load(yaml_block("web.yaml")), **given}, where="README").html
-    mixed = make_recipe({**yaml.safe_load(yaml_block("mixed.yaml")), **given}, where="README")
+    assert make_recipe(yaml.safe_load(yaml_block("recipe.yaml")), where="a page").steps
+    assert make_recipe(yaml.safe_load(yaml_block("pictures.yaml")), where="a page").images
+    assert make_recipe({**yaml.safe_load(yaml_block("web.yaml")), **given}, where="a page").html
+    mixed = make_recipe({**yaml.safe_load(yaml_block("mixed.yaml")), **given}, where="a page")
     assert [i.weight for i in mixed.inputs] == [0.25, 2.5]
-    plan = parse_plan(yaml_block("plan.yaml"), where="README")
+    plan = parse_plan(yaml_block("plan.yaml"), where="a page")
     assert plan.stated("model.params")
-    own = parse_plan(yaml_block("own.yaml"), where="README")
+    own = parse_plan(yaml_block("own.yaml"), where="a page")
     assert own.storage.candidates == tuple(tier.name for tier in own.tiers)
     assert own.remarks() == []
     assert requirement_sheet(own, {}).warnings == []

@@ -6,7 +6,7 @@
 
 Open `length.py` first, the smallest whole step, then `gopher_quality.py`, which measures words and
 lines by kernels. `stages.py` lists all steps, in the order in which they are shown. A filter of
-your own needs its module, a line there, golden verdicts and its row in the README.
+your own needs its module, a line there, golden verdicts and its row in README.md.
 
     *.py           rules for texts: C4, FineWeb, Gopher, length, words, URLs, identifiers
     images/        rules for images and captions, and for texts around images

@@ -1,7 +1,7 @@
 """Measure speed against the field's tools. Run: make bench, or python -m tests.bench [STEP …]
 
-All steps together write results.json and the README's table; chosen ones are only shown, or put
-in place of what the table has of them (--save).
+All steps together write results.json and the table of tests/README.md; chosen ones are only shown,
+or put in place of what the table has of them (--save).
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.bench.table import put_in, render
 from tokenmill.pipelines.prepare.demo import END, VOCAB_SIZE
 
 RESULTS = Path(__file__).with_name("results.json")
-README = ROOT / "README.md"
+PAGE = ROOT / "tests" / "README.md"
 DATA = ROOT.parent / "shared" / "data"
 FOLDER = ROOT / ".venv-bench"
 OURS = ("datasets", "gigatoken", "isal", "numba", "numpy", "orjson", "pyarrow", "tokenizers",
@@ -52,7 +52,7 @@ def main() -> None:
     print(render(results))
     if not args.steps or args.save:
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        put_in(README, results)
+        put_in(PAGE, results)
 
 
 def merged(before: list[dict[str, Any]], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def arguments() -> argparse.Namespace:
     ask.add_argument("--table", action="store_true", help="only render results.json again")
     args = ask.parse_args()
     if args.table:
-        put_in(README, json.loads(RESULTS.read_text("utf-8")))
+        put_in(PAGE, json.loads(RESULTS.read_text("utf-8")))
         sys.exit(0)
     return args
 

@@ -1,4 +1,4 @@
-"""The README's table, made of results.json and of nothing else."""
+"""The table of tests/README.md, made of results.json and of nothing else."""
 
 import textwrap
 from pathlib import Path

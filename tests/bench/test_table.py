@@ -1,10 +1,10 @@
-"""The README's table says what results.json says; no figure is missing in silence."""
+"""The table of tests/README.md says what results.json says; no figure is missing in silence."""
 
 import json
 
 import pytest
 
-from tests.bench.__main__ import README, RESULTS
+from tests.bench.__main__ import PAGE, RESULTS
 from tests.bench.table import END, START, MarkerError, put_in, render
 
 
@@ -95,7 +95,7 @@ def test_a_page_without_markers_is_refused_and_left(tmp_path):
 
 def test_the_readme_shows_results_json():
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    assert f"{START}{render(found)}{END}" in README.read_text(encoding="utf-8")
+    assert f"{START}{render(found)}{END}" in PAGE.read_text(encoding="utf-8")
 
 
 def test_results_json_names_no_place_of_the_machine_it_was_made_on():

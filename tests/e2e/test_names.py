@@ -1,25 +1,23 @@
-"""README's scripts run in a folder whose own modules are called as ours are: flows, sizing, …"""
+"""The pages' scripts run in a folder whose own modules are called as ours are: flows, sizing, …"""
 
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.pages import blocks
 from tests.pipelines.probe.corpora import SEQ_LEN, packed
 
-ROOT = Path(__file__).parent.parent.parent
 OURS = ("pipelines", "flows", "dedup", "sizing", "prefect_flows")
 PLAN = {"model": {"params": "8B", "seq_len": SEQ_LEN}, "cluster": {"count": 1}}
 
 
 def scripts():
-    """README's Python, by the first function of ours that each imports."""
-    blocks = (ROOT / "README.md").read_text().split("```python\n")[1:]
-    texts = [block.split("```")[0] for block in blocks]
+    """Python of the pages, by the first function of ours that each imports."""
+    texts = blocks("python")
     named = {re.search(r"from tokenmill\.flows\S* import (\w+)", text): text for text in texts}
     return {found.group(1): text for found, text in named.items() if found}
 

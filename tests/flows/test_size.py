@@ -147,16 +147,15 @@ def test_a_comparison_as_data_and_in_files(tmp_path, capsys):
     assert json.loads((tmp_path / "comparison.json").read_text()) == data
 
 
-def readme_blocks():
-    """What the README shows of `size`: the first plan, and commands with what they print."""
-    text = (ROOT / "README.md").read_text().partition("## What storage to buy")[2]
-    blocks = text.partition("\n## ")[0].split("```")[1::2]
+def page_blocks():
+    """What the page shows of `size`: the first plan, and commands with what they print."""
+    blocks = (ROOT / "sizing" / "README.md").read_text().split("```")[1::2]
     shown = [block.strip().partition("\n") for block in blocks if block.startswith("\n$ ")]
     return blocks[0].removeprefix("yaml\n"), shown
 
 
-def test_the_readme_shows_what_is_printed(tmp_path, monkeypatch, capsys):
-    plan, commands = readme_blocks()
+def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, capsys):
+    plan, commands = page_blocks()
     monkeypatch.chdir(tmp_path)
     Path("plan.yaml").write_text(plan)
     assert len(commands) == 2

@@ -1,10 +1,10 @@
 """Plug-ins: named by the environment, imported before a name is looked up, refused by name."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.pages import blocks
 from tests.pipelines.plugged import plug
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.errors import ConfigError
@@ -101,10 +101,9 @@ def test_a_worker_without_the_plugin_is_refused_by_name(plugin, monkeypatch):
         check_process(Job(out=plugin.parent, identity="x"), wanted)
 
 
-def test_the_plugin_of_the_readme_filters(tmp_path, monkeypatch):
-    readme = (Path(__file__).parents[3] / "README.md").read_text()
-    (source,) = [b for b in readme.split("```python\n")[1:] if b.startswith("# my_steps.py")]
-    (tmp_path / "my_steps.py").write_text(source.split("```")[0])
+def test_the_plugin_of_the_page_filters(tmp_path, monkeypatch):
+    (source,) = [block for block in blocks("python") if block.startswith("# my_steps.py")]
+    (tmp_path / "my_steps.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     plug(monkeypatch, "my_steps", STEPS)
     result = STEPS["lines"](min_lines=2)(document_batch(["one", "one\ntwo"]))
