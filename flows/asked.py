@@ -7,26 +7,15 @@ flow that a deployment runs does it itself.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from tokenmill.flows.pools.pool import check_pool
-from tokenmill.pipelines.contamination import check as searching
-from tokenmill.pipelines.contamination.check import Check
-from tokenmill.pipelines.contamination.copies import Copies
-from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
 from tokenmill.pipelines.core.config import explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, folder_here, is_remote, place, within_roots
 from tokenmill.pipelines.core.shard import Plan
-from tokenmill.pipelines.measure import run as estimating
-from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import n_cores
-from tokenmill.pipelines.measure.unseen import FURTHEST
-from tokenmill.pipelines.prepare import prepare as preparing
-from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import (
     SHIPPED,
     Recipe,
@@ -36,7 +25,13 @@ from tokenmill.pipelines.prepare.recipe import (
 )
 from tokenmill.sizing.units import UnitError, parse_bytes, parse_count
 
-T = TypeVar("T", Recipe, Check, Measuring)
+# What searches, predicts and runs is imported by who asks for it: a mistake is told before.
+if TYPE_CHECKING:
+    from tokenmill.pipelines.contamination.check import Check
+    from tokenmill.pipelines.contamination.copies import Copies
+    from tokenmill.pipelines.measure.job import Measuring
+
+T = TypeVar("T", Recipe, "Check", "Measuring")
 
 
 class Asked(NamedTuple, Generic[T]):
@@ -89,23 +84,29 @@ def ask_run(recipe: Recipe, out: str) -> Asked[Recipe]:
     Raises:
         ConfigError: see `pipelines.prepare.prepare`; or the roots do not allow `out`.
     """
+    from tokenmill.pipelines.prepare import prepare as preparing
+
     folder = place(out)
     within_roots(out)
-    return _asked(recipe, folder, plan_run(recipe), preparing)
+    return _asked(recipe, folder, preparing.plan_run(recipe), preparing)
 
 
-def ask_check(check: Check, out: str) -> Asked[Check]:
+def ask_check(check: "Check", out: str) -> "Asked[Check]":
     """Plan a search.
 
     Raises:
         ConfigError: see `pipelines.contamination.check`; or the roots do not allow `out`.
     """
+    from tokenmill.pipelines.contamination import check as searching
+
     folder = folder_here(within_roots(out))
     return _asked(check, folder, searching.plan_check(check), searching)
 
 
 def _asked(what: T, out: Place, plan: Plan, module: ModuleType) -> Asked[T]:
     """module: of the pipeline, which opens its directory, and reads its report there."""
+    from tokenmill.flows.pools.pool import check_pool
+
     with module.opened(what, out, plan) as job:
         report = module.finished_report(job)
     if report is None:
@@ -113,12 +114,16 @@ def _asked(what: T, out: Place, plan: Plan, module: ModuleType) -> Asked[T]:
     return Asked(what, out, plan, report, job)
 
 
-def ask_measuring(measuring: Measuring, out: str) -> Asked[Measuring]:
+def ask_measuring(measuring: "Measuring", out: str) -> "Asked[Measuring]":
     """Plan a prediction.
 
     Raises:
         ConfigError: see `pipelines.measure.run`; or the roots do not allow `out`.
     """
+    from tokenmill.flows.pools.pool import check_pool
+    from tokenmill.pipelines.measure import run as estimating
+    from tokenmill.pipelines.prepare.prepare import plan_run
+
     file = folder_here(within_roots(out))
     check_pool(measuring.recipe.run)
     plan = plan_run(measuring.recipe)
@@ -137,10 +142,10 @@ def check_of(
     specs: Sequence[str],
     matching: Mapping[str, Any],
     *,
-    copies: Copies | None,
+    copies: "Copies | None",
     text_column: str | None,
     run: RunOptions,
-) -> Check:
+) -> "Check":
     """A search of a corpus for benchmarks.
 
     specs: as `parse_benchmark` reads them.  matching: settings of `Matching` besides.
@@ -148,6 +153,9 @@ def check_of(
     Raises:
         ConfigError: one line that names what is wrong and the way out.
     """
+    from tokenmill.pipelines.contamination.check import Check
+    from tokenmill.pipelines.contamination.items.spec import FORM, parse_benchmark, read_known
+
     if not specs:
         names = ", ".join(known.name for known in read_known())
         raise ConfigError(
@@ -180,12 +188,14 @@ def measuring_of(
     grow_to: str | None,
     seed: int,
     cores: int | None,
-) -> Measuring:
+) -> "Measuring":
     """What is asked for, as the command's options say it.
 
     Raises:
         ConfigError: one line that names the option and the way out.
     """
+    from tokenmill.pipelines.measure.job import Measuring
+
     for name, value in (("probes", probes), ("cores", cores)):
         if value is not None and value < 1:
             raise ConfigError(f"--{name} {value}: must be 1 at least")
@@ -197,7 +207,7 @@ def measuring_of(
         sample=_share("--sample", sample),
         budget=_share("--budget", budget),
         seed=seed,
-        cores=cores or n_cores(recipe),
+        cores=cores or recipe.run.n_workers,
         grow_to=None if grow_to is None else _grow_to(grow_to),
     )
 
@@ -208,6 +218,8 @@ def _grow_to(text: str) -> float:
     >>> _grow_to("1.5x"), _grow_to("30M")
     (1.5, 30000000.0)
     """
+    from tokenmill.pipelines.measure.unseen import FURTHEST
+
     try:
         found = float(text[:-1]) if text.endswith("x") else parse_count(text)
     except (ValueError, UnitError):

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import bounded
 from tokenmill.pipelines.measure.compare import Compared
-from tokenmill.pipelines.measure.run import Outcome
 from tokenmill.sizing.corpus import DATASET, Estimate, UniqueGrowth
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.units import format_bytes, format_quantity
+
+if TYPE_CHECKING:
+    from tokenmill.pipelines.measure.run import Outcome  # which imports SciPy
 
 COUNTED, READ = "counted", "parts read"
 PROBES, PARTS = "probes", "sampled parts"
@@ -32,7 +34,7 @@ class FigureRow(NamedTuple):
     rests_on: str
 
 
-def show_estimate(outcome: Outcome, out: Path) -> None:
+def show_estimate(outcome: "Outcome", out: Path) -> None:
     """Print what a run will give."""
     estimate = outcome.estimate
     columns = [f">{head}" if head == "value" else head for head in HEADS]
@@ -69,7 +71,7 @@ def compared_lines(rows: Sequence[Compared], path: Path) -> list[Any]:
     ]
 
 
-def figure_rows(outcome: Outcome) -> list[FigureRow]:
+def figure_rows(outcome: "Outcome") -> list[FigureRow]:
     """All figures of an estimate, in the order a reader asks."""
     estimate, corpus = outcome.estimate, outcome.estimate.corpus
     counted, unique = _counted_on(outcome), UNIQUE.get(estimate.unique_by or "", "")
@@ -121,7 +123,7 @@ def growth_rows(growth: UniqueGrowth | None) -> list[FigureRow]:
     return rows
 
 
-def removed_rows(outcome: Outcome) -> list[tuple[str, str, int, str]]:
+def removed_rows(outcome: "Outcome") -> list[tuple[str, str, int, str]]:
     """Stage, reason, documents, and their share of what reached the stage."""
     return [
         (name, reason, n, _share(n / stats.docs_in))
@@ -130,7 +132,7 @@ def removed_rows(outcome: Outcome) -> list[tuple[str, str, int, str]]:
     ]
 
 
-def unread(outcome: Outcome) -> list[str]:
+def unread(outcome: "Outcome") -> list[str]:
     """A line for each input or part of one that could not be read, or not to its end."""
     lines = [f"cannot be read: {f.message}" for f in outcome.sample.plan.failed]
     lines += [f"part {f.key} was left out: {f.error}" for f in outcome.finished.failures]
@@ -141,12 +143,12 @@ def unread(outcome: Outcome) -> list[str]:
     ]
 
 
-def _counted_on(outcome: Outcome) -> str:
+def _counted_on(outcome: "Outcome") -> str:
     return COUNTED if outcome.predicted.is_whole else READ
 
 
 def _kept(
-    outcome: Outcome, unique: str
+    outcome: "Outcome", unique: str
 ) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
     """But of steps that removed nothing of what they were given."""
     for name, figure in outcome.estimate.kept_frac.items():
@@ -157,7 +159,7 @@ def _kept(
 
 
 def _images(
-    outcome: Outcome, counted: str, after: str
+    outcome: "Outcome", counted: str, after: str
 ) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
     """Images of the inputs and of the dataset, by format too, and how many of them repeat."""
     told = outcome.estimate.images

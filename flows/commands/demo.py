@@ -4,7 +4,8 @@ import argparse
 import sys
 
 from tokenmill.flows.asked import ask_run
-from tokenmill.flows.commands.prepare import prepared, show_report
+from tokenmill.flows.commands.prepare import prepared
+from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.core.places import folder_here

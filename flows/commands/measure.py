@@ -5,9 +5,7 @@ import argparse
 from tokenmill.flows.asked import ask_measuring, measuring_of, read_recipe
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK, PARTIAL
-from tokenmill.flows.measure_tables import show_estimate, unread
 from tokenmill.flows.show import as_json
-from tokenmill.pipelines.measure.run import Outcome, to_json
 from tokenmill.pipelines.prepare.recipe import find_recipe
 
 OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of this command alone
@@ -16,10 +14,17 @@ OWN = ("probes", "sample", "budget", "grow_to", "seed", "cores")  # options of t
 def run(args: argparse.Namespace) -> int:
     """Predict a run, and show what it will give."""
     settings = settings_of(args)
+    recipe = read_recipe(args.recipe, settings)
+    from tokenmill.flows.measure_tables import show_estimate, unread
+    from tokenmill.pipelines.measure.run import Outcome, to_json
+
     own = {name: getattr(args, name) for name in OWN}
-    asked = ask_measuring(measuring_of(read_recipe(args.recipe, settings), **own), args.out)
-    recipe = str(find_recipe(args.recipe).absolute())
-    shown = {"recipe": recipe, "settings": settings or None, **own}
+    asked = ask_measuring(measuring_of(recipe, **own), args.out)
+    shown = {
+        "recipe": str(find_recipe(args.recipe).absolute()),
+        "settings": settings or None,
+        **own,
+    }
     outcome: Outcome = result_of("measure", asked, shown, quiet=args.json)
     if args.json:
         as_json(to_json(outcome.estimate))

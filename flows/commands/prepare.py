@@ -1,35 +1,19 @@
 """`tokenmill prepare`: a recipe in, a run directory out."""
 
 import argparse
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from tokenmill.flows.asked import Asked, ask_run, read_recipe
-from tokenmill.flows.commands.contamination import benchmarks_table
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
-from tokenmill.flows.measure_tables import compared_lines
-from tokenmill.flows.show import as_json, filled, show, table
-from tokenmill.flows.troubles import MOST_FAILURES, bounded, exit_code, failures
-from tokenmill.pipelines.contamination.report_found import warnings
-from tokenmill.pipelines.core.places import Place, below, is_remote, place
-from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
-from tokenmill.pipelines.measure.run import n_cores
-from tokenmill.pipelines.prepare.dry_run import dry_run
+from tokenmill.flows.show import as_json, show
+from tokenmill.pipelines.core.places import is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
-from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
-from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
-from tokenmill.pipelines.runs.manifest import read_manifest
-from tokenmill.pipelines.storage.mirror import viewed
-from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixed_in_short, mixture_rows
-from tokenmill.sizing.corpus import Estimate
-from tokenmill.sizing.units import format_bytes
 
-MOST_REQUIREMENTS = 7
+if TYPE_CHECKING:
+    from tokenmill.pipelines.prepare.report.model import Report
+    from tokenmill.sizing.corpus import Estimate
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,13 +21,22 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     out = place(args.out)
     recipe = read_recipe(args.recipe, settings)
+    # a mistake is told by then; what works and shows takes longer to import than the recipe
+    from tokenmill.flows.commands.prepare_tables import plan_blocks, show_report
+    from tokenmill.flows.measure_tables import compared_lines
+    from tokenmill.flows.troubles import exit_code
+    from tokenmill.pipelines.measure.compare import compare
+    from tokenmill.pipelines.prepare.dry_run import dry_run
+    from tokenmill.pipelines.runs.manifest import read_manifest
+    from tokenmill.pipelines.storage.mirror import viewed
+
     found = estimate_for(recipe, args)
     if args.dry_run:
         planned = dry_run(recipe, out)
         as_json(planned) if args.json else show(*plan_blocks(planned))
         return OK
     with viewed(out) as folder:
-        workers = n_cores(recipe) if read_manifest(folder) is None else None
+        workers = recipe.run.n_workers if read_manifest(folder) is None else None
     asked = ask_run(recipe, args.out)
     shown = {"recipe": str(find_recipe(args.recipe).absolute()), "settings": settings or None}
     report = prepared(asked, shown, quiet=args.json)
@@ -53,16 +46,16 @@ def run(args: argparse.Namespace) -> int:
         as_json({**report.to_json(), **predicted})
     else:
         compared = compared_lines(rows, found[0]) if found else []
-        if found and found[1].cores != n_cores(recipe):
+        if found and found[1].cores != recipe.run.n_workers:
             compared.append(
                 f"wall time was predicted for {found[1].cores} cores, the run has"
-                f" {n_cores(recipe)}: not compared"
+                f" {recipe.run.n_workers}: not compared"
             )
         show_report(report, out, compared)
     return exit_code(report)
 
 
-def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estimate] | None:
+def estimate_for(recipe: Recipe, args: argparse.Namespace) -> "tuple[Path, Estimate] | None":
     """The estimate that is named, or an estimate.json made for this recipe that lies at hand.
 
     That is in the run directory, beside it, or beside the recipe, in this order.
@@ -70,6 +63,8 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estima
     Raises:
         ConfigError: the one that is named cannot be used.
     """
+    from tokenmill.pipelines.measure.compare import find_estimate, load_estimate
+
     if args.estimate:
         path = Path(args.estimate)
         return path, load_estimate(path, recipe)
@@ -80,144 +75,10 @@ def estimate_for(recipe: Recipe, args: argparse.Namespace) -> tuple[Path, Estima
     return find_estimate(recipe, beside)
 
 
-def prepared(asked: Asked[Recipe], shown: dict[str, Any], *, quiet: bool) -> Report:
+def prepared(asked: Asked[Recipe], shown: dict[str, Any], *, quiet: bool) -> "Report":
     """The report of a run, which is made unless it was before; see `result_of`."""
+    from tokenmill.pipelines.prepare.report.model import Report
+
     if asked.report is not None:
         return asked.report
     return Report.model_validate(result_of("prepare", asked, shown, quiet=quiet))
-
-
-def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> None:
-    """Print what a run did, in the order a reader asks.
-
-    compared: what was predicted beside it.
-    """
-    first = [(row.name, row.shown, row.rests_on) for row in report.requirements[:MOST_REQUIREMENTS]]
-    title = "storage to train on it (assumed; tokenmill size takes your plan)"
-    summary, mixture = report.found_items, report.mixture
-    show(
-        _ledger(report),
-        filled(table("why", ("stage", "outcome", "reason", ">docs"), report.documents_that_left())),
-        mixture and table("mixture of the training split", COLUMNS, mixture_rows(mixture)),
-        *image_tables(report),
-        *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
-        headline(report),
-        summary
-        and [
-            benchmarks_table(summary.benchmarks, "benchmark items in the corpus, before cutting"),
-            *(f"warning: {line}" for line in warnings(summary)),
-        ],
-        filled(table(title, ("requirement", ">value", "rests on"), first)),
-        [
-            *troubles(report),
-            f"dataset  {report.dataset.path}",
-            f"report   {below(out, 'report.html')}",
-        ],
-        compared,
-    )
-
-
-def _ledger(report: Report) -> Table:
-    """Where the documents went."""
-    how = "by cutting" if report.mixture is None else "by cutting or repeating"
-    columns = ["stage", ">docs in", f">made {how}", ">removed", ">failed", ">docs out", ">text out"]
-    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
-    if not any(row.docs_created for row in report.ledger):
-        for cells in (columns, *rows):
-            del cells[2]
-    return table(f"{report.name}: where the documents went", columns, rows)
-
-
-def image_tables(report: Report) -> list[Table]:
-    """Images by stage, and by reason; nothing for a run of text alone."""
-    rows = [
-        (row.stage, *row.images.counts, format_bytes(row.images.bytes_out))
-        for row in report.ledger
-        if row.images
-    ]
-    if not rows:
-        return []
-    columns = ("stage", ">in", ">removed", ">failed", ">with document", ">out", ">bytes out")
-    made = [table("where the images went", columns, rows)]
-    reasons = report.images_that_left()
-    if reasons:
-        made.append(table("why images left", ("stage", "outcome", "reason", ">images"), reasons))
-    return made
-
-
-def headline(report: Report) -> list[str]:
-    """The figures that matter first, in sentences."""
-    total = report.total
-    lines = [f"{total.docs:,} documents, {total.tokens:,} tokens"]
-    if report.mixture is not None:
-        lines.append(mixed_in_short(report.mixture))
-    if total.text_bytes_per_token is not None:
-        text = _with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
-        stored = _with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
-        lines += [f"text bytes per token    {text}", f"stored bytes per token  {stored}"]
-    return [*lines, *(against_lines(report.against) if report.against else ())]
-
-
-def troubles(report: Report) -> list[str]:
-    """A line for each input or shard that failed, and each that is not what it could be."""
-    lines = failures(report)
-    if report.failed_shards:
-        lines.append(
-            "documents removed as duplicates of one in a failed shard are missing too:"
-            " the same command tries the failed shards again"
-        )
-    lines = bounded(lines, "report.md")
-    for source in sources_without(report)[:MOST_FAILURES]:
-        lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
-    if report.inputs.skipped:
-        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
-        lines.append(f"not read, for their names tell no format: {names}")
-    return lines
-
-
-def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
-    """What a run would do."""
-    files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
-    more, whole = len(planned["files"]) - len(files), planned["text_bytes"]
-    whole += planned.get("illustrated_bytes", 0)
-    against, assumed = planned.get("against", {}), planned["assumptions"]
-    without = planned.get("without_images", ())[:MOST_FAILURES]
-    yield [
-        table(f"{len(planned['files'])} input files", ("path", ">bytes"), files),
-        *([f"and {more:,} more"] if more else ()),
-        *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
-        *(
-            f"not read, its name tells no format: {name}"
-            for name in planned["skipped"][:MOST_FAILURES]
-        ),
-        *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),
-    ]
-    yield [
-        f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all",
-        f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}",
-        f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}",
-        *(f"mixture  {line}" for line in planned.get("mixture", ())),
-        *(
-            f"against  {earlier['path']}, {earlier['docs']:,} documents,"
-            f" index {format_bytes(earlier['index_bytes'])}"
-            for earlier in against.get("runs", ())
-        ),
-        *(f"         {remark}" for remark in against.get("remarks", ())),
-        *(f"disk     {format_bytes(n)} for {k}" for k, n in planned["disk_needed_bytes"].items()),
-        _disk(planned["disk_needed_total_bytes"], planned["disk_free_bytes"]),
-        *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
-        f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
-        f" {assumed['bytes_per_doc']} bytes a document",
-    ]
-
-
-def _disk(total: int, free: int | None) -> str:
-    """What disk a run would take, and whether there is as much."""
-    if free is None:
-        return f"         {format_bytes(total)} in all, in the object store"
-    verdict = "enough" if free >= total else "NOT ENOUGH"
-    return f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}"
-
-
-def _with_error(ratio: float | None, error: float | None) -> str:
-    return f"{ratio:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")

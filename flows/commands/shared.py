@@ -7,8 +7,6 @@ from typing import Any
 import yaml
 
 from tokenmill.flows.asked import Asked, whole
-from tokenmill.flows.prefect.server import embedded_server
-from tokenmill.flows.progress import watching
 from tokenmill.pipelines.core.errors import ConfigError
 
 
@@ -61,6 +59,9 @@ def result_of(flow: str, asked: Asked[Any], shown: dict[str, Any], *, quiet: boo
 
     flow: as "prepare".  shown: the flow's parameters but `out`, as Prefect's UI has them.
     """
+    from tokenmill.flows.prefect.server import embedded_server
+    from tokenmill.flows.progress import watching
+
     with watching(quiet=quiet), embedded_server():
         # Prefect reads its settings when it is imported
         from tokenmill.flows.prefect.run_here import run_here

@@ -3,6 +3,7 @@
 Nothing here changes a byte of the dataset: a run may be begun one way and finished another.
 """
 
+import os
 import re
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -100,6 +101,11 @@ class RunOptions(Config):
                 " take runner: dask"
             )
         return self
+
+    @property
+    def n_workers(self) -> int:
+        """As many as are told, else one per processor."""
+        return self.workers or os.cpu_count() or 1
 
     @property
     def works_per_process(self) -> int | None:

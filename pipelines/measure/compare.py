@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.run import recipe_digest
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
 from tokenmill.pipelines.prepare.steps import corpus_steps
@@ -65,7 +64,7 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
         raise ConfigError(f"{path}: cannot read the estimate ({e.strerror})") from e
     except (ValueError, ValidationError) as e:
         raise ConfigError(f"{path}: not an estimate; tokenmill measure writes one") from e
-    if estimate.recipe != recipe_digest(recipe):
+    if estimate.recipe != recipe.digest():
         raise ConfigError(
             f"{path}: made for another recipe or other inputs than {recipe.name!r};"
             " measure this one, or leave --estimate out"

@@ -7,8 +7,6 @@ probe    documents drawn, and what is like them, from keys alone; where duplicat
 """
 
 import contextlib
-import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +32,6 @@ from tokenmill.pipelines.measure.sample import Sample, draw_sample
 from tokenmill.pipelines.measure.scan import PartFacts, scan_part
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.prepare.prepare import plan_run
-from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.read.stream import parking
 from tokenmill.pipelines.runs.manifest import check_apart, held
 from tokenmill.pipelines.runs.receipt import Receipt
@@ -178,7 +175,7 @@ def estimate_of(
     """As estimate.json has it."""
     estimate = predicted.prediction.estimate(
         name=job.recipe.name,
-        recipe=recipe_digest(job.recipe),
+        recipe=job.recipe.digest(),
         sample=sample_in_words(job, sample, finished),
         token_width_bytes=predicted.token_width_bytes,
         unique_frac=predicted.unique_frac,
@@ -253,11 +250,6 @@ def growth_of(growth: Growth, grown: tuple[float, Drawn] | None) -> UniqueGrowth
     )
 
 
-def recipe_digest(recipe: Recipe) -> str:
-    """By which a run knows the estimate that was made for it."""
-    return digest_of([json.dumps(recipe.identity(), sort_keys=True), *recipe.against])
-
-
 def sample_in_words(job: MeasureJob, sample: Sample, finished: Measured) -> str:
     """What was read."""
     read, drawn = (format_quantity(s, "fraction") for s in (sample.read_frac, sample.drawn_frac))
@@ -276,8 +268,3 @@ def to_json(estimate: Estimate) -> dict[str, object]:
     """Plain data that `sizing.corpus` reads back; an exact figure is a number."""
     data = estimate.model_dump(exclude={"corpus"}, exclude_none=True)
     return {**data, "corpus": estimate.corpus.to_json()}
-
-
-def n_cores(recipe: Recipe) -> int:
-    """Cores of the run, unless told: as many as it would use here."""
-    return recipe.run.workers or os.cpu_count() or 1

@@ -8,6 +8,7 @@ The steps a recipe can name, and how one is read and written: a name with its se
 Settings of a recipe that `--set` gives in place of what its file says.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from tokenmill.pipelines.core.config import Bytes, Config, FilePath, explain
+from tokenmill.pipelines.core.config import Bytes, Config, FilePath, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL
 from tokenmill.pipelines.core.options import RunOptions
@@ -243,6 +244,10 @@ class Recipe(Config):
         Where earlier runs lie does not decide it: what they hold does, which is in the plan.
         """
         return self.model_dump(mode="json", exclude={"run", "against"})
+
+    def digest(self) -> str:
+        """By which a run knows the estimate that was made for it."""
+        return digest_of([json.dumps(self.identity(), sort_keys=True), *self.against])
 
 
 def load_recipe(path: Path, settings: Mapping[str, Any] | None = None) -> Recipe:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.pipelines.chains import Runs, index, words
 from tokenmill.flows.cli import main
-from tokenmill.flows.commands.prepare import show_report
+from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.pipelines.prepare.report.model import Report
 
 

@@ -10,7 +10,6 @@ import yaml
 
 from tests.e2e.corpus import write_corpus
 from tokenmill.flows.cli import main
-from tokenmill.pipelines.measure.run import n_cores
 from tokenmill.pipelines.prepare.recipe import load_recipe
 
 
@@ -128,7 +127,7 @@ def test_a_prediction_may_lie_in_the_run_directory_before_the_run(
     assert main(["prepare", str(recipe), "--out", str(tmp_path / "run")]) == 0
     shown = capsys.readouterr().out
     assert f"predicted in  {tmp_path / 'run' / 'estimate.json'}" in shown
-    cores = n_cores(load_recipe(recipe))
+    cores = load_recipe(recipe).run.n_workers
     told = f"wall time was predicted for 8 cores, the run has {cores}: not compared"
     assert (told in shown) == (cores != 8)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.pipelines.chains import Runs, index, words
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.job import Measuring
-from tokenmill.pipelines.measure.run import measure_corpus, recipe_digest
+from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.against import earlier_runs, first_ordinal, holder, remarks
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.prepare import plan_run, prepare
@@ -243,4 +243,4 @@ def test_measure_predicts_no_run_that_stands_against_others(runs, tmp_path):
         "against: what inputs have in common with earlier runs is not predicted;"
         " --set against=[] measures the inputs alone, of which a run keeps no more"
     )
-    assert recipe_digest(recipe) != recipe_digest(runs.recipe("d"))  # no estimate is taken for it
+    assert recipe.digest() != runs.recipe("d").digest()  # no estimate is taken for it

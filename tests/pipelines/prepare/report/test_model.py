@@ -11,7 +11,7 @@ from tests.pipelines.prepare.report.test_report import run_report, written
 from tests.pipelines.read.images.shards import sample_tar
 from tests.pipelines.read.web.archives import archive, page
 from tests.sizing.document.pages import Page
-from tokenmill.flows.commands.prepare import show_report
+from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe

@@ -1,0 +1,155 @@
+"""What a run did, or would do, as tables and lines of a terminal."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from tokenmill.flows.commands.contamination import benchmarks_table
+from tokenmill.flows.show import filled, show, table
+from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
+from tokenmill.pipelines.contamination.report_found import warnings
+from tokenmill.pipelines.core.places import Place, below
+from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
+from tokenmill.pipelines.prepare.report.model import Report
+from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
+from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixed_in_short, mixture_rows
+from tokenmill.sizing.units import format_bytes
+
+MOST_REQUIREMENTS = 7
+
+
+def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> None:
+    """Print what a run did, in the order a reader asks.
+
+    compared: what was predicted beside it.
+    """
+    first = [(row.name, row.shown, row.rests_on) for row in report.requirements[:MOST_REQUIREMENTS]]
+    title = "storage to train on it (assumed; tokenmill size takes your plan)"
+    summary, mixture = report.found_items, report.mixture
+    show(
+        _ledger(report),
+        filled(table("why", ("stage", "outcome", "reason", ">docs"), report.documents_that_left())),
+        mixture and table("mixture of the training split", COLUMNS, mixture_rows(mixture)),
+        *image_tables(report),
+        *(table(t.caption, ("what", ">value"), t.rows) for t in further_tables(report).values()),
+        headline(report),
+        summary
+        and [
+            benchmarks_table(summary.benchmarks, "benchmark items in the corpus, before cutting"),
+            *(f"warning: {line}" for line in warnings(summary)),
+        ],
+        filled(table(title, ("requirement", ">value", "rests on"), first)),
+        [
+            *troubles(report),
+            f"dataset  {report.dataset.path}",
+            f"report   {below(out, 'report.html')}",
+        ],
+        compared,
+    )
+
+
+def _ledger(report: Report) -> Table:
+    """Where the documents went."""
+    how = "by cutting" if report.mixture is None else "by cutting or repeating"
+    columns = ["stage", ">docs in", f">made {how}", ">removed", ">failed", ">docs out", ">text out"]
+    rows = [[row.stage, *row.counts, format_bytes(row.bytes_out)] for row in report.ledger]
+    if not any(row.docs_created for row in report.ledger):
+        for cells in (columns, *rows):
+            del cells[2]
+    return table(f"{report.name}: where the documents went", columns, rows)
+
+
+def image_tables(report: Report) -> list[Table]:
+    """Images by stage, and by reason; nothing for a run of text alone."""
+    rows = [
+        (row.stage, *row.images.counts, format_bytes(row.images.bytes_out))
+        for row in report.ledger
+        if row.images
+    ]
+    if not rows:
+        return []
+    columns = ("stage", ">in", ">removed", ">failed", ">with document", ">out", ">bytes out")
+    made = [table("where the images went", columns, rows)]
+    reasons = report.images_that_left()
+    if reasons:
+        made.append(table("why images left", ("stage", "outcome", "reason", ">images"), reasons))
+    return made
+
+
+def headline(report: Report) -> list[str]:
+    """The figures that matter first, in sentences."""
+    total = report.total
+    lines = [f"{total.docs:,} documents, {total.tokens:,} tokens"]
+    if report.mixture is not None:
+        lines.append(mixed_in_short(report.mixture))
+    if total.text_bytes_per_token is not None:
+        text = _with_error(total.text_bytes_per_token, total.text_bytes_per_token_se)
+        stored = _with_error(total.stored_bytes_per_token, total.stored_bytes_per_token_se)
+        lines += [f"text bytes per token    {text}", f"stored bytes per token  {stored}"]
+    return [*lines, *(against_lines(report.against) if report.against else ())]
+
+
+def troubles(report: Report) -> list[str]:
+    """A line for each input or shard that failed, and each that is not what it could be."""
+    lines = failures(report)
+    if report.failed_shards:
+        lines.append(
+            "documents removed as duplicates of one in a failed shard are missing too:"
+            " the same command tries the failed shards again"
+        )
+    lines = bounded(lines, "report.md")
+    for source in sources_without(report)[:MOST_FAILURES]:
+        lines.append(f"no image was read from {source}; {WAY_TO_IMAGES}")
+    if report.inputs.skipped:
+        names = ", ".join(report.inputs.skipped[:MOST_FAILURES])
+        lines.append(f"not read, for their names tell no format: {names}")
+    return lines
+
+
+def plan_blocks(planned: dict[str, Any]) -> Iterator[Any]:
+    """What a run would do."""
+    files = [(f["path"], format_bytes(f["bytes"])) for f in planned["files"][:MOST_FAILURES]]
+    more, whole = len(planned["files"]) - len(files), planned["text_bytes"]
+    whole += planned.get("illustrated_bytes", 0)
+    against, assumed = planned.get("against", {}), planned["assumptions"]
+    without = planned.get("without_images", ())[:MOST_FAILURES]
+    yield [
+        table(f"{len(planned['files'])} input files", ("path", ">bytes"), files),
+        *([f"and {more:,} more"] if more else ()),
+        *(f"cannot be read: {failed['message']}" for failed in planned["failed_inputs"]),
+        *(
+            f"not read, its name tells no format: {name}"
+            for name in planned["skipped"][:MOST_FAILURES]
+        ),
+        *(f"read as text, without images: {path}; {WAY_TO_IMAGES}" for path in without),
+    ]
+    yield [
+        f"shards   {planned['shards']:,} of about {format_bytes(whole)} in all",
+        f"steps    {' → '.join(['read', *planned['steps'], 'tokenize'])}",
+        f"tokens   {planned['tokenizer']['path']}, {planned['tokenizer']['dtype']}",
+        *(f"mixture  {line}" for line in planned.get("mixture", ())),
+        *(
+            f"against  {earlier['path']}, {earlier['docs']:,} documents,"
+            f" index {format_bytes(earlier['index_bytes'])}"
+            for earlier in against.get("runs", ())
+        ),
+        *(f"         {remark}" for remark in against.get("remarks", ())),
+        *(f"disk     {format_bytes(n)} for {k}" for k, n in planned["disk_needed_bytes"].items()),
+        _disk(planned["disk_needed_total_bytes"], planned["disk_free_bytes"]),
+        *(f"limit    {limit}, at run.memory_budget" for limit in planned["limits"]),
+        f"assumed  {assumed['text_bytes_per_token']} bytes of text a token,"
+        f" {assumed['bytes_per_doc']} bytes a document",
+    ]
+
+
+def _disk(total: int, free: int | None) -> str:
+    """What disk a run would take, and whether there is as much."""
+    if free is None:
+        return f"         {format_bytes(total)} in all, in the object store"
+    verdict = "enough" if free >= total else "NOT ENOUGH"
+    return f"         {format_bytes(total)} in all, {format_bytes(free)} free: {verdict}"
+
+
+def _with_error(ratio: float | None, error: float | None) -> str:
+    return f"{ratio:.3f}" + (f" ± {error:.3f} (standard error)" if error is not None else "")
