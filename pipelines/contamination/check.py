@@ -70,7 +70,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import FailedInput, Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -107,7 +107,7 @@ COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
 SUMMARY = "summary.json"
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
 SCRATCH = ("found", "copies")  # folders that go when a run has finished
-NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
+WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
 
@@ -398,21 +398,12 @@ def plan_check(check: Check) -> Plan:
     cut = plan_inputs(
         check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
     )
-    plan = replace(cut, failed=tuple(_in_words(failed) for failed in cut.failed))
+    plan = replace(cut, failed=tuple(lost.with_way(WAY) for lost in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written
     check_outside(check.matching.benchmarks, [given.path for given in check.inputs])
     if not plan.shards:
         raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan
-
-
-def _in_words(failed: FailedInput) -> FailedInput:
-    """The failure for someone who has no recipe to name a column in."""
-    what = failed.message.rpartition(";")[0]
-    if failed.cause not in NOT_TEXT or not what:
-        return failed
-    way = "name the one that holds the text, as --text-column NAME"
-    return replace(failed, message=f"{what}; {way}")
 
 
 def _cause(check: Check, plan: Plan) -> str:
