@@ -23,7 +23,7 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F64, I64, U8, U64, Bools, read_only
 from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
-from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import ItemTexts
@@ -238,8 +238,7 @@ class Analysis:
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        which = texts.benchmarks_of(np.arange(len(texts.lengths)))
-        self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
+        self._testable = ~texts.is_short
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
         self.frequent: Analysis | None = None

@@ -25,7 +25,6 @@ from pydantic import Field, field_validator
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
 from tokenmill.dedup.overlap.cut import Cutting, Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
-from tokenmill.dedup.overlap.index import MIN_WORDS
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.found import (
     FOUND,
@@ -212,11 +211,9 @@ def of_short_items(index: BenchmarkIndex) -> Bools:
     These are looked for and told, but no document is cut for them: GPT-3's appendix C on
     "examples less than 8 words long, which we ignored in our filtering process".
     """
-    texts, grams = index.texts, index.ngrams
-    which = np.searchsorted(texts.starts, np.arange(len(texts.lengths)), "right") - 1
-    short = texts.lengths < np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
+    grams = index.ngrams
     # a text under N words and 8 is matched by one n-gram, shorter than all those of longer items
-    of_short: Bools = short[grams.items[grams.item_offsets[:-1]]]
+    of_short: Bools = index.texts.is_short[grams.items[grams.item_offsets[:-1]]]
     return of_short
 
 
