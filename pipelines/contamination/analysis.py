@@ -368,16 +368,14 @@ class Analysis:
         covered = np.zeros(found.num_rows, np.int64)
         np.add.at(covered, merged[:, 0], merged[:, 3] - merged[:, 2])
         rows = np.flatnonzero(n_items)
-        names, which = np.unique(
-            found["source"].take(pa.array(rows)).to_pylist(), return_inverse=True
-        )
-        for s, name in enumerate(names.tolist()):
-            of_source = self.sources.setdefault(name, SourceCounts())
-            of_source.docs += int(np.count_nonzero(which == s))
-            of_source.pairs += int(n_items[rows[which == s]].sum())
-        columns = {name: found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")}
-        columns |= {"items": pa.array(n_items[rows]), "overlap_bytes": pa.array(covered[rows])}
-        columns["text_bytes"] = found["text_bytes"].take(pa.array(rows))
+        documents = found.select(["doc_id", "id", "source", "text_bytes"]).take(pa.array(rows))
+        sources, sizes = documents["source"].to_pylist(), n_items[rows].tolist()
+        for source, n in zip(sources, sizes, strict=True):
+            of_source = self.sources.setdefault(source, SourceCounts())
+            of_source.docs += 1
+            of_source.pairs += n
+        *names, text_bytes = documents.columns
+        columns = [*names, pa.array(sizes), pa.array(covered[rows]), text_bytes]
         both = pa.concat_tables([self.worst, pa.table(columns, schema=WORST)])
         order = [("items", "descending"), ("overlap_bytes", "descending"), ("doc_id", "ascending")]
         self.worst = both.sort_by(order).slice(0, self._most_documents).combine_chunks()

@@ -21,7 +21,7 @@ import contextlib
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from pydantic import Field, ValidationError
 from tokenmill.dedup.overlap import containment_index
 from tokenmill.dedup.overlap import index as ngram_index
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
-from tokenmill.dedup.text.fold import FOLDINGS, Folded, fold
+from tokenmill.dedup.text.fold import FOLDINGS, fold
 from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 from tokenmill.pipelines.contamination.analysis import Analysis
@@ -64,7 +64,7 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.summary import summarize, with_copies
+from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -297,28 +297,18 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
     index = job.load_index()
     found_path, copies_path = job.found(shard.key), job.copies(shard.key)
     stats, damage = StageStats(), list[str]()
+    least, limits = job.check.copies, job.check.limits
+    of_copies = None if least is None else ContainmentIndex.load(job.out / COPY_INDEX)
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
-        copies_of = _copies_of(job, shard)
-        limits = job.check.limits
         for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
             damage += damages(batch)
             folded = fold(batch.documents["text"], index.folding)
             _write(found, search_folded(batch.documents, folded, index, shard.source))
-            _write(copies, copies_of(batch.documents, folded))
+            if least is not None and of_copies is not None:
+                _write(copies, find_copies(batch.documents, folded, of_copies, least, shard.source))
     facts = SearchFacts(source=shard.source, damage=damage)
     return Done(files=[found_path, copies_path], stats=[("read", stats)], facts=facts)
-
-
-def _copies_of(
-    job: ContaminationJob, shard: SourceShard
-) -> Callable[[pa.RecordBatch, Folded], pa.RecordBatch]:
-    """A function that finds the copies in a batch; it finds none if they are not looked for."""
-    least = job.check.copies
-    if least is None:
-        return lambda _batch, _folded: pa.RecordBatch.from_pylist([], schema=COPY)
-    index = ContainmentIndex.load(job.out / COPY_INDEX)
-    return lambda batch, folded: find_copies(batch, folded, index, least, shard.source)
 
 
 def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
@@ -356,7 +346,7 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                 write(copy_rows(found, index, by_ngrams))
     with parquet_file(job.out / ITEMS, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
-    summary = with_copies(summarize(index, analysis, counts), job.check.copies, index, copies)
+    summary = summarize(index, analysis, counts, copies, job.check.copies)
     write_json(job.out / SUMMARY, summary.to_json())
     return Done(files=[job.out / name for name in (ITEMS, OVERLAPS, SUMMARY)])
 

@@ -223,7 +223,14 @@ def search_folded(
     batch: pa.RecordBatch, folded: Folded, index: BenchmarkIndex, source: str
 ) -> pa.RecordBatch:
     """As `search`, of documents whose texts have been folded as the index says."""
+    return collect(batch, *located(folded, index), source)
+
+
+def located(folded: Folded, index: BenchmarkIndex) -> tuple[Hits, U8]:
+    """The n-grams of the index that texts have, in bytes of the texts before they were folded.
+
+    Returns them, and (n_hits,) uint8, bits of the foldings that each needed.
+    """
     hits = find(folded.text, index.ngrams)
     spans = folded.source_spans(hits.docs, hits.starts, hits.ends)
-    located = hits._replace(starts=spans.starts, ends=spans.ends)
-    return collect(batch, located, spans.foldings, source)
+    return hits._replace(starts=spans.starts, ends=spans.ends), spans.foldings

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64
-from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.unicode import PUNCT, flags_of, lower_of
+from tokenmill.pipelines.contamination.found import located
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 
 
@@ -49,7 +49,7 @@ def item_passages(index: BenchmarkIndex, matches: Sequence[Match]) -> list[ItemP
     texts, items = index.texts.texts, index.texts.items
     rows = np.flatnonzero(np.isin(items, [m.item for m in matches]))
     some, owners = texts.take(pa.array(rows)), items[rows]
-    hits = _hits(some, index)
+    hits, _ = located(fold(some, index.folding), index)
     bounds = np.searchsorted(hits.docs, np.arange(len(rows) + 1)).tolist()
     chosen = []
     for match, grams in zip(matches, _grams_of(matches, index), strict=True):
@@ -67,21 +67,14 @@ def _grams_of(matches: Sequence[Match], index: BenchmarkIndex) -> list[I64]:
     """The n-grams of each match, those of other items among them."""
     if not matches:
         return []
-    hits = _hits(pa.array(["".join(m[1:]) for m in matches], pa.large_string()), index)
+    texts = pa.array(["".join(m[1:]) for m in matches], pa.large_string())
+    hits, _ = located(fold(texts, index.folding), index)
     starts = np.array([len(m.before.encode()) for m in matches])
     ends = starts + np.array([len(m.match.encode()) for m in matches])
     inside = (hits.starts >= starts[hits.docs]) & (hits.ends <= ends[hits.docs])
     hits = hits.only(inside)
     bounds = np.searchsorted(hits.docs, np.arange(len(matches) + 1))
     return [hits.grams[a:b] for a, b in pairwise(bounds.tolist())]
-
-
-def _hits(text: pa.Array, index: BenchmarkIndex) -> Hits:
-    """The n-grams of the index that texts have, in bytes of the texts as they are written."""
-    folded = fold(text, index.folding)
-    hits = find(folded.text, index.ngrams)
-    places = folded.source_spans(hits.docs, hits.starts, hits.ends)
-    return hits._replace(starts=places.starts, ends=places.ends)
 
 
 def _passage(text: str, windows: Sequence[tuple[int, int]]) -> ItemPassage:

@@ -1,7 +1,6 @@
 """What a search for benchmark items found, put into words and numbers.
 
-BenchmarkIndex, Analysis, GramCounts ─ summarize ─► Summary ─┐
-CopyAnalysis ─────────┴ with_copies ─► Summary
+BenchmarkIndex, Analysis, GramCounts, perhaps CopyAnalysis ─ summarize ─► Summary
 """
 
 from typing import Any
@@ -13,7 +12,7 @@ from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.dedup.overlap.counts import GramCounts, frequent, ignored_passages, shared
 from tokenmill.dedup.text.fold import fold, names_of
 from tokenmill.pipelines.contamination import model
-from tokenmill.pipelines.contamination.analysis import Analysis, best_of
+from tokenmill.pipelines.contamination.analysis import Analysis, SourceCounts, best_of
 from tokenmill.pipelines.contamination.copies import Copies, CopyAnalysis
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.passages import (
@@ -36,6 +35,8 @@ def summarize(
     index: BenchmarkIndex,
     analysis: Analysis,
     counts: GramCounts,
+    copies: CopyAnalysis | None = None,
+    least: Copies | None = None,
     *,
     most_examples: int = MOST_EXAMPLES,
     most_ignored: int = MOST_IGNORED,
@@ -43,8 +44,9 @@ def summarize(
     """Say what was looked for, how, and what was found.
 
     index: what `analysis` was made with.
-    analysis: of the whole corpus.
+    analysis, copies: of the whole corpus; None says nothing of edited copies.
     counts: documents of the corpus that have each n-gram.
+    least: what counts as a copy.
     """
     reasons = _reasons(index, counts)
     in_corpus = np.zeros(len(index.ngrams.hashes), bool)
@@ -54,23 +56,39 @@ def summarize(
         wanted = analysis.widespread()
         widespread = _examples(index, analysis.frequent, most_examples, wanted)
     settings = index.matching.model_dump(mode="json", exclude={"benchmarks"})
-    by_pairs = sorted(analysis.sources.items(), key=lambda s: (-s[1].pairs, s[0]))
+    sources, of_copies = analysis.sources, {}
+    if copies is not None:
+        settings["copies"] = least and least.model_dump()
+        sources = {name: SourceCounts() for name in copies.sources} | sources
+        of_copies = {
+            "n_edited": int(copies.edited().sum()),
+            "edited": edited_examples(index, copies, most_examples),
+            "worst_edited": tuple(model.WorstEdited(**row) for row in copies.worst.to_pylist()),
+        }
+    by_pairs = sorted(sources.items(), key=lambda s: (-s[1].pairs, s[0]))
     return model.Summary(
         contamination=CONTAMINATION_VERSION,
         settings=model.Settings(**settings),
-        benchmarks=_benchmarks(index, analysis),
+        benchmarks=_benchmarks(index, analysis, copies),
         examples=_examples(index, analysis, most_examples),
         widespread=widespread,
         worst=tuple(model.WorstDocument(**row) for row in analysis.worst.to_pylist()),
-        sources=tuple(model.SourceSummary(source=name, **vars(n)) for name, n in by_pairs),
+        sources=tuple(
+            model.SourceSummary(source=name, **vars(n), edited_docs=copies and copies.sources[name])
+            for name, n in by_pairs
+        ),
         ignored=_ignored(index, counts, reasons, most_ignored),
         n_ignored={name: int((mask & in_corpus).sum()) for name, mask in reasons.items()},
+        **of_copies,
     )
 
 
-def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[model.BenchmarkSummary, ...]:
-    summaries = []
-    for indexed, counts in zip(index.benchmarks, analysis.counts(), strict=True):
+def _benchmarks(
+    index: BenchmarkIndex, analysis: Analysis, copies: CopyAnalysis | None
+) -> tuple[model.BenchmarkSummary, ...]:
+    starts, summaries = index.texts.starts, []
+    n_edited = None if copies is None else np.add.reduceat(copies.edited(), starts, dtype=np.int64)
+    for n, (indexed, counts) in enumerate(zip(index.benchmarks, analysis.counts(), strict=True)):
         tested = counts.clean + counts.dirty
         summaries.append(
             model.BenchmarkSummary(
@@ -80,6 +98,8 @@ def _benchmarks(index: BenchmarkIndex, analysis: Analysis) -> tuple[model.Benchm
                 md5=indexed["md5"],
                 items=indexed["items"],
                 dirty_frac=counts.dirty / tested if tested else None,
+                edited=None if n_edited is None else int(n_edited[n]),
+                edited_docs=copies and int(copies.benchmark_docs[n]),
                 **vars(counts),
             )
         )
@@ -193,32 +213,6 @@ def _ignored(
     table = ignored_passages(reasons, counts, index.ngrams, folded, index.texts.items, most=most)
     passages = (model.IgnoredPassage(**row) for row in table.to_pylist())
     return tuple(sorted(passages, key=lambda p: (-p.documents, "frequent" not in p.reason)))
-
-
-def with_copies(
-    summary: model.Summary, least: Copies | None, index: BenchmarkIndex, copies: CopyAnalysis
-) -> model.Summary:
-    """The summary with what of the benchmarks stands in the corpus as edited copies."""
-    edited = copies.edited()
-    n_edited = np.add.reduceat(edited, index.texts.starts, dtype=np.int64).tolist()
-    by_benchmark = zip(summary.benchmarks, n_edited, copies.benchmark_docs.tolist(), strict=True)
-    others = sorted(set(copies.sources) - {source.source for source in summary.sources})
-    sources = [*summary.sources, *(model.SourceSummary(source=s, docs=0, pairs=0) for s in others)]
-    changed = {
-        "settings": summary.settings.model_copy(update={"copies": least and least.model_dump()}),
-        "benchmarks": tuple(
-            benchmark.model_copy(update={"edited": n, "edited_docs": docs})
-            for benchmark, n, docs in by_benchmark
-        ),
-        "sources": tuple(
-            source.model_copy(update={"edited_docs": copies.sources[source.source]})
-            for source in sources
-        ),
-        "n_edited": int(edited.sum()),
-        "edited": edited_examples(index, copies, MOST_EXAMPLES),
-        "worst_edited": tuple(model.WorstEdited(**row) for row in copies.worst.to_pylist()),
-    }
-    return summary.model_copy(update=changed)
 
 
 def edited_examples(
