@@ -73,10 +73,6 @@ class Training(Config):
             raise ValueError(f"{min(both)}: is given as good and as bad; name each path once")
         return self
 
-    def side(self, name: str) -> tuple[Input, ...]:
-        """The inputs of "good" or "bad"."""
-        return self.good if name == "good" else self.bad
-
 
 class Examples(NamedTuple):
     """Documents of one side.
@@ -136,28 +132,13 @@ def read_examples(training: Training, side: str, names: Names) -> Examples:
         holdout=training.holdout,
         seed=training.seed,
     )
+    inputs: tuple[Input, ...] = getattr(training, side)
     documents, account, failure = read_documents(
-        training.side(side), sample, option=f"--{side}", limits=training.limits
+        inputs, sample, option=f"--{side}", limits=training.limits
     )
-    held_out = int(np.count_nonzero(documents.held_out))
-    account |= {"trained_on": len(documents.draws) - held_out, "held_out": held_out}
-    _check(training, side, account, failure)
-    counted = documents.words
-    counts = csr_array(
-        (counted["count"].astype(np.float64), counted["feature"], documents.offsets),
-        shape=(len(documents.draws), training.n_features),
-    )
-    return Examples(counts, documents.held_out, account)
-
-
-def _check(training: Training, side: str, account: dict[str, Any], failure: str) -> None:
-    """Refuse a side that nothing can be learnt from.
-
-    Raises:
-        ConfigError: names the side, what it has and the way out.
-    """
-    n = account["trained_on"] + account["held_out"]
-    where = f"--{side} {', '.join(given.path for given in training.side(side))}"
+    n, held_out = len(documents.draws), int(np.count_nonzero(documents.held_out))
+    account |= {"trained_on": n - held_out, "held_out": held_out}
+    where = f"--{side} {', '.join(given.path for given in inputs)}"
     if n < LEAST_DOCS:
         raise ConfigError(
             f"{where}: {n} different documents with words; a classifier needs {LEAST_DOCS} at"
@@ -169,6 +150,12 @@ def _check(training: Training, side: str, account: dict[str, Any], failure: str)
                 f"{where}: of {n} documents none is {part.replace('_', ' ')}, as their ids decide;"
                 f" give them different ids, or another --holdout than {training.holdout:g}"
             )
+    counted = documents.words
+    counts = csr_array(
+        (counted["count"].astype(np.float64), counted["feature"], documents.offsets),
+        shape=(n, training.n_features),
+    )
+    return Examples(counts, documents.held_out, account)
 
 
 def check_library() -> None:
