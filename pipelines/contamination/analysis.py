@@ -25,16 +25,14 @@ from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import FOLDINGS
-from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.found import IDS, excerpts, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 EXAMPLE = pa.schema(
     [
         pa.field("item", pa.int64(), nullable=False),
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # n-grams of the item that the document has, and their share of all that count
         pa.field("ngrams", pa.int64(), nullable=False),
         pa.field("found_frac", pa.float64(), nullable=False),
@@ -194,9 +192,7 @@ MOST_DOCUMENTS = 100
 
 WORST = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # items of which it has a counted n-gram, and UTF-8 bytes of its text in such n-grams
         pa.field("items", pa.int64(), nullable=False),
         pa.field("overlap_bytes", pa.int64(), nullable=False),

@@ -49,7 +49,7 @@ from tokenmill.pipelines.contamination.found import (
     ignored_grams,
     load_counts,
     save_counts,
-    search_folded,
+    search,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, data_files, files_of
@@ -304,7 +304,7 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
             stats += read_stats(batch)
             damage += damages(batch)
             folded = fold(batch.documents["text"], index.folding)
-            _write(found, search_folded(batch.documents, folded, index, shard.source))
+            _write(found, search(batch.documents, index, shard.source, folded))
             if least is not None and of_copies is not None:
                 _write(copies, find_copies(batch.documents, folded, of_copies, least, shard.source))
     facts = SearchFacts(source=shard.source, damage=damage)

@@ -178,31 +178,28 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
     """
     corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
-    keys = list(corpus.shard_keys())
-    counts = count_corpus(
-        (found for key in keys for found in surviving(corpus, key)), len(index.ngrams.hashes)
-    )
+    counts = count_corpus(surviving(corpus), len(index.ngrams.hashes))
     ignored = ignored_grams(index, counts)
     analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
-    for key in keys:
-        for found in surviving(corpus, key):
-            analysis.add(found)
+    for found in surviving(corpus):
+        analysis.add(found)
     paths = corpus.path(IGNORED_FOLDER), corpus.path(CONTAMINATION)
     write_ignored(paths[0], ignored | of_short_items(index))
     write_json(paths[1], summarize(index, analysis, counts).to_json())
     return Done(files=paths)
 
 
-def surviving(corpus: Corpus, key: str) -> Iterator[pa.RecordBatch]:
-    """What was found in a shard (schema FOUND), of documents that no step before drops."""
-    found = open_arrow(corpus.path(FOUND_FOLDER, key=key))[0]
-    removed = removed_ids(corpus, NAME, key)
-    if removed is None:
-        yield from (batch for batch in found if batch.num_rows)
-        return
-    for batch, gone in zip(found, removed, strict=True):
-        if batch.num_rows:
-            yield batch.filter(pa.array(~np.isin(batch["doc_id"], gone)))
+def surviving(corpus: Corpus) -> Iterator[pa.RecordBatch]:
+    """What was found in all shards (schema FOUND), of documents that no step before drops."""
+    for key in corpus.shard_keys():
+        found = open_arrow(corpus.path(FOUND_FOLDER, key=key))[0]
+        removed = removed_ids(corpus, NAME, key)
+        if removed is None:
+            yield from (batch for batch in found if batch.num_rows)
+            continue
+        for batch, gone in zip(found, removed, strict=True):
+            if batch.num_rows:
+                yield batch.filter(pa.array(~np.isin(batch["doc_id"], gone)))
 
 
 def of_short_items(index: BenchmarkIndex) -> Bools:
@@ -250,26 +247,6 @@ class Evidence(NamedTuple):
     rows: pa.RecordBatch
     ngrams: I64
     details: pa.Array
-
-
-def evidence(
-    batch: pa.RecordBatch, found: pa.RecordBatch, index: BenchmarkIndex, ignored: Bools
-) -> Evidence:
-    """Tell what counts of what was found.
-
-    batch: documents (schema DOCUMENT).
-    found: rows of schema FOUND in the order of the batch, also of documents not in it any more.
-    ignored: (n_grams,) bool, n-grams of the index that count for nothing.
-    """
-    rows = pc.index_in(found["doc_id"], batch["doc_id"])
-    found, docs = found.filter(rows.is_valid()), np.asarray(rows.drop_null()).astype(np.int64)
-    hits = hits_of(found)
-    hits = hits.only(~ignored[hits.grams])._replace(n_docs=batch.num_rows)
-    hits = hits._replace(docs=docs[hits.docs])
-    none = pa.RecordBatch.from_pylist([], schema=OVERLAP)
-    spans = pa.concat_batches([none, *overlap_rows(found, index, ignored)])
-    ngrams = np.bincount(hits.docs, minlength=batch.num_rows)
-    return Evidence(hits, spans, ngrams, _details(batch, spans))
 
 
 def _details(batch: pa.RecordBatch, spans: pa.RecordBatch) -> pa.Array:
@@ -331,7 +308,7 @@ class Cleaner:
         """
         if found.num_rows == 0:
             return Cleaned(_untouched(batch), _empty(OVERLAP), _empty(PIECE))
-        told = evidence(batch, found, self.index, self.ignored)
+        told = self._evidence(batch, found)
         action = self.config.action if told.ngrams.any() else "report"
         result, pieces = _untouched(batch), _empty(PIECE)
         if action == "cut":
@@ -341,6 +318,18 @@ class Cleaner:
         elif action == "paragraph":
             result = self._without_paragraphs(batch, told)
         return Cleaned(result, told.rows, pieces)
+
+    def _evidence(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Evidence:
+        """Tell what counts of what was found."""
+        rows = pc.index_in(found["doc_id"], batch["doc_id"])
+        found, docs = found.filter(rows.is_valid()), np.asarray(rows.drop_null()).astype(np.int64)
+        hits = hits_of(found)
+        hits = hits.only(~self.ignored[hits.grams])
+        hits = hits._replace(n_docs=batch.num_rows, docs=docs[hits.docs])
+        parts = overlap_rows(found, self.index, self.ignored)
+        spans = pa.concat_batches([_empty(OVERLAP), *parts])
+        ngrams = np.bincount(hits.docs, minlength=batch.num_rows)
+        return Evidence(hits, spans, ngrams, _details(batch, spans))
 
     def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
         _, docs, _, _, _, starts, ends = told.hits

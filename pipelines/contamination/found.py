@@ -23,17 +23,21 @@ from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import DOCUMENT, SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
 
+IDS = (  # of a document, in every table of what was found
+    DOCUMENT.field("doc_id"),
+    DOCUMENT.field("id"),
+    pa.field("source", pa.string(), nullable=False),
+)
+
 FOUND = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         pa.field("text_bytes", pa.int64(), nullable=False),
         # of each hit: index into the n-grams of the index, UTF-8 bytes of the document's text
         pa.field("grams", pa.list_(pa.int64()), nullable=False),
@@ -210,19 +214,16 @@ def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> Bools:
     return index.ignored | frequent(counts, index.ngrams, most_docs=most)
 
 
-def search(batch: pa.RecordBatch, index: BenchmarkIndex, source: str) -> pa.RecordBatch:
+def search(
+    batch: pa.RecordBatch, index: BenchmarkIndex, source: str, folded: Folded | None = None
+) -> pa.RecordBatch:
     """A row of schema FOUND for each document that has an n-gram of the index, ignored ones too.
 
     batch: documents (schema DOCUMENT).
     source: that of the batch's shard.
+    folded: their texts, if they have been folded as the index says.
     """
-    return search_folded(batch, fold(batch["text"], index.folding), index, source)
-
-
-def search_folded(
-    batch: pa.RecordBatch, folded: Folded, index: BenchmarkIndex, source: str
-) -> pa.RecordBatch:
-    """As `search`, of documents whose texts have been folded as the index says."""
+    folded = folded or fold(batch["text"], index.folding)
     return collect(batch, *located(folded, index), source)
 
 
