@@ -208,10 +208,7 @@ def load_counts(path: Path) -> GramCounts:
 
 def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> Bools:
     """(n_grams,) bool: the n-grams that are ignored, in this corpus or in any."""
-    most = index.matching.most_docs
-    if most is None:
-        return index.ignored
-    return index.ignored | frequent(counts, index.ngrams, most_docs=most)
+    return index.ignored | frequent(counts, index.ngrams, most_docs=index.matching.most_docs)
 
 
 def search(
