@@ -79,10 +79,11 @@ def total(counts: Iterable[GramCounts], n_grams: int) -> GramCounts:
     return GramCounts(met, docs[met])
 
 
-def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOCS) -> Bools:
-    """(n_grams,) bool: the n-grams that stand in more than `most_docs` documents."""
+def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int | None = MOST_DOCS) -> Bools:
+    """(n_grams,) bool: those that stand in more than `most_docs` documents; None is no limit."""
     mask = np.zeros(len(index.hashes), bool)
-    mask[counts.grams[counts.docs > most_docs]] = True
+    if most_docs is not None:
+        mask[counts.grams[counts.docs > most_docs]] = True
     return mask
 
 

@@ -194,13 +194,13 @@ def _share(frac: float | None) -> str:
     return "-" if frac is None else f"{hundredths(frac)} %"
 
 
-def hundredths(frac: float | None) -> str:
-    """A share as it is read: "-" if there is none to tell.
+def hundredths(frac: float) -> str:
+    """A share as it is read.
 
-    >>> hundredths(4 / 3270), hundredths(0.0), hundredths(None)
-    ('0.122', '0', '-')
+    >>> hundredths(4 / 3270), hundredths(0.0)
+    ('0.122', '0')
     """
-    return "-" if frac is None else f"{100 * frac:.3g}"
+    return f"{100 * frac:.3g}"
 
 
 def _foldings(benchmarks: Sequence[BenchmarkSummary]) -> Table:
@@ -229,10 +229,10 @@ def _worst(report: Report) -> Table:
 
 def _sources(report: Report) -> Table:
     sources = report.sources if len(report.sources) > 1 else ()
-    names = ["docs", "pairs", *(["edited_docs"] if report.edited_docs else [])]
-    rows = [(s.source, *(getattr(s, name) for name in names)) for s in sources[:MOST_SOURCES]]
-    labels = {"docs": ">documents", "pairs": ">items in them", "edited_docs": ">with edited copies"}
-    return table("sources", ("source", *(labels[name] for name in names)), rows)
+    labels = {"docs": ">documents", "pairs": ">items in them"}
+    labels |= {"edited_docs": ">with edited copies"} if report.edited_docs else {}
+    rows = [(s.source, *(getattr(s, name) for name in labels)) for s in sources[:MOST_SOURCES]]
+    return table("sources", ("source", *labels.values()), rows)
 
 
 def _ignored(report: Report) -> list[str]:

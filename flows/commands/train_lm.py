@@ -4,15 +4,11 @@ import argparse
 
 from tokenmill.flows.commands.training import ended, parse_file, parse_training
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.model import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.lm.fit import save_arpa
-from tokenmill.pipelines.train.lm.report import blocks, lm_markdown
-from tokenmill.pipelines.train.lm.train import LmTraining, train
-
-NAMES = ("order", "vocabulary", "min_count", "prune", "words", "holdout", "head", "tail", "seed")
+from tokenmill.pipelines.train.lm.train import LmTraining, blocks, lm_markdown, train
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,12 +17,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: it cannot be written where it is to be.
     """
-    inputs = {
-        name: tuple(Input(path=path, text=args.text_column) for path in getattr(args, name))
-        for name in ("text", "cutoffs")
-    }
-    settings = inputs | {name: getattr(args, name) for name in NAMES}
-    training = parse_training(LmTraining, settings)
+    training = parse_training(LmTraining, args, ("text", "cutoffs"))
     out = parse_file("--out", args.out, ".npz", "lm.npz")
     arpa = None if args.arpa is None else parse_file("--arpa", args.arpa, ".arpa", "lm.arpa")
     for path in filter(None, (out, arpa)):

@@ -4,13 +4,11 @@ import argparse
 
 from tokenmill.flows.commands.training import ended, parse_file, parse_training
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.quality_model import save_model
 from tokenmill.pipelines.runs.manifest import check_apart
 from tokenmill.pipelines.storage.atomic import write_text
-from tokenmill.pipelines.train.quality.examples import SIDES, Training
-from tokenmill.pipelines.train.quality.report import blocks, quality_markdown
-from tokenmill.pipelines.train.quality.train import check_library, train
+from tokenmill.pipelines.train.quality.evaluation import blocks, quality_markdown
+from tokenmill.pipelines.train.quality.train import SIDES, Training, check_library, train
 
 OPTIONS = {"n_features": "features"}  # named otherwise than the setting
 
@@ -21,11 +19,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: it cannot be written where it is to be.
     """
-    settings = {name: getattr(args, name) for name in ("documents", "holdout", "alpha", "seed")}
-    for side in SIDES:
-        paths = getattr(args, side)
-        settings[side] = tuple(Input(path=path, text=args.text_column) for path in paths)
-    training = parse_training(Training, settings | {"n_features": args.features}, OPTIONS)
+    training = parse_training(Training, args, SIDES, OPTIONS)
     out = parse_file("--out", args.out, ".npz", "quality.npz")
     check_library()
     check_apart((*training.good, *training.bad), out)

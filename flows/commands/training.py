@@ -1,6 +1,7 @@
 """What `train-lm` and `train-quality` share: their files and options, and what is printed."""
 
-from collections.abc import Callable, Iterable, Mapping
+import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,21 +12,32 @@ from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import within_roots
+from tokenmill.pipelines.core.shard import Input
 from tokenmill.sizing.document.section import Block
 
 T = TypeVar("T", bound=Config)
 
 
 def parse_training(
-    kind: type[T], settings: Mapping[str, Any], options: Mapping[str, str] | None = None
+    kind: type[T],
+    args: argparse.Namespace,
+    inputs: Sequence[str],
+    options: Mapping[str, str] | None = None,
 ) -> T:
-    """What the command line asks for.
+    """What the command line asks for; no option sets limits.
 
-    options: those that are named otherwise than the setting.
+    inputs: settings that are paths of documents.  options: those named otherwise than the setting.
 
     Raises:
         ConfigError: one line that names the option and the way out.
     """
+    settings = {
+        name: getattr(args, (options or {}).get(name, name))
+        for name in kind.model_fields
+        if name != "limits"
+    }
+    for name in inputs:
+        settings[name] = tuple(Input(path=path, text=args.text_column) for path in settings[name])
     try:
         return kind(**settings)
     except ValidationError as e:

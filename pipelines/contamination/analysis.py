@@ -23,18 +23,16 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F64, I64, U8, U64, Bools, read_only
 from tokenmill.dedup.kernels.overlap import merge_spans
 from tokenmill.dedup.overlap.find import Hits, Overlaps, overlaps
-from tokenmill.dedup.overlap.index import MIN_WORDS, NgramIndex
+from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import FOLDINGS
-from tokenmill.pipelines.contamination.found import excerpts, hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.found import IDS, excerpts, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.contamination.model import BenchmarkCounts
 
 EXAMPLE = pa.schema(
     [
         pa.field("item", pa.int64(), nullable=False),
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # n-grams of the item that the document has, and their share of all that count
         pa.field("ngrams", pa.int64(), nullable=False),
         pa.field("found_frac", pa.float64(), nullable=False),
@@ -194,9 +192,7 @@ MOST_DOCUMENTS = 100
 
 WORST = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # items of which it has a counted n-gram, and UTF-8 bytes of its text in such n-grams
         pa.field("items", pa.int64(), nullable=False),
         pa.field("overlap_bytes", pa.int64(), nullable=False),
@@ -238,8 +234,7 @@ class Analysis:
         self._most_examples, self._most_documents = most_examples, most_documents
         self._met = np.zeros(len(index.hashes), bool)  # n-grams, ignored ones too
         self._counted = self._per_item(~ignored)
-        which = texts.benchmarks_of(np.arange(len(texts.lengths)))
-        self._testable = texts.lengths >= np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
+        self._testable = ~texts.is_short
         n_frequent = 0 if frequent is None else self._per_item(frequent)
         self._mostly_frequent = self._testable & (n_frequent >= np.maximum(self._counted, 1))
         self.frequent: Analysis | None = None
@@ -369,16 +364,14 @@ class Analysis:
         covered = np.zeros(found.num_rows, np.int64)
         np.add.at(covered, merged[:, 0], merged[:, 3] - merged[:, 2])
         rows = np.flatnonzero(n_items)
-        names, which = np.unique(
-            found["source"].take(pa.array(rows)).to_pylist(), return_inverse=True
-        )
-        for s, name in enumerate(names.tolist()):
-            of_source = self.sources.setdefault(name, SourceCounts())
-            of_source.docs += int(np.count_nonzero(which == s))
-            of_source.pairs += int(n_items[rows[which == s]].sum())
-        columns = {name: found[name].take(pa.array(rows)) for name in ("doc_id", "id", "source")}
-        columns |= {"items": pa.array(n_items[rows]), "overlap_bytes": pa.array(covered[rows])}
-        columns["text_bytes"] = found["text_bytes"].take(pa.array(rows))
+        documents = found.select(["doc_id", "id", "source", "text_bytes"]).take(pa.array(rows))
+        sources, sizes = documents["source"].to_pylist(), n_items[rows].tolist()
+        for source, n in zip(sources, sizes, strict=True):
+            of_source = self.sources.setdefault(source, SourceCounts())
+            of_source.docs += 1
+            of_source.pairs += n
+        *names, text_bytes = documents.columns
+        columns = [*names, pa.array(sizes), pa.array(covered[rows]), text_bytes]
         both = pa.concat_tables([self.worst, pa.table(columns, schema=WORST)])
         order = [("items", "descending"), ("overlap_bytes", "descending"), ("doc_id", "ascending")]
         self.worst = both.sort_by(order).slice(0, self._most_documents).combine_chunks()

@@ -21,7 +21,7 @@ import contextlib
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from pydantic import Field, ValidationError
 from tokenmill.dedup.overlap import containment_index
 from tokenmill.dedup.overlap import index as ngram_index
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
-from tokenmill.dedup.text.fold import FOLDINGS, Folded, fold
+from tokenmill.dedup.text.fold import FOLDINGS, fold
 from tokenmill.dedup.text.fold_tables import FOLD_VERSION
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 from tokenmill.pipelines.contamination.analysis import Analysis
@@ -49,7 +49,7 @@ from tokenmill.pipelines.contamination.found import (
     ignored_grams,
     load_counts,
     save_counts,
-    search_folded,
+    search,
 )
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, IndexedBenchmark, Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, data_files, files_of
@@ -64,13 +64,13 @@ from tokenmill.pipelines.contamination.rows import (
     overlap_rows,
     pairs_of,
 )
-from tokenmill.pipelines.contamination.summary import summarize, with_copies
+from tokenmill.pipelines.contamination.summary import summarize
 from tokenmill.pipelines.core.config import Bytes, Config, digest_of, explain
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
-from tokenmill.pipelines.core.shard import FailedInput, Input, Plan, SourceShard
+from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
 from tokenmill.pipelines.read.batch import damages, read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -107,7 +107,7 @@ COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
 SUMMARY = "summary.json"
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
 SCRATCH = ("found", "copies")  # folders that go when a run has finished
-NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
+WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
 
@@ -297,28 +297,18 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
     index = job.load_index()
     found_path, copies_path = job.found(shard.key), job.copies(shard.key)
     stats, damage = StageStats(), list[str]()
+    least, limits = job.check.copies, job.check.limits
+    of_copies = None if least is None else ContainmentIndex.load(job.out / COPY_INDEX)
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
-        copies_of = _copies_of(job, shard)
-        limits = job.check.limits
         for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
             damage += damages(batch)
             folded = fold(batch.documents["text"], index.folding)
-            _write(found, search_folded(batch.documents, folded, index, shard.source))
-            _write(copies, copies_of(batch.documents, folded))
+            _write(found, search(batch.documents, index, shard.source, folded))
+            if least is not None and of_copies is not None:
+                _write(copies, find_copies(batch.documents, folded, of_copies, least, shard.source))
     facts = SearchFacts(source=shard.source, damage=damage)
     return Done(files=[found_path, copies_path], stats=[("read", stats)], facts=facts)
-
-
-def _copies_of(
-    job: ContaminationJob, shard: SourceShard
-) -> Callable[[pa.RecordBatch, Folded], pa.RecordBatch]:
-    """A function that finds the copies in a batch; it finds none if they are not looked for."""
-    least = job.check.copies
-    if least is None:
-        return lambda _batch, _folded: pa.RecordBatch.from_pylist([], schema=COPY)
-    index = ContainmentIndex.load(job.out / COPY_INDEX)
-    return lambda batch, folded: find_copies(batch, folded, index, least, shard.source)
 
 
 def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
@@ -356,7 +346,7 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
                 write(copy_rows(found, index, by_ngrams))
     with parquet_file(job.out / ITEMS, ITEM) as writer:
         writer.write_batch(item_rows(index, analysis, copies))
-    summary = with_copies(summarize(index, analysis, counts), job.check.copies, index, copies)
+    summary = summarize(index, analysis, counts, copies, job.check.copies)
     write_json(job.out / SUMMARY, summary.to_json())
     return Done(files=[job.out / name for name in (ITEMS, OVERLAPS, SUMMARY)])
 
@@ -398,21 +388,12 @@ def plan_check(check: Check) -> Plan:
     cut = plan_inputs(
         check.inputs, check.shard_bytes, limits=check.limits, in_recipe=False, html=True
     )
-    plan = replace(cut, failed=tuple(_in_words(failed) for failed in cut.failed))
+    plan = replace(cut, failed=tuple(lost.with_way(WAY) for lost in cut.failed))
     pages_of(plan)  # a missing library is named before anything is written
     check_outside(check.matching.benchmarks, [given.path for given in check.inputs])
     if not plan.shards:
         raise ConfigError(f"no document can be read: {_cause(check, plan)}")
     return plan
-
-
-def _in_words(failed: FailedInput) -> FailedInput:
-    """The failure for someone who has no recipe to name a column in."""
-    what = failed.message.rpartition(";")[0]
-    if failed.cause not in NOT_TEXT or not what:
-        return failed
-    way = "name the one that holds the text, as --text-column NAME"
-    return replace(failed, message=f"{what}; {way}")
 
 
 def _cause(check: Check, plan: Plan) -> str:

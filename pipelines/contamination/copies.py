@@ -16,16 +16,14 @@ from tokenmill.dedup.overlap.containment import SHORT_THRESHOLD, THRESHOLD, cont
 from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.analysis import MOST_DOCUMENTS, BestRows
-from tokenmill.pipelines.contamination.found import excerpts
+from tokenmill.pipelines.contamination.found import IDS, excerpts
 from tokenmill.pipelines.contamination.index import ItemTexts
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 
 COPY = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # which item, and which of the item texts of the index
         pa.field("item", pa.int64(), nullable=False),
         pa.field("text", pa.int64(), nullable=False),
@@ -101,9 +99,7 @@ def find_copies(
 
 WORST_EDITED = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         # edited items that it has a copy of, and the containment of the best copy
         pa.field("items", pa.int64(), nullable=False),
         pa.field("containment", pa.float64(), nullable=False),

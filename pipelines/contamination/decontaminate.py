@@ -1,29 +1,46 @@
-"""The step that frees documents from benchmark items.
+"""The step that frees documents from benchmark items: cut into pieces, dropped, or only reported.
 
-The work is in three places, since which n-grams count is only known once the whole corpus has
-been searched:
+Which n-grams count is only known once the whole corpus has been searched:
 
     pass before:  documents ──search──► found, a sidecar
     corpus-wide:  found of all shards, less duplicates ─┬─ documents of each n-gram ── ignored
                                                         └─ what of the benchmarks is in the corpus
-    pass behind:  documents, found ──cut──► documents, receipts          (contamination.cleaner)
+    pass behind:  documents, found ──Cleaner──► kept and removed, overlaps, links of pieces
+
+The detail of what is removed says why: what of benchmark items stands in the document, as a line.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, field_validator
 
-from tokenmill.dedup.arrays import Bools
-from tokenmill.pipelines.contamination.cleaning import NAME, Cleaning
-from tokenmill.pipelines.contamination.index import Matching
+from tokenmill.dedup.arrays import I64, Bools, text_buffers
+from tokenmill.dedup.overlap.cut import Cutting, Pieces, cut, drop_paragraphs, piece_texts
+from tokenmill.dedup.overlap.find import Hits
+from tokenmill.pipelines.contamination.analysis import Analysis
+from tokenmill.pipelines.contamination.found import (
+    FOUND,
+    count_corpus,
+    hits_of,
+    ignored_grams,
+    search,
+)
+from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.rows import check_outside, files_of
-from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file
-from tokenmill.pipelines.core.pieces import PIECE
+from tokenmill.pipelines.contamination.rows import OVERLAP, overlap_file, overlap_rows
+from tokenmill.pipelines.contamination.summary import summarize
+from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.pieces import MOST_PIECES, PIECE, number_pieces
 from tokenmill.pipelines.core.shard import Input, InputFile
+from tokenmill.pipelines.core.step import KEEP, StageResult, keep_where, removed_rows, with_text
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.step import (
     Applied,
@@ -47,9 +64,7 @@ from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.atomic import write_json
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
-if TYPE_CHECKING:
-    from tokenmill.pipelines.contamination.index import BenchmarkIndex
-
+NAME = "decontaminate"
 BENCHMARKS = Folder("05-index", "", of_pass=False)
 FOUND_FOLDER = Folder("5-found", "part-{key}.arrow")
 IGNORED_FOLDER = Folder("6-ignored", "ngrams.arrow")
@@ -59,7 +74,7 @@ PIECES = Folder("pieces", "part-{key}.parquet", of_pass=False)
 IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
-class Decontaminate(Cleaning, Matching, CuttingStep):
+class Decontaminate(Matching, CuttingStep):
     """Free documents from what they have in common with benchmark items.
 
     The defaults are GPT-3's filtering (Brown et al. 2020, arXiv:2005.14165, appendix C), with N
@@ -75,10 +90,24 @@ class Decontaminate(Cleaning, Matching, CuttingStep):
     most_pieces: a document that falls into more is dropped.
     """
 
+    action: Literal["cut", "document", "paragraph", "report"] = "cut"
+    window_chars: Annotated[int, Field(ge=0)] = 200
+    least_chars: Annotated[int, Field(ge=0)] = 200
+    most_pieces: Annotated[int, Field(ge=1, le=MOST_PIECES)] = 10
+
     name: ClassVar[str] = NAME
     makes_pieces: ClassVar[bool] = True
     makes_ready: ClassVar[bool] = True
     side_tables = (SideTable(OVERLAPS, OVERLAP, overlap_file), SideTable(PIECES, PIECE))
+
+    @field_validator("action", mode="before")
+    @classmethod
+    def _name_the_new_word(cls, action: Any) -> Any:
+        if action == "remove":
+            raise ValueError(
+                "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
+            )
+        return action
 
     @property
     def only_own_run(self) -> bool:
@@ -91,21 +120,16 @@ class Decontaminate(Cleaning, Matching, CuttingStep):
         for benchmark in self.benchmarks:
             yield from files_of(benchmark)
 
-    def build(self) -> "BenchmarkIndex":
-        from tokenmill.pipelines.contamination.index import BenchmarkIndex
-
+    def build(self) -> BenchmarkIndex:
         return BenchmarkIndex.build(self)
 
     def setup(self, run: RunFolder, built: Any = None) -> Work:
         args = (self, built)
-        call = index_benchmarks
-        return Work(step="index", key="all", inputs=run.identity, call=call, args=args)
+        return Work(step="index", key="all", inputs=run.identity, call=index_benchmarks, args=args)
 
     def sidecar(
         self, run: RunFolder, pass_index: int, key: str, *, source: str, images: Images | None
     ) -> Sidecar:
-        from tokenmill.pipelines.contamination.found import FOUND, search
-
         index = self._index(run)
 
         def found(documents: pa.RecordBatch, blobs: Blobs | None) -> pa.RecordBatch:
@@ -117,8 +141,6 @@ class Decontaminate(Cleaning, Matching, CuttingStep):
         yield from chain.phase(NAME, NAME, find_ignored, {"all": ()})
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
-        from tokenmill.pipelines.contamination.cleaner import Cleaner
-
         index = self._index(run)
         ignored = read_ignored(run.path(IGNORED_FOLDER, pass_index), len(index.ngrams.hashes))
         cleaner = Cleaner(self, index, ignored)
@@ -138,9 +160,7 @@ class Decontaminate(Cleaning, Matching, CuttingStep):
     def told(self, run: RunFolder, pass_index: int, receipts: Sequence[Receipt]) -> Told:
         return {"contamination": json.loads(mirror.read_text(run.path(CONTAMINATION, pass_index)))}
 
-    def _index(self, run: RunFolder) -> "BenchmarkIndex":
-        from tokenmill.pipelines.contamination.index import BenchmarkIndex
-
+    def _index(self, run: RunFolder) -> BenchmarkIndex:
         return BenchmarkIndex.load(run.out / BENCHMARKS.name, self)
 
 
@@ -156,52 +176,41 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
 
     Documents that a step before this one removes are not counted.
     """
-    from tokenmill.pipelines.contamination.analysis import Analysis
-    from tokenmill.pipelines.contamination.found import count_corpus, ignored_grams
-    from tokenmill.pipelines.contamination.summary import summarize
-
     corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
-    keys = list(corpus.shard_keys())
-    counts = count_corpus(
-        (found for key in keys for found in surviving(corpus, key)), len(index.ngrams.hashes)
-    )
+    counts = count_corpus(surviving(corpus), len(index.ngrams.hashes))
     ignored = ignored_grams(index, counts)
     analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
-    for key in keys:
-        for found in surviving(corpus, key):
-            analysis.add(found)
+    for found in surviving(corpus):
+        analysis.add(found)
     paths = corpus.path(IGNORED_FOLDER), corpus.path(CONTAMINATION)
     write_ignored(paths[0], ignored | of_short_items(index))
     write_json(paths[1], summarize(index, analysis, counts).to_json())
     return Done(files=paths)
 
 
-def surviving(corpus: Corpus, key: str) -> Iterator[pa.RecordBatch]:
-    """What was found in a shard (schema FOUND), of documents that no step before drops."""
-    found = open_arrow(corpus.path(FOUND_FOLDER, key=key))[0]
-    removed = removed_ids(corpus, NAME, key)
-    if removed is None:
-        yield from (batch for batch in found if batch.num_rows)
-        return
-    for batch, gone in zip(found, removed, strict=True):
-        if batch.num_rows:
-            yield batch.filter(pa.array(~np.isin(batch["doc_id"], gone)))
+def surviving(corpus: Corpus) -> Iterator[pa.RecordBatch]:
+    """What was found in all shards (schema FOUND), of documents that no step before drops."""
+    for key in corpus.shard_keys():
+        found = open_arrow(corpus.path(FOUND_FOLDER, key=key))[0]
+        removed = removed_ids(corpus, NAME, key)
+        if removed is None:
+            yield from (batch for batch in found if batch.num_rows)
+            continue
+        for batch, gone in zip(found, removed, strict=True):
+            if batch.num_rows:
+                yield batch.filter(pa.array(~np.isin(batch["doc_id"], gone)))
 
 
-def of_short_items(index: "BenchmarkIndex") -> Bools:
+def of_short_items(index: BenchmarkIndex) -> Bools:
     """(n_grams,) bool: the n-grams that are items under 8 words, whole.
 
     These are looked for and told, but no document is cut for them: GPT-3's appendix C on
     "examples less than 8 words long, which we ignored in our filtering process".
     """
-    from tokenmill.dedup.overlap.index import MIN_WORDS
-
-    texts, grams = index.texts, index.ngrams
-    which = np.searchsorted(texts.starts, np.arange(len(texts.lengths)), "right") - 1
-    short = texts.lengths < np.minimum(texts.benchmark_ngrams[which], MIN_WORDS)
+    grams = index.ngrams
     # a text under N words and 8 is matched by one n-gram, shorter than all those of longer items
-    of_short: Bools = short[grams.items[grams.item_offsets[:-1]]]
+    of_short: Bools = index.texts.is_short[grams.items[grams.item_offsets[:-1]]]
     return of_short
 
 
@@ -222,3 +231,213 @@ def read_ignored(path: Path, n_grams: int) -> Bools:
     for batch in open_arrow(path)[0]:
         ignored[np.asarray(batch["ngram"])] = True
     return ignored
+
+
+class Evidence(NamedTuple):
+    """What of the benchmarks stands in the documents of a batch, and counts.
+
+    hits: of the batch's texts.
+    rows: of schema OVERLAP.
+    ngrams: (n_docs,) int64, windows of each document that any item has.
+    details: (n_docs,) string, of each the longest span, as "gsm8k:17 n=11 'matched text' (and 2
+        more items)"; null where there is none.
+    """
+
+    hits: Hits
+    rows: pa.RecordBatch
+    ngrams: I64
+    details: pa.Array
+
+
+def _details(batch: pa.RecordBatch, spans: pa.RecordBatch) -> pa.Array:
+    """(n_docs,) string: the longest span of each document, null where there is none."""
+    details: list[str | None] = [None] * batch.num_rows
+    docs = np.asarray(pc.index_in(spans["doc_id"], batch["doc_id"]), np.int64)
+    items = np.unique(spans["item"].to_pylist(), return_inverse=True)[1]
+    pairs = np.unique(np.stack([docs, items]), axis=1)
+    n_items = np.bincount(pairs[0], minlength=batch.num_rows)
+    ngrams = np.asarray(spans["ngrams"])
+    longest_first = np.lexsort((-ngrams, docs))
+    which, first = np.unique(docs[longest_first], return_index=True)
+    longest = spans.take(pa.array(longest_first[first])).to_pylist()
+    for doc, span in zip(which.tolist(), longest, strict=True):
+        more = int(n_items[doc]) - 1
+        others = f" (and {more} more item{'s' if more > 1 else ''})" if more else ""
+        details[doc] = f"{span['item']} n={span['ngrams']} '{span['excerpt']}'{others}"
+    return pa.array(details, pa.string())
+
+
+BY_OVERLAP, MANY_PIECES, SHORT_PIECE = "overlap", "many_pieces", "short_piece"  # reasons
+
+
+class Cleaned(NamedTuple):
+    """Documents after the step.
+
+    overlaps: a row of schema OVERLAP for each span that repeats an item.
+    pieces: a row of schema PIECE for each piece of a document, dropped ones too.
+    """
+
+    result: StageResult
+    overlaps: pa.RecordBatch
+    pieces: pa.RecordBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaner:
+    """The step `config`, once it is known what counts.
+
+    ignored: (n_grams,) bool, n-grams of the index that count for nothing.
+    """
+
+    config: Decontaminate
+    index: BenchmarkIndex
+    ignored: Bools
+
+    def __call__(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Cleaned:
+        """Free the documents of a batch from benchmark items.
+
+        found: rows of schema FOUND, in the order of the batch; those of documents that are not
+            in it any more count for nothing.
+
+        A document with nothing that counts passes as it is. Receipts of what leaves:
+        - overlap: a document that is dropped, or of which nothing is left; the value is its
+          n-grams that any item has;
+        - many_pieces: a document that falls into more than allowed; the value is how many;
+        - short_piece: a piece; the value is its characters.
+        The detail is the longest overlap of the document.
+        """
+        if found.num_rows == 0:
+            return Cleaned(_untouched(batch), _empty(OVERLAP), _empty(PIECE))
+        told = self._evidence(batch, found)
+        action = self.config.action if told.ngrams.any() else "report"
+        result, pieces = _untouched(batch), _empty(PIECE)
+        if action == "cut":
+            result, pieces = self._cut(batch, told)
+        elif action == "document":
+            result = _dropped(batch, told.ngrams > 0, told)
+        elif action == "paragraph":
+            result = self._without_paragraphs(batch, told)
+        return Cleaned(result, told.rows, pieces)
+
+    def _evidence(self, batch: pa.RecordBatch, found: pa.RecordBatch) -> Evidence:
+        """Tell what counts of what was found."""
+        rows = pc.index_in(found["doc_id"], batch["doc_id"])
+        found, docs = found.filter(rows.is_valid()), np.asarray(rows.drop_null()).astype(np.int64)
+        hits = hits_of(found)
+        hits = hits.only(~self.ignored[hits.grams])
+        hits = hits._replace(n_docs=batch.num_rows, docs=docs[hits.docs])
+        parts = overlap_rows(found, self.index, self.ignored)
+        spans = pa.concat_batches([_empty(OVERLAP), *parts])
+        ngrams = np.bincount(hits.docs, minlength=batch.num_rows)
+        return Evidence(hits, spans, ngrams, _details(batch, spans))
+
+    def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
+        _, docs, _, _, _, starts, ends = told.hits
+        cutting = Cutting(
+            window_chars=self.config.window_chars, most_pieces=self.config.most_pieces
+        )
+        pieces = cut(batch["text"], docs, starts, ends, cutting)
+        made, links = _documents(batch, pieces, told.ngrams > 0)
+        chars = np.asarray(pc.utf8_length(made["text"]))
+        numbered = told.ngrams[pieces.docs] > 0
+        short = numbered & (chars < self.config.least_chars)
+        kept, shorts, *_ = keep_where(
+            NAME,
+            made,
+            short.astype(np.uint8),
+            (SHORT_PIECE,),
+            values=chars.astype(np.float64),
+            details=told.details.take(pa.array(pieces.docs)),
+        )
+        many = pieces.n_pieces > self.config.most_pieces
+        gone = np.flatnonzero(many | ((pieces.n_pieces == 0) & (told.ngrams > 0)))
+        lost = removed_rows(
+            NAME,
+            batch.take(pa.array(gone)),
+            [MANY_PIECES if of_many else BY_OVERLAP for of_many in many[gone]],
+            text_bytes=text_buffers(batch["text"]).lengths[gone],
+            values=np.where(many, pieces.n_pieces, told.ngrams)[gone].astype(np.float64),
+            details=told.details.take(pa.array(gone)),
+        )
+        removed = pa.concat_batches([lost, shorts])
+        created = made.num_rows - (batch.num_rows - len(gone))
+        return StageResult(kept, removed, _stats(batch, kept, removed, created)), links
+
+    def _without_paragraphs(self, batch: pa.RecordBatch, told: Evidence) -> StageResult:
+        rows = np.flatnonzero(told.ngrams > 0)
+        some = batch["text"].take(pa.array(rows))
+        left = drop_paragraphs(some, self.index.ngrams, self.ignored, folding=self.index.folding)
+        edited = rows[np.unique(left.docs)]
+        is_hit, is_edited = told.ngrams > 0, np.isin(np.arange(batch.num_rows), edited)
+        text = pc.replace_with_mask(batch["text"], pa.array(is_hit), left.text)
+        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""))
+        result = _dropped(batch, is_edited & blank, told)
+        return with_text(result, text.filter(pa.array(~(is_edited & blank))))
+
+
+def _documents(
+    batch: pa.RecordBatch, pieces: Pieces, is_hit: Bools
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Pieces as documents, whole documents among them, and the links of the pieces.
+
+    is_hit: (n_docs,) documents that were cut; the others are their only piece.
+    """
+    parents = batch.take(pa.array(pieces.docs))
+    first = np.searchsorted(pieces.docs, pieces.docs)
+    is_piece = is_hit[pieces.docs]
+    numbers = np.where(is_piece, np.arange(len(first)) - first + 1, 0)
+    doc_ids, ids = number_pieces(parents, numbers)
+    columns = {"doc_id": doc_ids, "id": ids, "text": piece_texts(batch["text"], pieces)}
+    columns = {f.name: columns.get(f.name, parents[f.name]) for f in batch.schema}
+    links = [
+        doc_ids,
+        ids,
+        parents["doc_id"],
+        parents["id"],
+        pa.array(numbers),
+        pa.array(pieces.n_pieces[pieces.docs]),
+        pa.array(pieces.starts),
+        pa.array(pieces.ends),
+    ]
+    return (
+        pa.record_batch(list(columns.values()), schema=batch.schema),
+        pa.record_batch(links, schema=PIECE).filter(pa.array(is_piece)),
+    )
+
+
+def _stats(
+    batch: pa.RecordBatch, kept: pa.RecordBatch, removed: pa.RecordBatch, created: int
+) -> StageStats:
+    """The account of cutting: text that was cut out is edited away."""
+    bytes_in, bytes_out = (int(text_buffers(b["text"]).lengths.sum()) for b in (batch, kept))
+    bytes_removed = pc.sum(removed["text_bytes"]).as_py() or 0
+    return StageStats(
+        docs_in=batch.num_rows,
+        docs_created=created,
+        docs_out=kept.num_rows,
+        removed=dict(sorted(Counter(removed["reason"].to_pylist()).items())),
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        bytes_removed=bytes_removed,
+        bytes_edited=bytes_in - bytes_out - bytes_removed,
+    )
+
+
+def _dropped(batch: pa.RecordBatch, gone: Bools, told: Evidence) -> StageResult:
+    """The documents without those that are `gone`."""
+    return keep_where(
+        NAME,
+        batch,
+        np.where(gone, 1, KEEP).astype(np.uint8),
+        (BY_OVERLAP,),
+        values=told.ngrams.astype(np.float64),
+        details=told.details,
+    )
+
+
+def _untouched(batch: pa.RecordBatch) -> StageResult:
+    return keep_where(NAME, batch, np.full(batch.num_rows, KEEP, np.uint8), (BY_OVERLAP,))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)

@@ -23,17 +23,21 @@ from tokenmill.dedup.overlap.find import MOST_PAIRS, Hits, find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.text.fold import Folded, fold
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
-from tokenmill.pipelines.core.schema import SCHEMA_VERSION
+from tokenmill.pipelines.core.schema import DOCUMENT, SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 CONTEXT_BYTES = 240  # of text kept on each side of a hit
 PLACE_BITS = 40  # of a key to find a place by: bytes of a document are fewer than 2**40
 
+IDS = (  # of a document, in every table of what was found
+    DOCUMENT.field("doc_id"),
+    DOCUMENT.field("id"),
+    pa.field("source", pa.string(), nullable=False),
+)
+
 FOUND = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         pa.field("text_bytes", pa.int64(), nullable=False),
         # of each hit: index into the n-grams of the index, UTF-8 bytes of the document's text
         pa.field("grams", pa.list_(pa.int64()), nullable=False),
@@ -204,26 +208,27 @@ def load_counts(path: Path) -> GramCounts:
 
 def ignored_grams(index: BenchmarkIndex, counts: GramCounts) -> Bools:
     """(n_grams,) bool: the n-grams that are ignored, in this corpus or in any."""
-    most = index.matching.most_docs
-    if most is None:
-        return index.ignored
-    return index.ignored | frequent(counts, index.ngrams, most_docs=most)
+    return index.ignored | frequent(counts, index.ngrams, most_docs=index.matching.most_docs)
 
 
-def search(batch: pa.RecordBatch, index: BenchmarkIndex, source: str) -> pa.RecordBatch:
+def search(
+    batch: pa.RecordBatch, index: BenchmarkIndex, source: str, folded: Folded | None = None
+) -> pa.RecordBatch:
     """A row of schema FOUND for each document that has an n-gram of the index, ignored ones too.
 
     batch: documents (schema DOCUMENT).
     source: that of the batch's shard.
+    folded: their texts, if they have been folded as the index says.
     """
-    return search_folded(batch, fold(batch["text"], index.folding), index, source)
+    folded = folded or fold(batch["text"], index.folding)
+    return collect(batch, *located(folded, index), source)
 
 
-def search_folded(
-    batch: pa.RecordBatch, folded: Folded, index: BenchmarkIndex, source: str
-) -> pa.RecordBatch:
-    """As `search`, of documents whose texts have been folded as the index says."""
+def located(folded: Folded, index: BenchmarkIndex) -> tuple[Hits, U8]:
+    """The n-grams of the index that texts have, in bytes of the texts before they were folded.
+
+    Returns them, and (n_hits,) uint8, bits of the foldings that each needed.
+    """
     hits = find(folded.text, index.ngrams)
     spans = folded.source_spans(hits.docs, hits.starts, hits.ends)
-    located = hits._replace(starts=spans.starts, ends=spans.ends)
-    return collect(batch, located, spans.foldings, source)
+    return hits._replace(starts=spans.starts, ends=spans.ends), spans.foldings

@@ -83,6 +83,12 @@ class ItemTexts:
         """The number of each item's benchmark."""
         return np.searchsorted(self.starts, items, "right") - 1
 
+    @property
+    def is_short(self) -> Bools:
+        """(n_items,) items under 8 words, or N if that is less: n-grams cannot test them."""
+        ngrams = self.benchmark_ngrams[self.benchmarks_of(np.arange(len(self.lengths)))]
+        return self.lengths < np.minimum(ngrams, MIN_WORDS)
+
     def indexed(self) -> NgramIndex:
         folded = fold(self.texts, self.folding).text
         return NgramIndex.build(folded, self.items, ngram=self.ngrams, least=self.least)
@@ -316,33 +322,29 @@ def _described(
     Raises:
         ConfigError: no item of a benchmark is long enough to be matched.
     """
-    described = []
+    described, is_short = [], texts.is_short
     for number, (benchmark, table) in enumerate(zip(matching.benchmarks, tables, strict=True)):
         start = int(texts.starts[number])
-        lengths = texts.lengths[start : start + table.num_rows]
+        items = slice(start, start + table.num_rows)
         ngram = int(texts.benchmark_ngrams[number])
-        _check_lengths(benchmark, table, int(lengths.max()), min(ngram, LEAST_WHOLE))
+        least = min(ngram, LEAST_WHOLE)
+        if texts.lengths[items].max() < least:
+            raise ConfigError(
+                f"benchmark {benchmark.name!r}: {benchmark.path}: none of {table.num_rows} items"
+                f" has {least} words in {', '.join(table.column_names[1:])}; name other fields, or"
+                " drop the benchmark"
+            )
         described.append(
             IndexedBenchmark(
                 benchmark=benchmark.model_dump(mode="json"),
                 fields=table.column_names[1:],
                 items=table.num_rows,
                 ngram=ngram,
-                untestable=int(np.count_nonzero(lengths < min(ngram, MIN_WORDS))),
+                untestable=int(np.count_nonzero(is_short[items])),
                 md5=_md5(table),
             )
         )
     return described
-
-
-def _check_lengths(benchmark: Benchmark, table: pa.Table, longest: int, least: int) -> None:
-    """Raise ConfigError if no item of the benchmark can be looked for."""
-    if longest < least:
-        raise ConfigError(
-            f"benchmark {benchmark.name!r}: {benchmark.path}: none of {table.num_rows} items has"
-            f" {least} words in {', '.join(table.column_names[1:])}; name other fields, or"
-            " drop the benchmark"
-        )
 
 
 def _md5(table: pa.Table) -> str:

@@ -20,7 +20,7 @@ from tokenmill.dedup.overlap.find import Overlaps, overlaps
 from tokenmill.dedup.text.fold import FOLDINGS, names_of
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.copies import CopyAnalysis
-from tokenmill.pipelines.contamination.found import hits_of, parts_of, places_of
+from tokenmill.pipelines.contamination.found import IDS, hits_of, parts_of, places_of
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.storage.files import parquet_file
@@ -87,9 +87,7 @@ HELD_BATCHES = 1 << 10  # kept in memory, some 4 KB each however few rows they h
 
 OVERLAP = pa.schema(
     [
-        pa.field("doc_id", pa.uint64(), nullable=False),
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *IDS,
         pa.field("benchmark", pa.string(), nullable=False),
         # "gsm8k:17", the benchmark's row counted from 0
         pa.field("item", pa.string(), nullable=False),

@@ -209,6 +209,13 @@ class FailedInput:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    def with_way(self, way: str) -> "FailedInput":
+        """The same with another way out than the recipe, if the column of its text is not found."""
+        what = self.message.rpartition(";")[0]
+        if not what or self.cause not in ("missing_column", "text_not_string"):
+            return self
+        return replace(self, message=f"{what}; {way}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierRun:

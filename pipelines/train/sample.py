@@ -1,11 +1,11 @@
 """Documents to train on: drawn by id, so that they fit into memory; of equal texts the first.
 
-inputs ─ readers ─► ids, texts ─ words_of ─► hashed words ─ Sample ─► Documents ─► Reading
+inputs ─ readers ─► ids, texts ─ words_of ─► hashed words ─ Sample ─► Documents, their account
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,16 +15,17 @@ import pyarrow as pa
 from tokenmill.dedup.arrays import F64, I64, U64, Bools
 from tokenmill.dedup.same.digest import digests, first_occurrence
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.core.shard import FailedInput, Input, Plan
+from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.quality_model import uniform
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
 from tokenmill.pipelines.runs.manifest import refuse_runs
-from tokenmill.sizing.document.section import Table, table
+from tokenmill.sizing.document.markdown import markdown
+from tokenmill.sizing.document.section import Block, Section, Table, table
 
 SHARD_BYTES = 256 * 10**6
-NOT_TEXT = {"missing_column", "text_not_string"}  # causes of a file that fails
+WAY = "name it, as --text-column NAME"  # the text, for someone who has no recipe to do so in
 
 # from texts to the `words` and `lengths` of `Documents`
 WordsOf: TypeAlias = Callable[[pa.Array], tuple[npt.NDArray[Any], I64]]
@@ -107,31 +108,27 @@ class Sample:
         return documents.lengths if self._unit == "words" else np.ones_like(documents.lengths)
 
 
-class Reading(NamedTuple):
-    """The documents of some inputs.
-
-    account: where they come from, and what became of the others; JSON.
-    failures: what could not be read; one message is enough.
-    """
-
-    documents: Documents
-    account: dict[str, Any]
-    failures: list[str]
-
-
 def read_documents(
     inputs: Sequence[Input], sample: Sample, *, option: str, limits: Limits
-) -> Reading:
+) -> tuple[Documents, dict[str, Any], str]:
     """Read inputs into a sample; of equal texts the first stays.
 
     option: of the command line that named the inputs, for messages.
 
+    Returns:
+        The documents; where they come from, and what became of the others, as JSON; and the first
+        thing that could not be read, as the end of a message, or "".
+
     Raises:
         ConfigError: an input cannot be read.
     """
-    plan = _planned(inputs, option, limits)
+    refuse_runs(inputs)
+    try:
+        plan = plan_inputs(inputs, SHARD_BYTES, limits=limits, in_recipe=False)
+    except ConfigError as e:
+        raise ConfigError(f"{option}: {e}") from e
     failed = Counter({lost.cause: lost.docs or 0 for lost in plan.failed})
-    failures = [_in_words(lost) for lost in plan.failed]
+    failures = [lost.with_way(WAY).message for lost in plan.failed]
     n_read, digest = 0, hashlib.sha256()
     for shard in plan.shards:
         for batch in read_shard(shard, limits=limits):
@@ -152,7 +149,7 @@ def read_documents(
         "without_words": sample.without_words,
         "repeated": len(drawn.draws) - len(documents.draws),
     }
-    return Reading(documents, account, failures)
+    return documents, account, "".join(f"; {message}" for message in failures[:1])
 
 
 def account_table(accounts: Mapping[str, Any], head: str, further: Sequence[str]) -> Table:
@@ -168,16 +165,7 @@ def account_table(accounts: Mapping[str, Any], head: str, further: Sequence[str]
     return table("Documents", (head, *(f">{k.replace('_', ' ')}" for k in names)), rows)
 
 
-def _planned(inputs: Sequence[Input], option: str, limits: Limits) -> Plan:
-    refuse_runs(inputs)
-    try:
-        return plan_inputs(inputs, SHARD_BYTES, limits=limits, in_recipe=False)
-    except ConfigError as e:
-        raise ConfigError(f"{option}: {e}") from e
-
-
-def _in_words(lost: FailedInput) -> str:
-    """What is wrong with a file, for someone who has no recipe to name a column in."""
-    if lost.cause not in NOT_TEXT:
-        return lost.message
-    return f"{lost.message.rpartition(';')[0]}; name it, as --text-column NAME"
+def account_markdown(title: str, key: str, blocks: Iterable[Block]) -> str:
+    """What is said of a model as a Markdown document.  key: of its only section."""
+    section = Section(key=key, title="How it was trained, and how well", blocks=tuple(blocks))
+    return markdown(title, [section])

@@ -36,7 +36,7 @@ FUNCTIONS = {  # step: the end of its function's file, its name
     "benchmark index": ("contamination/index.py", "build"),
     "overlap": ("contamination/found.py", "search"),
     "ignored n-grams": ("contamination/decontaminate.py", "find_ignored"),
-    "cut": ("contamination/cleaner.py", "__call__"),
+    "cut": ("contamination/decontaminate.py", "__call__"),
     "digest": ("dedup/same/digest.py", "digests"),
     "sign": ("dedup/same/minhash.py", "signatures"),
     "band": ("dedup/same/lsh.py", "band_keys"),

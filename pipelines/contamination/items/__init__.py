@@ -1,6 +1,6 @@
 """Benchmarks as tables of items: what must not be found in a corpus.
 
-    NAME=PATH:FIELDS, known.yaml ─ spec ─► Benchmark ─ rows, formats ─► rows ─ items ─► texts
+    NAME=PATH:FIELDS, known.yaml ─ spec ─► Benchmark ─ rows ─► rows ─ items ─► texts
 
 Open `items` first: it puts the other modules together.
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tokenmill.pipelines.contamination.items.formats import Row
-from tokenmill.pipelines.contamination.items.rows import read_rows
+from tokenmill.pipelines.contamination.items.rows import Row, read_rows
 from tokenmill.pipelines.contamination.items.spec import Benchmark, Known, find
 from tokenmill.pipelines.core.errors import ConfigError, InputError
 from tokenmill.pipelines.storage.inputs import is_outage

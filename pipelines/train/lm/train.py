@@ -2,17 +2,21 @@
 
 text ─► vocabulary ─► n-grams of most documents ─► perplexity of the others ─► lm.npz
 cutoffs ───────────────────────────────────────► percentiles of their perplexities
+
+All of it is the model's account, which its file carries, and which is told as tables.
 """
 
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from tokenmill.dedup.arrays import I64, U64
+from tokenmill.dedup.arrays import I64, U64, Bools
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
@@ -25,15 +29,34 @@ from tokenmill.pipelines.filters.models.model import (
     Sums,
     perplexities,
 )
-from tokenmill.pipelines.filters.models.text import LineWords, placed_words
+from tokenmill.pipelines.filters.models.text import (
+    BOUNDARY_HASH,
+    FINAL_SIGMA,
+    SIGMA,
+    LineWords,
+    PlacedWords,
+    became,
+    line_words,
+    placed_words,
+)
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.train.lm.fit import Fitted, fit
-from tokenmill.pipelines.train.lm.names import Names
-from tokenmill.pipelines.train.sample import Documents, Sample, read_documents
+from tokenmill.pipelines.train.sample import (
+    Documents,
+    Sample,
+    account_markdown,
+    account_table,
+    read_documents,
+)
+from tokenmill.sizing.document.section import Block, Table, table
 
 LIBRARIES = ("tokenmill", "numpy")
 NORMALIZATION = "CCNet: lower case, no accents, digits as 0, ASCII punctuation; a line a sentence"
+LONGEST = 128  # bytes of a text that a word of a vocabulary stands in
+MANY_UNKNOWN = 0.1  # of words
 PERCENTILES = (10, 20, 30, 40, 50, 60, 70, 80, 90)
+
+About: TypeAlias = Mapping[str, Any]
 
 
 class LmTraining(Config):
@@ -69,11 +92,47 @@ class LmTraining(Config):
     limits: Limits = Limits()
 
 
-class _Chosen(NamedTuple):
-    """hashes: (n_words,), of the vocabulary, the most frequent first.  unseen: other words."""
+class Names:
+    """Words by their hashes; those that are too long for a vocabulary have no name."""
 
-    hashes: U64
-    unseen: int
+    def __init__(self) -> None:
+        self._spans: dict[int, bytes] = {}
+
+    def add(self, placed: PlacedWords) -> None:
+        """Add the words of some documents."""
+        hashes, places = np.unique(placed.words.hashes, return_index=True)
+        lengths = placed.spans[places, 1] - placed.spans[places, 0]
+        fits = (hashes != BOUNDARY_HASH) & (lengths <= LONGEST)
+        for key, place in zip(hashes[fits].tolist(), places[fits].tolist(), strict=True):
+            if key not in self._spans:
+                self._spans[key] = placed.span(place)
+
+    def has(self, hashes: U64) -> Bools:
+        """(n_hashes,) whether each has a name."""
+        return np.array([key in self._spans for key in hashes.tolist()], np.bool_)
+
+    def of(self, hashes: U64) -> pa.Array:
+        """(n_hashes,) large_string, words as a model has them; each hash has a name."""
+        words = [_normalized(self._spans[key]) for key in hashes.tolist()]
+        # one character may become several words, as an ellipsis does: all are signs
+        for i in np.flatnonzero(_hashes(words) != hashes).tolist():
+            letters = [*words[i]]
+            words[i] = letters[int(np.flatnonzero(_hashes(letters) == hashes[i])[0])]
+        return pa.array(words, pa.large_string())
+
+
+def _normalized(span: bytes) -> str:
+    word = became(span.decode().lower()).replace(FINAL_SIGMA, SIGMA)
+    word = "".join(c for c in word if c.isascii() or unicodedata.category(c) != "Cf")
+    return word.strip()  # a dash has spaces around it
+
+
+def _hashes(words: list[str]) -> U64:
+    """(n_words,) uint64, the hash of each; 0 for what is not one word."""
+    hashes, doc_ends = line_words(pa.array(words, pa.large_string()))
+    starts, ends = doc_ends[:-1], doc_ends[1:]
+    one = ends - starts == 2
+    return np.where(one, np.append(hashes, np.uint64(0))[np.where(one, starts, -1)], 0)
 
 
 def train(training: LmTraining) -> Fitted:
@@ -90,11 +149,11 @@ def train(training: LmTraining) -> Fitted:
     names = Names()
     documents, account = _read(training, "text", names)
     seen, held_out = _parted(training, documents, account)
-    chosen = _vocabulary(training, seen.words, names)
+    words, n_others = _vocabulary(training, seen.words, names)
     fitted = fit(
         seen.words,
-        names.of(chosen.hashes),
-        unseen=chosen.unseen,
+        names.of(words),
+        unseen=n_others,
         order=training.order,
         prune=training.prune,
     )
@@ -102,7 +161,7 @@ def train(training: LmTraining) -> Fitted:
         "training": training.model_dump(mode="json", exclude={"text", "cutoffs", "limits"}),
         "words": NORMALIZATION,
         "smoothing": "interpolated modified Kneser-Ney",
-        "vocabulary": {"known": len(chosen.hashes), "unknown": chosen.unseen},
+        "vocabulary": {"known": len(words), "unknown": n_others},
         "orders": fitted.how,
         "inputs": {"text": account},
         "held_out": _measured(fitted.model, held_out),
@@ -128,14 +187,13 @@ def _read(training: LmTraining, name: str, names: Names) -> tuple[Documents, dic
     sample = Sample(
         words_of, most=training.words, unit="words", holdout=training.holdout, seed=training.seed
     )
-    documents, account, failures = read_documents(
+    documents, account, failure = read_documents(
         inputs, sample, option=f"--{name}", limits=training.limits
     )
     if not len(documents.draws):
         where = ", ".join(given.path for given in inputs)
         raise ConfigError(
-            f"--{name} {where}: {account['read']:,} documents, none with words"
-            f"{''.join(f'; {message}' for message in failures[:1])}"
+            f"--{name} {where}: {account['read']:,} documents, none with words{failure}"
         )
     n_documents, n_words = len(documents.draws), len(documents.words)
     return documents, {**account, "documents": n_documents, "words": n_words}
@@ -159,8 +217,11 @@ def _parted(
     return seen, held_out
 
 
-def _vocabulary(training: LmTraining, hashes: U64, names: Names) -> _Chosen:
-    """The most frequent words; of equally frequent ones those of the least hashes."""
+def _vocabulary(training: LmTraining, hashes: U64, names: Names) -> tuple[U64, int]:
+    """The most frequent words, in that order, and how many others there are.
+
+    Of equally frequent ones those of the least hashes.
+    """
     words, counts = np.unique(hashes[hashes != 0], return_counts=True)
     known = np.flatnonzero((counts >= training.min_count) & names.has(words))
     order = np.argsort(-counts[known], kind="stable")[: training.vocabulary]
@@ -169,7 +230,7 @@ def _vocabulary(training: LmTraining, hashes: U64, names: Names) -> _Chosen:
             f"of {len(words):,} different words in {len(hashes):,} none occurs"
             f" {training.min_count:,} times; give more --text, or --min-count 1"
         )
-    return _Chosen(words[known[order]], len(words) - len(order))
+    return words[known[order]], len(words) - len(order)
 
 
 def _measured(model: LanguageModel, documents: Documents) -> dict[str, Any]:
@@ -206,3 +267,57 @@ def _cutoffs(
             str(p): round(float(np.percentile(by_document, p)), DECIMALS) for p in PERCENTILES
         },
     }
+
+
+def lm_markdown(about: About) -> str:
+    """The account as a Markdown document."""
+    return account_markdown("Language model", "perplexity", blocks(about))
+
+
+def blocks(about: About) -> Iterator[Block]:
+    """Tables and paragraphs, in order."""
+    yield account_table(about["inputs"], "option", ("documents", "words"))
+    yield _orders(about["orders"])
+    known, unknown = (about["vocabulary"][name] for name in ("known", "unknown"))
+    yield f"Vocabulary: {known:,} words; {unknown:,} others occur, each as likely as the rest."
+    measured = about["held_out"]
+    yield (
+        f"Held-out text: perplexity {measured['perplexity']:,.1f} a word, line ends among them;"
+        f" {measured['unknown_frac']:.2%} of {measured['words']:,} words are not in the vocabulary."
+    )
+    if measured["unknown_frac"] > MANY_UNKNOWN:
+        yield (
+            "Caution: perplexities are mostly of how many words are not known. Train on more text."
+        )
+    yield _percentiles(about["percentiles"])
+    cutoffs = about["cutoffs"]
+    yield (
+        f"Head below {cutoffs['head']:,.1f}, tail from {cutoffs['tail']:,.1f} on: percentiles"
+        f" {about['training']['head']:g} and {about['training']['tail']:g} of"
+        f" {cutoffs['documents']:,} documents of {_said(cutoffs['of'])}."
+    )
+
+
+def _said(of: str) -> str:
+    if of == "cutoffs":
+        return "--cutoffs"
+    return "the held-out text; give the corpus that is to be filtered as --cutoffs"
+
+
+def _orders(orders: list[dict[str, Any]]) -> Table:
+    rows = [
+        (
+            str(level["order"]),
+            f"{level['ngrams']:,}",
+            *(f"{d:.3f}" for d in level["discounts"]),
+            "estimated" if level["estimated"] else "too little text to estimate",
+        )
+        for level in orders
+    ]
+    columns = (">words", ">n-grams", ">D1", ">D2", ">D3+", "discounts")
+    return table("N-grams, by modified Kneser-Ney", columns, rows)
+
+
+def _percentiles(percentiles: Mapping[str, float]) -> Table:
+    rows = [(p, f"{value:,.1f}") for p, value in percentiles.items()]
+    return table("Perplexity of documents", (">percentile", ">perplexity"), rows)

@@ -1,14 +1,24 @@
-"""How well scores tell good documents from bad ones that they were not trained on."""
+"""How well scores tell good documents from bad ones that they were not trained on, and in words.
 
-from typing import Any
+The tables are of the account that the file of a classifier carries.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.filters.models.quality_model import kept_share
+from tokenmill.pipelines.train.sample import account_markdown, account_table
+from tokenmill.sizing.document.section import Block, Table, table
 
+About: TypeAlias = Mapping[str, Any]
+
+SIDES = ("good", "bad")
 BINS = 10
+SUSPICIOUS = 0.995  # AUC
 
 
 def evaluate(good: F64, bad: F64, alpha: float) -> dict[str, Any]:
@@ -78,3 +88,65 @@ def _bins(scores: F64) -> I64:
 
 def _of_sides(good: F64, bad: F64, stays: Any) -> dict[str, float]:
     return {"good": float(np.mean(stays(good))), "bad": float(np.mean(stays(bad)))}
+
+
+def quality_markdown(about: About) -> str:
+    """The account as a Markdown document."""
+    return account_markdown("Quality classifier", "quality", blocks(about))
+
+
+def blocks(about: About) -> Iterator[Block]:
+    """Tables and paragraphs, in order."""
+    measured, inputs = about["evaluation"], about["inputs"]
+    yield account_table({side: inputs[side] for side in SIDES}, "side", ("trained_on", "held_out"))
+    yield (
+        f"Held-out documents: AUC {measured['auc']:.4f}, Brier score {measured['brier']:.4f}"
+        " (0.25 is of guessing)."
+    )
+    if measured["auc"] > SUSPICIOUS:
+        yield (
+            "Caution: nearly every held-out document is told. The words below show whether it is"
+            " by quality, or by how the two sides were made: markup, dates, a site's own words."
+        )
+    if not about["training"]["converged"]:
+        n = about["training"]["iterations"]
+        yield f"Training stopped after {n:,} iterations before it had converged."
+    yield _kept(measured["kept"])
+    yield _calibration(measured["calibration"])
+    yield _telling(about["telling"])
+
+
+def _kept(kept: About) -> Table:
+    rules = {"pareto": f"pareto, alpha {kept['alpha']:g}"}
+    rows = [
+        (
+            rules.get(name, name.replace("_", " ")),
+            *(f"{100 * shares[side]:.2f}" for side in SIDES),
+        )
+        for name, shares in kept.items()
+        if name != "alpha"
+    ]
+    return table("Held-out documents that stay", ("rule", ">% of good", ">% of bad"), rows)
+
+
+def _calibration(rows: list[dict[str, Any]]) -> Table:
+    shown = [
+        (
+            f"{r['from']:.1f} to {r['to']:.1f}",
+            f"{r['good']:,}",
+            f"{r['bad']:,}",
+            f"{r['mean_score']:.3f}",
+            f"{r['good_frac']:.3f}",
+        )
+        for r in rows
+    ]
+    columns = ("score", ">good", ">bad", ">mean score", ">share of good")
+    return table("Calibration: calibrated, mean score and share of good are equal", columns, shown)
+
+
+def _telling(words: About) -> Table:
+    pairs = [[f"{w['word']} ({w['weight']:+.2f})" for w in words[side]] for side in SIDES]
+    longest = max(map(len, pairs))
+    padded = [side + [""] * (longest - len(side)) for side in pairs]
+    rows = list(zip(*padded, strict=True))
+    return table("Most telling words, with their weights", ("`good", "`bad"), rows)

@@ -20,8 +20,7 @@ from tokenmill.dedup.same.lsh import Bands, band_keys, buckets
 from tokenmill.dedup.same.minhash import MinHash, signatures
 from tokenmill.dedup.same.verify import verified_edges
 from tokenmill.dedup.text.fold import Folding, fold
-from tokenmill.pipelines.contamination.cleaner import Cleaner
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark

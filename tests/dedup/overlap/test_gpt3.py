@@ -15,8 +15,7 @@ from tests.strategies import document_batch
 from tokenmill.dedup.overlap.counts import document_counts, frequent
 from tokenmill.dedup.overlap.find import find
 from tokenmill.pipelines.contamination.analysis import CLEAN, DIRTY, UNTESTABLE, Analysis
-from tokenmill.pipelines.contamination.cleaner import Cleaner
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import collect, hits_of, ignored_grams, search
 from tokenmill.pipelines.contamination.index import (
     BenchmarkIndex,

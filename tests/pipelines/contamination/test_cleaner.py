@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.reference import cut as reference
 from tests.strategies import document_batch
-from tokenmill.pipelines.contamination.cleaner import Cleaner
-from tokenmill.pipelines.contamination.decontaminate import Decontaminate
+from tokenmill.pipelines.contamination.decontaminate import Cleaner, Decontaminate
 from tokenmill.pipelines.contamination.found import search
 from tokenmill.pipelines.contamination.index import BenchmarkIndex
 from tokenmill.pipelines.contamination.items.spec import Benchmark

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.dedup.text.fold import Folding
-from tokenmill.pipelines.contamination.passages import copy_passage
+from tokenmill.pipelines.contamination.summary import copy_passage
 
 ITEM = "“Alpha”, beta gamma delta epsilon zeta eta theta."
 

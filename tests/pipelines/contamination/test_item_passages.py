@@ -4,7 +4,7 @@ from tests.pipelines.contamination.test_analysis import words
 from tests.pipelines.contamination.test_summary import written
 from tokenmill.pipelines.contamination.index import BenchmarkIndex, Matching
 from tokenmill.pipelines.contamination.items.spec import Benchmark
-from tokenmill.pipelines.contamination.passages import Match, item_passages
+from tokenmill.pipelines.contamination.summary import Match, item_passages
 
 
 def index_of(tmp_path, *rows):

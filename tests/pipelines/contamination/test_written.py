@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenmill.dedup.text.fold import Folding
-from tokenmill.pipelines.contamination.passages import differences
+from tokenmill.pipelines.contamination.summary import differences
 
 ITEM = "Is it well-known - or not?\nYes, it is."
 

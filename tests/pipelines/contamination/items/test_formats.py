@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tokenmill.pipelines.contamination.items.formats import (
+from tokenmill.pipelines.contamination.items.rows import (
     one_a_question,
     read_csv,
     read_json,

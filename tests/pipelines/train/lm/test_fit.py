@@ -13,7 +13,7 @@ from tests.reference import perplexity as reference
 from tokenmill.pipelines.filters.kernels.ngrams import BOUNDARY, UNKNOWN
 from tokenmill.pipelines.filters.models import model as module
 from tokenmill.pipelines.filters.models.text import line_words
-from tokenmill.pipelines.train.lm.smoothing import discounts
+from tokenmill.pipelines.train.lm.fit import discounts
 
 NEAR = 2e-5  # float32 of log10, added up over a few words
 

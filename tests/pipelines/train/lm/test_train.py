@@ -15,9 +15,7 @@ from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.model import save_model
 from tokenmill.pipelines.filters.models.quality_model import uniform
 from tokenmill.pipelines.filters.models.text import line_words, placed_words
-from tokenmill.pipelines.train.lm.names import Names
-from tokenmill.pipelines.train.lm.report import lm_markdown
-from tokenmill.pipelines.train.lm.train import LmTraining, train
+from tokenmill.pipelines.train.lm.train import LmTraining, Names, lm_markdown, train
 from tokenmill.pipelines.train.sample import Sample
 
 SUBJECTS = ["the cat", "a dog", "The old man", "my neighbour\u2019s cat", "Ελένης"]

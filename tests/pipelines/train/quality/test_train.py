@@ -16,9 +16,14 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.filters.models.quality_model import save_model, uniform
 from tokenmill.pipelines.train.quality import train as module
-from tokenmill.pipelines.train.quality.examples import LEAST_DOCS, Names, Training, read_examples
-from tokenmill.pipelines.train.quality.report import quality_markdown
-from tokenmill.pipelines.train.quality.train import train
+from tokenmill.pipelines.train.quality.evaluation import quality_markdown
+from tokenmill.pipelines.train.quality.train import (
+    LEAST_DOCS,
+    Names,
+    Training,
+    read_examples,
+    train,
+)
 
 GOOD = ["theorem", "history", "river", "castle", "because", "although", "evidence", "museum"]
 BAD = ["click", "buy", "cheap", "sale", "login", "cookies", "subscribe", "now"]
