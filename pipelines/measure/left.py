@@ -16,7 +16,7 @@ from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scanned import Counted, Scanned
-from tokenmill.pipelines.measure.unique import HashSample, Probes, bracket
+from tokenmill.pipelines.measure.unique import HashSample, bracket, unique_frac
 from tokenmill.pipelines.measure.unseen import Growth, Seen
 
 What: TypeAlias = Literal["docs", "text", "end", "row"]
@@ -190,10 +190,8 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int
     of_taken = float(weights[taken].sum())
     if taken.all():
         return exact(float(left.sum()) / of_taken)
-    probes = Probes(
-        copies=np.ones(int((~taken).sum()), np.int64), corpus_docs=probed.others, seed=seed
-    )
-    drawn = probes.unique_frac(weights[~taken], (left / weights)[~taken])
+    others = (left / weights)[~taken], weights[~taken]
+    drawn = unique_frac(*others, corpus_docs=probed.others, seed=seed)
     share = max(1 - of_taken / whole, 0.0)
     return drawn * share + float(left[taken].sum()) / whole
 

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import estimate as reference
-from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.unique import HashSample
 
 
@@ -55,29 +54,3 @@ def test_weights_of_unique_documents_stay_below_those_of_all():
         assert 0 <= low < high <= 1
         hits += low <= tokens.sum() / total <= high
     assert hits >= 0.93 * 200
-
-
-@pytest.mark.parametrize(
-    ("sizes", "share", "docs", "message"),
-    [
-        ([1], 0.0, 5, "share 0 of the hash space is not in (0, 1]"),
-        ([], 0.5, 0, "the corpus has no documents; nothing to estimate"),
-        (
-            [9],
-            0.5,
-            5,
-            "9 documents have sampled keys, the corpus has 5; a giant was left among the sampled"
-            " keys, or documents were not all counted",
-        ),
-    ],
-)
-def test_samples_that_cannot_be_are_refused(sizes, share, docs, message):
-    with pytest.raises(ConfigError) as e:
-        HashSample(sizes=np.array(sizes, int), share=share, docs=docs)
-    assert str(e.value) == message
-
-
-def test_unique_keys_that_weigh_more_than_all_documents_are_refused():
-    sample = HashSample(sizes=np.array([1]), share=0.5, docs=5)
-    with pytest.raises(ConfigError, match="unique keys weigh 14 of 5"):
-        sample.unique_weight_frac(np.array([7.0]), np.zeros(0), 5.0)
