@@ -198,13 +198,7 @@ def count_images(
     if rule is None:
         return None
     at = np.searchsorted(wanted, doc_ids)
-    fate = fates(probed, rule, len(wanted))
-    return Fates(
-        fate.lost[at],
-        fate.perhaps[at],
-        fate.cut_bytes[at],
-        fate.cut_row_bytes[at],
-    )
+    return Fates._make(column[at] for column in fates(probed, rule, len(wanted)))
 
 
 def probe_images(

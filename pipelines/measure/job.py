@@ -28,7 +28,8 @@ from tokenmill.pipelines.prepare.job import PrepareJob, run_identity
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.runs.manifest import open_run
 
-MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
+# raise it when the same settings and inputs make another estimate, or another scratch
+MEASURE_VERSION = "4"
 DEFAULT_PROBES = 10_000
 
 

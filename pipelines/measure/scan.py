@@ -33,7 +33,7 @@ from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, Step
+from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
@@ -405,18 +405,14 @@ def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
     if n < 2:
         return 0, 0
     rng = np.random.default_rng(SEED)
-    known: dict[str, pa.Array] = {
-        "doc_id": batch["doc_id"],
-        "id": batch["id"],
-        "outcome": pa.repeat("removed", n),
-        "stage": pa.repeat("near", n),
-        "reason": pa.repeat("near_duplicate", n),
-        "text_bytes": pa.array(text_buffers(batch["text"]).lengths, pa.int64()),
-        "duplicate_of": pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
-        "similarity": pa.array(rng.random(n, np.float32)),
-    }
-    columns = [known.get(f.name, pa.nulls(n, f.type)) for f in REMOVED]
-    rows = pa.record_batch(columns, schema=REMOVED)
+    rows = removed_rows(
+        "near",
+        batch,
+        ["near_duplicate"] * n,
+        text_bytes=text_buffers(batch["text"]).lengths,
+        duplicate_of=pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
+        similarity=pa.array(rng.random(n, np.float32)),
+    )
     return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
 
 
