@@ -26,7 +26,13 @@ from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
 from tokenmill.pipelines.measure.images import count_images, narrowed
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import (
+    CLUSTERS_FILE,
+    ENDS_FOLDER,
+    PROBED_IMAGES_FILE,
+    PROBES_FILE,
+    MeasureJob,
+)
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import WorkFacts
@@ -116,7 +122,7 @@ def count_copies(
         given, each is a unit.  read_frac: of the inputs that was read.
     """
     rows = counted_rows([job.path(KEYS, key=key) for key in keys], key_parameters(job.dedup))
-    ends = counted_rows([job.ends(key) for key in keys], {})
+    ends = counted_rows([job.path(ENDS_FOLDER, key=key) for key in keys], {})
     certain = longest_rows(ends, job.measuring.probes)
     drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
     columns: dict[str, Any] = {
@@ -125,7 +131,7 @@ def count_copies(
         "ends": taken(ends, drawn),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
-    files = [job.probes]
+    files = [job.out / PROBES_FILE]
     is_whole = read_frac >= 1
     steps = job.predicted if is_whole else images_first(job.predicted)
     probing = Probing(rows, drawn, of_part)
@@ -136,7 +142,7 @@ def count_copies(
     if job.recipe.images is not None:
         ids, kept = columns["doc_id"], columns["kept_id"]
         fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
-        files.append(job.probed_images)
+        files.append(job.out / PROBED_IMAGES_FILE)
     image_step, behind = job.image_step and job.image_step.name, False
     for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
@@ -145,13 +151,13 @@ def count_copies(
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
         columns[f"{STEP}{step}"] = {**copies, "first": first}
-    _write(job.probes, columns)
+    _write(job.out / PROBES_FILE, columns)
     if probing.whole_column is not None:
         sampled = sample_keys(rows, of_part, column=probing.whole_column)
         of_keys = sampled.columns()
-        _write(job.clusters, {**of_keys, "first": taken(ends, of_keys["first"])})
+        _write(job.out / CLUSTERS_FILE, {**of_keys, "first": taken(ends, of_keys["first"])})
         share = sampled.share
-        files.append(job.clusters)
+        files.append(job.out / CLUSTERS_FILE)
     facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
 
@@ -176,11 +182,11 @@ def _column(values: Any) -> pa.Array:
 
 def read_copies(job: MeasureJob, facts: ProbeFacts) -> Probed:
     """What `count_copies` wrote; facts: of its receipt."""
-    columns = _read(job.probes)
+    columns = _read(job.out / PROBES_FILE)
     steps = {step: Copies(**columns.pop(f"{STEP}{step}")) for step in facts.steps}
     clusters = None
     if facts.share is not None:
-        clusters = Clusters(share=facts.share, **_read(job.clusters))
+        clusters = Clusters(share=facts.share, **_read(job.out / CLUSTERS_FILE))
     return Probed(corpus_docs=facts.corpus_docs, steps=steps, clusters=clusters, **columns)
 
 

@@ -26,7 +26,7 @@ from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
 from tokenmill.pipelines.filters.images.keys import ImageKey, has_key, image_keys
 from tokenmill.pipelines.measure.clusters import equal_keys
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import IMAGES_FOLDER, PROBED_IMAGES_FILE, MeasureJob
 from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
 from tokenmill.pipelines.read.options import Images
@@ -183,7 +183,10 @@ def count_images(
     keys: of the parts that were read.  kept_ids: documents that are left in their place.
     units: (n_parts,) what each is of.
     """
-    rows, rule = counted_rows([job.images(key) for key in keys], {}), job.image_rule
+    rows, rule = (
+        counted_rows([job.path(IMAGES_FOLDER, key=key) for key in keys], {}),
+        job.image_rule,
+    )
     wanted = np.union1d(doc_ids, kept_ids)
     probed = probe_images(
         rows,
@@ -193,7 +196,7 @@ def count_images(
         read_frac=read_frac,
         behind=job.image_step is not None and job.predicted.index(job.image_step) > 0,
     )
-    with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
+    with arrow_file(job.out / PROBED_IMAGES_FILE, PROBED_IMAGES) as writer:
         writer.write_batch(probed)
     if rule is None:
         return None

@@ -23,7 +23,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import (
     DOCUMENTS,
@@ -238,7 +238,7 @@ class Scanned:
             if low == high:
                 continue
             key = self._sample.plan.shards[ordinal].key
-            for batch in open_arrow(self._job.local(key))[0]:
+            for batch in open_arrow(self._job.path(LOCAL_FOLDER, key=key))[0]:
                 ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
                 at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
                 here = np.flatnonzero(ids[at] == wanted)
