@@ -21,8 +21,6 @@ the giants. It saves the memory of all keys, not the reading; a part of the file
 that part (see unseen).
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from scipy.special import btdtrib
 
@@ -101,63 +99,52 @@ def bracket(pairwise: Drawn, closure: Drawn) -> Drawn:
     return coupled(value, pairwise.draws + closure.draws, low, high)
 
 
-@dataclass(frozen=True, kw_only=True)
-class HashSample:
-    """The clusters whose key falls in a share of the hash space, and the giant ones.
+def distinct(
+    sizes: I64, giants: I64, *, share: float, docs: int, seed: int = 0, n_draws: int = DRAWS
+) -> Drawn:
+    """Distinct keys of the corpus: those kept / p, and the giants.
 
-    sizes: (k,) int, documents of each key kept, giants left out.
-    share: p in (0, 1], of the hash space that was kept.
-    docs: of the corpus, all counted.
-    giants: (g,) int, documents of each key that was counted apart.
+    Its limits are those of a binomial count, exact; no fewer than were seen and no more than
+    there are documents.
+
+    sizes: (k,) documents of each key kept, giants left out.  share: p, of the hash space, kept.
+    giants: (g,) documents of each key that was counted apart.  docs: of the corpus, all counted.
     """
+    kept = len(sizes)
+    if share == 1:
+        return exact(kept + len(giants), n_draws)
+    at = levels(n_draws)
+    score = generator("hash space", seed).random(n_draws)
+    limits = trials_low(kept, share, at), trials_high(kept, share, at)
+    unseen = docs - int(giants.sum() + sizes.sum())  # at most a new key each
+    draws = np.clip(coupled(0.0, score, *limits).draws, kept, kept + unseen)
+    return Drawn(min(kept / share, kept + unseen) + len(giants), draws + len(giants))
 
-    sizes: I64
-    share: float
-    docs: int
-    giants: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    seed: int = 0
-    n_draws: int = DRAWS
 
-    def distinct(self) -> Drawn:
-        """Distinct keys of the corpus: those kept / p, and the giants.
+def unique_weight_frac(
+    weights: F64,
+    giants: F64,
+    total: float,
+    *,
+    share: float,
+    seed: int = 0,
+    n_draws: int = DRAWS,
+) -> Drawn:
+    """What one copy of each key weighs, as its tokens, over `total`, what all documents do.
 
-        Its limits are those of a binomial count, exact; no fewer than were seen and no more than
-        there are documents.
-        """
-        kept, giants = len(self.sizes), len(self.giants)
-        if self.share == 1:
-            return exact(kept + giants, self.n_draws)
-        at = levels(self.n_draws)
-        low = trials_low(kept, self.share, at)
-        high = trials_high(kept, self.share, at)
-        score = generator("hash space", self.seed).random(self.n_draws)
-        draws = coupled(0.0, score, low, high).draws
-        unseen = self.docs - int(self.giants.sum() + self.sizes.sum())  # at most a new key each
-        value = min(kept / self.share, kept + unseen)
-        return Drawn(value + giants, np.clip(draws, kept, kept + unseen) + giants)
-
-    def unique_frac(self) -> Drawn:
-        """Distinct keys over documents."""
-        return self.distinct() * (1 / self.docs)
-
-    def unique_weight_frac(self, weights: F64, giant_weights: F64, total: float) -> Drawn:
-        """What one copy of each key weighs, as its tokens, over `total`, what all documents do.
-
-        weights, giant_weights: of each key kept and of each giant; a mean where copies differ.
-        The sum over the keys kept / p, its variance (1 - p) / p^2 * sum(weight^2) (Horvitz and
-        Thompson 1952): a tail of long documents widens it, one of large clusters does not.
-        """
-        apart = float(giant_weights.sum())
-        unique_weight = float(weights.sum()) / self.share + apart
-        variance = (1 - self.share) / self.share**2 * float((weights**2).sum()) / total**2
-        typical = float((weights**2).sum()) / max(float(weights.sum()), 1.0) / self.share / total
-        return fraction(
-            min(unique_weight / total, 1.0),
-            variance,
-            unseen=typical / (1 + typical) if self.share < 1 else 0.0,
-            score=generator("hash space", self.seed).random(self.n_draws),
-            unread=0.0 if self.share == 1 else 1.0,
-        )
+    weights, giants: of each key kept and of each giant; a mean where copies differ.
+    The sum over the keys kept / p, its variance (1 - p) / p^2 * sum(weight^2) (Horvitz and
+    Thompson 1952): a tail of long documents widens it, one of large clusters does not.
+    """
+    unique_weight = float(weights.sum()) / share + float(giants.sum())
+    square = float((weights**2).sum())
+    typical = square / max(float(weights.sum()), 1.0) / share / total
+    return fraction(
+        min(unique_weight / total, 1.0),
+        (1 - share) / share**2 * square / total**2,
+        unseen=typical / (1 + typical) if share < 1 else 0.0,
+        score=generator("hash space", seed).random(n_draws),
+    )
 
 
 def trials_low(kept: int, share: float, at: F64) -> F64:
