@@ -157,10 +157,6 @@ class ContaminationJob(Job):
     benchmark_files: tuple[tuple[str, ...], ...] = ()
     pages: Html | None = None
 
-    @property
-    def workers(self) -> int | None:
-        return self.check.run.works_per_process
-
     def found(self, key: str) -> Path:
         """Of a shard, the documents with n-grams of items."""
         return self.out / "found" / f"part-{key}.arrow"
@@ -197,6 +193,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     out = out.absolute()
     return ContaminationJob(
         out=out,
+        options=check.run,
         check=check,
         pages=pages,
         benchmark_files=tuple(tuple(f.name for f in data_files(files)) for files in by_benchmark),

@@ -202,7 +202,7 @@ class Corpus:
 
     def at_once(self, n_works: int) -> int:
         """Of so many works of a phase those that one process may do at the same time."""
-        return max(min(self.run.workers or os.cpu_count() or 1, n_works), 1)
+        return max(min(self.run.options.works_per_process or os.cpu_count() or 1, n_works), 1)
 
     def memory_left(
         self,

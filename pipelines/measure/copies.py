@@ -26,14 +26,20 @@ from tokenmill.pipelines.corpus.step import CorpusStep
 from tokenmill.pipelines.filters.images.keys import has_key
 from tokenmill.pipelines.measure.clusters import Closure, Clusters, equal_keys, sample_keys
 from tokenmill.pipelines.measure.images import count_images, narrowed
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import (
+    CLUSTERS_FILE,
+    ENDS_FOLDER,
+    PROBED_IMAGES_FILE,
+    PROBES_FILE,
+    MeasureJob,
+)
 from tokenmill.pipelines.measure.scan import ENDS
 from tokenmill.pipelines.runs.folder import KEYS
 from tokenmill.pipelines.runs.receipt import WorkFacts
 from tokenmill.pipelines.runs.work import Done
 from tokenmill.pipelines.storage.files import Rows, arrow_file, counted_rows, open_arrow
 
-FOUND = ("copies", "alike", "whole", "most", "units")  # of a step, as `Copies` has them
+STEP = "step."  # before its name, of the column of a step
 
 
 class Copies(NamedTuple):
@@ -116,16 +122,16 @@ def count_copies(
         given, each is a unit.  read_frac: of the inputs that was read.
     """
     rows = counted_rows([job.path(KEYS, key=key) for key in keys], key_parameters(job.dedup))
-    ends = counted_rows([job.ends(key) for key in keys], {})
+    ends = counted_rows([job.path(ENDS_FOLDER, key=key) for key in keys], {})
     certain = longest_rows(ends, job.measuring.probes)
     drawn = draw_rows(rows.n, job.measuring.probes, certain=certain, seed=job.measuring.seed)
-    columns: dict[str, npt.NDArray[Any]] = {
+    columns: dict[str, Any] = {
         "doc_id": rows.take("doc_id", drawn) if len(drawn) else np.zeros(0, np.uint64),
         "certain": np.isin(drawn, certain),
-        **_named(taken(ends, drawn), "own."),
+        "ends": taken(ends, drawn),
     }
     of_part = np.array(units or range(len(keys)), np.int64)
-    files = [job.probes]
+    files = [job.out / PROBES_FILE]
     is_whole = read_frac >= 1
     steps = job.predicted if is_whole else images_first(job.predicted)
     probing = Probing(rows, drawn, of_part)
@@ -136,7 +142,7 @@ def count_copies(
     if job.recipe.images is not None:
         ids, kept = columns["doc_id"], columns["kept_id"]
         fate = count_images(job, keys, ids, kept, units=of_part, read_frac=read_frac)
-        files.append(job.probed_images)
+        files.append(job.out / PROBED_IMAGES_FILE)
     image_step, behind = job.image_step and job.image_step.name, False
     for step, copies in found_by.items():
         behind = step == image_step or (behind and is_whole)
@@ -144,15 +150,14 @@ def count_copies(
         copies |= {"most": np.where(copies["whole"], copies["copies"], rows.n)}
         if fate is not None and behind:
             first, copies = narrowed(first, copies, fate, rows.n)
-        columns |= _named(first, f"{step}.first.")
-        columns |= {f"{step}.{name}": copies[name] for name in FOUND}
-    _write(job.probes, columns)
+        columns[f"{STEP}{step}"] = {**copies, "first": first}
+    _write(job.out / PROBES_FILE, columns)
     if probing.whole_column is not None:
         sampled = sample_keys(rows, of_part, column=probing.whole_column)
         of_keys = sampled.columns()
-        _write(job.clusters, of_keys | taken(ends, of_keys["first"]))
+        _write(job.out / CLUSTERS_FILE, {**of_keys, "first": taken(ends, of_keys["first"])})
         share = sampled.share
-        files.append(job.clusters)
+        files.append(job.out / CLUSTERS_FILE)
     facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
 
@@ -162,49 +167,39 @@ def images_first(steps: tuple[CorpusStep, ...]) -> tuple[CorpusStep, ...]:
     return tuple(sorted(steps, key=lambda step: step.image_rule is None))
 
 
-def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
-    batch = pa.record_batch({name: pa.array(values) for name, values in columns.items()})
+def _write(path: Path, columns: Mapping[str, Any]) -> None:
+    batch = pa.RecordBatch.from_struct_array(_column(columns))
     with arrow_file(path, batch.schema) as writer:
         writer.write_batch(batch)
 
 
+def _column(values: Any) -> pa.Array:
+    """(n,) of an array; of columns by name, as a struct of them."""
+    if not isinstance(values, Mapping):
+        return pa.array(values)
+    return pa.StructArray.from_arrays([_column(v) for v in values.values()], list(values))
+
+
 def read_copies(job: MeasureJob, facts: ProbeFacts) -> Probed:
     """What `count_copies` wrote; facts: of its receipt."""
-    columns = _columns(job.probes)
-    steps = {
-        step: Copies(
-            first=_ends(columns, f"{step}.first."),
-            **{name: columns[f"{step}.{name}"] for name in FOUND},
-        )
-        for step in facts.steps
-    }
+    columns = _read(job.out / PROBES_FILE)
+    steps = {step: Copies(**columns.pop(f"{STEP}{step}")) for step in facts.steps}
     clusters = None
     if facts.share is not None:
-        of_keys = _columns(job.clusters)
-        clusters = Clusters(
-            share=facts.share,
-            first=_ends(of_keys, ""),
-            **{name: of_keys[name] for name in ("sizes", "units", "unit", "giant")},
-        )
-    return Probed(
-        corpus_docs=facts.corpus_docs,
-        doc_id=columns["doc_id"],
-        certain=columns["certain"],
-        kept_id=columns["kept_id"],
-        ends=_ends(columns, "own."),
-        steps=steps,
-        clusters=clusters,
-    )
+        clusters = Clusters(share=facts.share, **_read(job.out / CLUSTERS_FILE))
+    return Probed(corpus_docs=facts.corpus_docs, steps=steps, clusters=clusters, **columns)
 
 
-def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _read(path: Path) -> dict[str, Any]:
     (batch,) = open_arrow(path)[0]
-    names = batch.schema.names
-    return {name: np.asarray(batch[name].to_numpy(zero_copy_only=False)) for name in names}
+    return {name: _values(batch[name]) for name in batch.schema.names}
 
 
-def _ends(columns: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, I64]:
-    return {name: columns[f"{prefix}{name}"] for name in ENDS.names}
+def _values(column: pa.Array) -> Any:
+    """What `_column` made."""
+    if not pa.types.is_struct(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return {field.name: _values(column.field(field.name)) for field in column.type}
 
 
 def longest_rows(ends: Rows, n_probes: int) -> I64:
@@ -310,7 +305,3 @@ def _taken(rows: Rows, name: str, wanted: I64) -> npt.NDArray[Any]:
     """(n,) of a column at rows in any order."""
     each, place = np.unique(wanted, return_inverse=True)
     return rows.take(name, each)[place] if len(wanted) else np.zeros(0)
-
-
-def _named(columns: Mapping[str, I64], prefix: str) -> dict[str, I64]:
-    return {f"{prefix}{name}": values for name, values in columns.items()}

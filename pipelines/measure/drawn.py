@@ -177,6 +177,11 @@ def lower_quantiles(value: float, variance: float, unseen: float, at: F64) -> F6
     return np.minimum(quantiles, alike)
 
 
+def alike(weights: F64) -> float:
+    """As many units of one weight as these are worth: (sum of weights)^2 / sum of squares."""
+    return float(weights.sum()) ** 2 / float((weights**2).sum())
+
+
 def t_ratio(df: float) -> float:
     """How much wider than the normal's 95 % interval that of Student's t is."""
     return float(stdtrit(max(df, 1.0), 1 - TAIL)) / Z_95

@@ -26,7 +26,7 @@ from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.filters.images.image_measure import UNKNOWN
 from tokenmill.pipelines.filters.images.keys import ImageKey, has_key, image_keys
 from tokenmill.pipelines.measure.clusters import equal_keys
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import IMAGES_FOLDER, PROBED_IMAGES_FILE, MeasureJob
 from tokenmill.pipelines.read.images.nodes import BREAK, counts_of, owners_of
 from tokenmill.pipelines.read.images.stored import kept_columns
 from tokenmill.pipelines.read.options import Images
@@ -183,7 +183,10 @@ def count_images(
     keys: of the parts that were read.  kept_ids: documents that are left in their place.
     units: (n_parts,) what each is of.
     """
-    rows, rule = counted_rows([job.images(key) for key in keys], {}), job.image_rule
+    rows, rule = (
+        counted_rows([job.path(IMAGES_FOLDER, key=key) for key in keys], {}),
+        job.image_rule,
+    )
     wanted = np.union1d(doc_ids, kept_ids)
     probed = probe_images(
         rows,
@@ -193,18 +196,12 @@ def count_images(
         read_frac=read_frac,
         behind=job.image_step is not None and job.predicted.index(job.image_step) > 0,
     )
-    with arrow_file(job.probed_images, PROBED_IMAGES) as writer:
+    with arrow_file(job.out / PROBED_IMAGES_FILE, PROBED_IMAGES) as writer:
         writer.write_batch(probed)
     if rule is None:
         return None
     at = np.searchsorted(wanted, doc_ids)
-    fate = fates(probed, rule, len(wanted))
-    return Fates(
-        fate.lost[at],
-        fate.perhaps[at],
-        fate.cut_bytes[at],
-        fate.cut_row_bytes[at],
-    )
+    return Fates._make(column[at] for column in fates(probed, rule, len(wanted)))
 
 
 def probe_images(

@@ -26,10 +26,17 @@ from tokenmill.pipelines.corpus.step import CorpusStep, ImageRule, Pass
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, EVERYTHING
 from tokenmill.pipelines.prepare.job import PrepareJob, run_identity
 from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.manifest import open_run
 
-MEASURE_VERSION = "3"  # raise it when the same settings and inputs make another estimate
+# raise it when the same settings and inputs make another estimate, or another scratch
+MEASURE_VERSION = "4"
 DEFAULT_PROBES = 10_000
+ENDS_FOLDER, LOCAL_FOLDER, IMAGES_FOLDER = (
+    Folder(name, "part-{key}.arrow", of_pass=False) for name in ("ends", "local", "images")
+)
+PROBES_FILE, PROBED_IMAGES_FILE = "probes.arrow", "probed-images.arrow"
+CLUSTERS_FILE = "clusters.arrow"
 
 
 class Measuring(Config):
@@ -65,27 +72,6 @@ class MeasureJob(PrepareJob):
     """The job of a prediction."""
 
     measuring: Measuring
-
-    def ends(self, key: str) -> Path:
-        return self.out / "ends" / f"part-{key}.arrow"
-
-    def local(self, key: str) -> Path:
-        return self.out / "local" / f"part-{key}.arrow"
-
-    @property
-    def probes(self) -> Path:
-        return self.out / "probes.arrow"
-
-    def images(self, key: str) -> Path:
-        return self.out / "images" / f"part-{key}.arrow"
-
-    @property
-    def probed_images(self) -> Path:
-        return self.out / "probed-images.arrow"
-
-    @property
-    def clusters(self) -> Path:
-        return self.out / "clusters.arrow"
 
     @property
     def first_pass(self) -> Pass:

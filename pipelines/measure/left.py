@@ -16,7 +16,7 @@ from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.job import MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scanned import Counted, Scanned
-from tokenmill.pipelines.measure.unique import HashSample, Probes, bracket
+from tokenmill.pipelines.measure.unique import bracket, distinct, unique_frac, unique_weight_frac
 from tokenmill.pipelines.measure.unseen import Growth, Seen
 
 What: TypeAlias = Literal["docs", "text", "end", "row"]
@@ -121,20 +121,15 @@ class Left:
     def _of_clusters(self, clusters: Clusters, what: What, passed: int) -> Drawn:
         """As `_of_read`, from a sample of clusters, or all of them."""
         giant, kept = clusters.giant, self._kept(clusters.first, what, passed)
-        sample = HashSample(
-            sizes=clusters.sizes[~giant],
-            giants=clusters.sizes[giant],
-            share=clusters.share,
-            docs=self._probed.corpus_docs,
-            seed=self._job.measuring.seed,
-        )
+        share, seed = clusters.share, self._job.measuring.seed
         if what == "docs" and passed == 0:
-            return sample.unique_frac()
+            of_keys, n = (clusters.sizes[~giant], clusters.sizes[giant]), self._probed.corpus_docs
+            return distinct(*of_keys, share=share, docs=n, seed=seed) * (1 / n)
         whole = float(getattr(self._scanned.before, f"{_counted(what)}_out"))
         if not kept.any():
             return exact(0.0)
-        # text may be longer when it is normalized
-        return sample.unique_weight_frac(kept[~giant], kept[giant], max(whole, float(kept.sum())))
+        whole = max(whole, float(kept.sum()))  # text may be longer when it is normalized
+        return unique_weight_frac(kept[~giant], kept[giant], whole, share=share, seed=seed)
 
     def _seen(self, copies: Copies, what: What, passed: int) -> Seen:
         clusters = self._clusters_of(copies)
@@ -190,10 +185,8 @@ def share_of(probed: Probed, weights: F64, left: F64, *, whole: float, seed: int
     of_taken = float(weights[taken].sum())
     if taken.all():
         return exact(float(left.sum()) / of_taken)
-    probes = Probes(
-        copies=np.ones(int((~taken).sum()), np.int64), corpus_docs=probed.others, seed=seed
-    )
-    drawn = probes.unique_frac(weights[~taken], (left / weights)[~taken])
+    others = (left / weights)[~taken], weights[~taken]
+    drawn = unique_frac(*others, corpus_docs=probed.others, seed=seed)
     share = max(1 - of_taken / whole, 0.0)
     return drawn * share + float(left[taken].sum()) / whole
 

@@ -23,7 +23,7 @@ from tokenmill.pipelines.measure.images import (
     formats_of,
     sum_name,
 )
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import PROBED_IMAGES_FILE, MeasureJob
 from tokenmill.pipelines.measure.joint import Prediction
 from tokenmill.pipelines.measure.left import Left, share_of
 from tokenmill.pipelines.measure.scan import READ
@@ -93,7 +93,7 @@ class Pictures:
         self, job: MeasureJob, *, scanned: Scanned, probed: Probed, left: Left | None
     ) -> None:
         self._job, self._scanned, self._probed, self._left = job, scanned, probed, left
-        (self._images,) = open_arrow(job.probed_images)[0]
+        (self._images,) = open_arrow(job.out / PROBED_IMAGES_FILE)[0]
         self._doc = np.asarray(self._images["doc"])
         self._docs = np.union1d(probed.doc_id, probed.kept_id)
         self._names = np.asarray(self._images["format"].to_pylist(), object)

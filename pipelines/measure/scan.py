@@ -33,11 +33,11 @@ from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import PLACEHOLDER, REMOVED
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.core.step import Stage, StageResult, Step
+from tokenmill.pipelines.core.step import Stage, StageResult, Step, removed_rows
 from tokenmill.pipelines.corpus.keys import document_keys, key_schema
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.measure.images import IMAGES, image_row_bytes, image_rows, image_sums
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
@@ -314,7 +314,7 @@ def _keys(tally: _Tally) -> Callable[[pa.RecordBatch, dict[str, I64]], None]:
     job, part = tally.job, tally.part
     schema = key_schema(job.dedup)
     keys = tally.open(job.path(KEYS_FOLDER, key=part.key), schema)
-    sidecar = tally.open(job.ends(part.key), ENDS)
+    sidecar = tally.open(job.path(ENDS_FOLDER, key=part.key), ENDS)
 
     def keys_of(batch: pa.RecordBatch) -> pa.RecordBatch:
         return document_keys(batch, job.dedup, schema, source=part.source)
@@ -332,7 +332,7 @@ def _images(tally: _Tally) -> Callable[[list[pa.RecordBatch]], None]:
     job, part, images = tally.job, tally.part, tally.job.recipe.images
     if images is None:
         return lambda later: None
-    sidecar = tally.open(job.images(part.key), IMAGES)
+    sidecar = tally.open(job.path(IMAGES_FOLDER, key=part.key), IMAGES)
 
     def write(later: list[pa.RecordBatch]) -> None:
         rows = image_rows(later, images, part)
@@ -345,7 +345,7 @@ def _images(tally: _Tally) -> Callable[[list[pa.RecordBatch]], None]:
 def _tokens(tally: _Tally) -> Callable[[pa.RecordBatch, pa.RecordBatch], None]:
     """What tokenizes, and sees what documents take between passes."""
     job, part = tally.job, tally.part
-    local = tally.open(job.local(part.key), LOCAL)
+    local = tally.open(job.path(LOCAL_FOLDER, key=part.key), LOCAL)
     is_piece = 2 * part.bytes < min(job.recipe.shard_bytes, BLOCK_BYTES)
 
     def encode(batch: pa.RecordBatch) -> I64:
@@ -405,18 +405,14 @@ def rows_measured(batch: pa.RecordBatch) -> tuple[int, int]:
     if n < 2:
         return 0, 0
     rng = np.random.default_rng(SEED)
-    known: dict[str, pa.Array] = {
-        "doc_id": batch["doc_id"],
-        "id": batch["id"],
-        "outcome": pa.repeat("removed", n),
-        "stage": pa.repeat("near", n),
-        "reason": pa.repeat("near_duplicate", n),
-        "text_bytes": pa.array(text_buffers(batch["text"]).lengths, pa.int64()),
-        "duplicate_of": pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
-        "similarity": pa.array(rng.random(n, np.float32)),
-    }
-    columns = [known.get(f.name, pa.nulls(n, f.type)) for f in REMOVED]
-    rows = pa.record_batch(columns, schema=REMOVED)
+    rows = removed_rows(
+        "near",
+        batch,
+        ["near_duplicate"] * n,
+        text_bytes=text_buffers(batch["text"]).lengths,
+        duplicate_of=pa.array(rng.permutation(np.asarray(batch["doc_id"]))),
+        similarity=pa.array(rng.random(n, np.float32)),
+    )
     return n - 1, parquet_bytes(REMOVED, [rows]) - parquet_bytes(REMOVED, [rows.slice(0, 1)])
 
 

@@ -23,7 +23,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import ImageStats, StageStats
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.job import MeasureJob
+from tokenmill.pipelines.measure.job import LOCAL_FOLDER, MeasureJob
 from tokenmill.pipelines.measure.sample import Sample
 from tokenmill.pipelines.measure.scan import (
     DOCUMENTS,
@@ -163,19 +163,17 @@ class Scanned:
 
     def compressed(self) -> LocalSample:
         """Documents as they are set down between passes: bytes, text_bytes, seconds."""
-        text_bytes = self._count(len(self.first) - 1, "bytes", "out")
         sums = {
             "bytes": self._sum(DOCUMENTS),
             "seconds": self._seconds(DOCUMENTS),
-            "text_bytes": text_bytes,
+            "text_bytes": self._count(len(self.first) - 1, "bytes", "out"),
         }
-        return self._sampled(text_bytes, text_bytes, sums)
+        return self._sampled(sums)
 
     def encoded(self) -> LocalSample:
         """All documents at the end, copies too: text_bytes, seconds."""
-        text_bytes = self._sum("end_bytes")
-        sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": text_bytes}
-        return self._sampled(text_bytes, text_bytes, sums)
+        sums = {"seconds": self._seconds(TOKENIZE), "text_bytes": self._sum("end_bytes")}
+        return self._sampled(sums)
 
     def removed_row_bytes(self) -> float | None:
         """Of a row of a document that leaves; None where no two could be measured."""
@@ -185,9 +183,9 @@ class Scanned:
     def tokens(self, probed: Probed | None) -> LocalSample:
         """What is left of documents at the end: text_bytes, tokens."""
         if probed is None:
-            text_bytes = self._sum("end_bytes")
-            sums = {"text_bytes": text_bytes, "tokens": self._sum(TOKENS)}
-            return self._sampled(text_bytes, text_bytes, sums)
+            return self._sampled(
+                {"text_bytes": self._sum("end_bytes"), "tokens": self._sum(TOKENS)}
+            )
         n = len(self._receipts)
         share = probed.scale * self._stands_for(probed)
         part = probed.parts
@@ -197,8 +195,7 @@ class Scanned:
         probed_frac = len(part) / max(probed.corpus_docs, 1)
         if (text_bytes > 0).sum() == 1 and probed_frac < 1:
             return self._of_documents(share * probed.ends["end_bytes"], probed_tokens, probed_frac)
-        looked_at = text_bytes * probed_frac
-        return self._sampled(text_bytes, looked_at, {"text_bytes": text_bytes, "tokens": tokens})
+        return self._sampled({"text_bytes": text_bytes, "tokens": tokens}, probed_frac)
 
     def _of_documents(self, text_bytes: F64, tokens: F64, probed_frac: float) -> LocalSample:
         """As `_sampled`, where one part is all there is: its documents are the clusters.
@@ -238,21 +235,24 @@ class Scanned:
             if low == high:
                 continue
             key = self._sample.plan.shards[ordinal].key
-            for batch in open_arrow(self._job.local(key))[0]:
+            for batch in open_arrow(self._job.path(LOCAL_FOLDER, key=key))[0]:
                 ids, wanted = np.asarray(batch["doc_id"]), probed.doc_id[low:high]
                 at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
                 here = np.flatnonzero(ids[at] == wanted)
                 tokens[low + here] = np.asarray(batch["tokens"])[at[here]]
         return tokens
 
-    def _sampled(self, sizes: F64, looked_at: F64, sums: Mapping[str, F64]) -> LocalSample:
+    def _sampled(self, sums: Mapping[str, F64], looked_at_frac: float = 1.0) -> LocalSample:
         """The statistics of sums over the drawn parts.
 
-        sizes: (n_parts,) bytes of each, drawn or not.  looked_at: (n_parts,) of them.
+        sums: (n_parts,) each; of text_bytes of those too that were not drawn.
+        looked_at_frac: of the text bytes.
 
         Raises:
             ConfigError: nothing was left of the parts drawn.
         """
+        sizes = sums["text_bytes"]
+        looked_at = sizes * looked_at_frac
         used = self._sample.drawn & (looked_at > 0)
         if not used.any():
             raise ConfigError(

@@ -77,15 +77,11 @@ def of_step(step: CorpusStep, docs: Drawn, left: Drawn) -> dict[str, Drawn]:
 
 def _padded_head(schema: pa.Schema) -> tuple[int, int]:
     """Of a file without batches, and what a batch adds besides its rows and their padding."""
-    columns = []
-    for column in schema:
-        is_list = pa.types.is_fixed_size_list(column.type)
-        kind, width = column.type, 1
-        if is_list:
-            kind, width = column.type.value_type, column.type.list_size
-        flat = pa.array(np.zeros(UNPADDED_ROWS * width), kind)
-        columns.append(pa.FixedSizeListArray.from_arrays(flat, width) if is_list else flat)
-    rows = pa.record_batch(columns, schema=schema)  # as many as need no padding
+    none = {
+        column.name: [0] * column.type.list_size if pa.types.is_fixed_size_list(column.type) else 0
+        for column in schema
+    }
+    rows = pa.RecordBatch.from_pylist([none] * UNPADDED_ROWS, schema)  # these need no padding
     head, batch = _head_bytes(rows)
     return head, batch - rows.nbytes
 

@@ -35,13 +35,12 @@ from scipy.special import gammaln, ndtri, stdtrit
 
 from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, coupled, exact, generator, levels
+from tokenmill.pipelines.measure.drawn import DRAWS, Drawn, alike, coupled, exact, generator, levels
 from tokenmill.pipelines.measure.weights import LocalSample
 from tokenmill.sizing.spread import TAIL, Z_95
 
 FURTHEST = 2.0  # times the largest subset
-ROUNDING = 1e-9  # of all documents
-LEAST_SUBSETS = 4  # two parameters, two degrees of freedom for the error
+LEAST_SUBSETS, MOST_SUBSETS = 4, 7  # two parameters, two degrees of freedom for the error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,25 +55,6 @@ class Growth:
     unique: I64 | F64
     share: float = 1.0
 
-    def __post_init__(self) -> None:
-        if len(self.docs) < LEAST_SUBSETS:
-            raise ConfigError(
-                f"{len(self.docs)} nested subsets make no curve, {LEAST_SUBSETS} or more do"
-            )
-        new, fresh = np.diff(self.docs), np.diff(self.unique)
-        slack = ROUNDING * float(self.docs[-1])
-        if self.docs[0] + slack < self.unique[0] or self.unique[0] < 1:
-            raise ConfigError(
-                f"{self.docs[0]:g} documents cannot have {self.unique[0]:g} unique ones"
-            )
-        wrong = np.flatnonzero((new <= 0) | (fresh < -slack) | (fresh > new + slack))
-        if len(wrong):
-            at = int(wrong[0])
-            raise ConfigError(
-                f"from {self.docs[at]:g} to {self.docs[at + 1]:g} documents the unique ones go from"
-                f" {self.unique[at]:g} to {self.unique[at + 1]:g}; subsets must be nested and grow"
-            )
-
     def exponent(self) -> tuple[float, float, float]:
         """Beta, and its 95 % interval over the scatter about the curve."""
         beta, _, error, df = self._fit()
@@ -85,7 +65,7 @@ class Growth:
         """K, of one document."""
         return exp(self._fit()[1])
 
-    def beyond(self, docs: float, *, seed: int = 0, n_draws: int = DRAWS) -> Drawn:
+    def beyond(self, docs: float, *, seed: int = 0) -> Drawn:
         """Unique documents of more than were read: a model's figure, to be labelled one.
 
             D(N) = D_k * (N / N_k)^(b + c)
@@ -113,12 +93,12 @@ class Growth:
         change = min(float(last - before), 0.0) * (further + x[2] - x[1]) / (x[2] - x[0])
         noise = Z_95 * further / (x[2] - x[1]) * sqrt(6 / (self.share * self.unique[-3]))
         middle, drop = further * float(last + change), -further * change
-        z = ndtri(levels(n_draws)) / Z_95
+        z = ndtri(levels(DRAWS)) / Z_95
         exponents = middle + z * np.hypot(drop, noise)
         start = float(self.unique[-1])
         rate = float(self.unique[-1] - self.unique[-2]) / float(self.docs[-1] - self.docs[-2])
         least, most = start, start + rate * (docs - read) * exp(noise)
-        score = generator("growth", seed).random(n_draws)
+        score = generator("growth", seed).random(DRAWS)
         draws = np.clip(start * np.exp(exponents), least, most)
         return coupled(float(np.clip(start * exp(middle), least, most)), score, draws, draws)
 
@@ -134,57 +114,32 @@ class Growth:
         return beta, log_scale, sqrt(float(residual @ residual) / df / square), df
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rarefaction:
-    """Clusters that were seen, or a sample of them.
+def rarefied(spans: I64, weights: F64, n_units: int, units: I64) -> F64:
+    """(k,) expected weight of the clusters that so many random units hold, of K that were read.
 
-    spans: (n,) int, units that each was seen in, 1 .. n_units.
+    spans: (n,) units that each cluster was seen in, 1 .. K.
     weights: (n,) >= 0, what each stands for: clusters like it, or the bytes of their documents.
-    n_units: K, all that were read.
+    n_units: K.  units: (k,) each 0 .. K.
     """
-
-    spans: I64
-    weights: F64
-    n_units: int
-
-    def __post_init__(self) -> None:
-        if len(self.spans) and not 1 <= self.spans.min() <= self.spans.max() <= self.n_units:
-            raise ConfigError(
-                f"a cluster was seen in {self.spans.min()} to {self.spans.max()} of"
-                f" {self.n_units} units; give 1 to {self.n_units}"
-            )
-
-    def unique(self, units: I64) -> F64:
-        """(k,) expected weight of the clusters of so many random units, each 0 .. K."""
-        by_span = np.bincount(self.spans, self.weights, self.n_units + 1)
-        spans = np.flatnonzero(by_span)
-        at = np.asarray(units, np.int64)[:, None]
-        return np.asarray((1 - self._missed(spans[None, :], at)) @ by_span[spans], np.float64)
-
-    def _missed(self, spans: I64, units: I64) -> F64:
-        """Chance that none of so many units has a cluster of such a span."""
-        total = self.n_units
-        left = total - spans
-        possible = left >= units
-        left, units = np.broadcast_arrays(np.where(possible, left, total), units)
-        logs = (
-            gammaln(left + 1)
-            - gammaln(left - units + 1)
-            - gammaln(total + 1)
-            + gammaln(total - units + 1)
-        )
-        return np.where(possible, np.exp(np.minimum(logs, 0.0)), 0.0)
-
-    @property
-    def size(self) -> float:
-        """As many clusters alike as these are worth: (sum of weights)^2 / sum of squares."""
-        square = float((self.weights**2).sum())
-        return float(self.weights.sum()) ** 2 / square if square else 0.0
+    by_span = np.bincount(spans, weights, n_units + 1)
+    there = np.flatnonzero(by_span)
+    at = units[:, None]
+    left = n_units - there[None, :]
+    possible = left >= at
+    left, at = np.broadcast_arrays(np.where(possible, left, n_units), at)
+    logs = (
+        gammaln(left + 1)
+        - gammaln(left - at + 1)
+        - gammaln(n_units + 1)
+        + gammaln(n_units - at + 1)
+    )
+    missed = np.where(possible, np.exp(np.minimum(logs, 0.0)), 0.0)  # by all of the units
+    return np.asarray((1 - missed) @ by_span[there], np.float64)
 
 
-def nested(n_units: int, most: int = 7) -> I64:
+def nested(n_units: int) -> I64:
     """Numbers of units of nested subsets, rising to all of them, each about half of the next."""
-    halves = np.ceil(n_units / 2.0 ** np.arange(most)).astype(np.int64)
+    halves = np.ceil(n_units / 2.0 ** np.arange(MOST_SUBSETS)).astype(np.int64)
     return np.unique(halves)
 
 
@@ -272,18 +227,20 @@ class Unseen:
         Its documents are those read; its unique ones are in their measure, as shares of them.
         """
         units = nested(len(self.strata))
-        rarefied = Rarefaction(spans=seen.spans, weights=seen.left, n_units=len(self.strata))
         whole, docs = float(seen.whole.sum()), float(self.docs)
         if len(units) < LEAST_SUBSETS or not whole or not seen.left.any():
             return None
-        read, unique = docs * units / len(self.strata), rarefied.unique(units) * (docs / whole)
+        read = docs * units / len(self.strata)
+        unique = rarefied(seen.spans, seen.left, len(self.strata), units) * (docs / whole)
         steps = np.diff(unique, prepend=0.0)
         # where the first document of a cluster is longer than the others, one more may be more
         # than one: only how they grow is asked for then
         unique *= min(1.0, float((np.diff(read, prepend=0.0)[steps > 0] / steps[steps > 0]).min()))
         if unique[0] < 1:
             return None
-        return Growth(docs=read, unique=unique, share=min(rarefied.size / float(unique[-1]), 1.0))
+        return Growth(
+            docs=read, unique=unique, share=min(alike(seen.left) / float(unique[-1]), 1.0)
+        )
 
     def _times(self, growth: Growth, seen: Seen, times: Drawn) -> Drawn:
         """Unique documents of so many times what was read, as so many times those of that."""

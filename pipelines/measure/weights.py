@@ -8,7 +8,8 @@ Sampling Techniques (1977), sections 6.11 and 11.7), with Student's t for the fe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
@@ -18,6 +19,7 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import (
     DRAWS,
     Drawn,
+    alike,
     coupled,
     fraction,
     generator,
@@ -49,24 +51,16 @@ class LocalSample:
     sums: Mapping[str, F64]
     seed: int = 0
     n_draws: int = DRAWS
-    weights: F64 = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        n_strata = len(self.strata_bytes)
-        counts = np.bincount(self.strata, minlength=n_strata)
-        unread = np.flatnonzero((counts == 0) & (self.strata_bytes > 0))
-        if len(unread):
-            raise ConfigError(f"nothing was read of stratum {unread[0]}; read one cluster of each")
-        if not (self.read_bytes > 0).all():
-            raise ConfigError("a cluster was read of which 0 bytes were looked at; leave it out")
-        object.__setattr__(self, "weights", self._weights())
         if len(self.strata) == 1 and self._unread().any():
             raise ConfigError(
                 "1 cluster was read of several, which says nothing of how they differ; read 2 or"
                 " more (a larger --probes, --sample or --budget)"
             )
 
-    def _weights(self) -> F64:
+    @cached_property
+    def weights(self) -> F64:
         """(m,): what a sum over the documents looked at counts for in all of the stratum."""
         scale = self.cluster_bytes / self.read_bytes
         read = np.bincount(self.strata, scale * self.read_bytes, len(self.strata_bytes))
@@ -76,11 +70,7 @@ class LocalSample:
     def total(self, name: str) -> Drawn:
         """Of all inputs."""
         value = float(self.weights @ self.sums[name])
-        return self._positive(value, self._residuals(self.sums[name]))
-
-    def error(self, name: str) -> float:
-        """Standard error of the total (jackknife)."""
-        return float(np.sqrt((self._residuals(self.sums[name]) ** 2).sum()))
+        return self._positive(value, self.residuals(self.sums[name]))
 
     def ratio(self, name: str, per: str) -> Drawn:
         """Total of one over total of another, as bytes per token.
@@ -90,7 +80,7 @@ class LocalSample:
         """
         part, whole = self._totals(name, per)
         value = part / whole
-        residual = self._residuals(self.sums[name] - value * self.sums[per])
+        residual = self.residuals(self.sums[name] - value * self.sums[per])
         return self._positive(value, residual / whole)
 
     def fraction(self, name: str, of: str) -> Drawn:
@@ -101,7 +91,7 @@ class LocalSample:
         """
         part, whole = self._totals(name, of)
         value = min(part / whole, 1.0)
-        residual = self._residuals(self.sums[name] - value * self.sums[of]) / whole
+        residual = self.residuals(self.sums[name] - value * self.sums[of]) / whole
         squares = residual**2
         variance = float(squares.sum()) * t_ratio(self._df(squares)) ** 2
         return fraction(
@@ -127,7 +117,7 @@ class LocalSample:
         draws = value * np.exp(np.clip(quantiles, -WIDEST, WIDEST))
         return coupled(value, self._multipliers() @ residual, draws, draws)
 
-    def _residuals(self, sums: F64) -> F64:
+    def residuals(self, sums: F64) -> F64:
         """(m,): what each cluster adds to the total's error; squares sum to its variance.
 
             r = made - size * (made / size of the others of its stratum)
@@ -172,7 +162,7 @@ class LocalSample:
         total = float(squares.sum())
         if total == 0:
             return 1.0
-        matter = total**2 / float((squares**2).sum())
+        matter = alike(squares)
         count = np.bincount(self.strata)
         by_group = np.bincount(
             np.where(count == 1, 0, np.arange(len(count)) + 1)[self.strata], squares

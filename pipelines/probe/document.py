@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tokenmill.pipelines.probe.cache import RAM_TIMES
-from tokenmill.pipelines.probe.verdict import percent
+from tokenmill.pipelines.probe.report import percent
 from tokenmill.sizing.document import charts
 from tokenmill.sizing.document.charts import Bar
 from tokenmill.sizing.document.markdown import markdown

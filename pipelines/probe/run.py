@@ -26,12 +26,17 @@ from tokenmill.pipelines.probe.checkpoints import (
 from tokenmill.pipelines.probe.demand import LEAST_AU, Demand, Step, demand
 from tokenmill.pipelines.probe.fill import silent
 from tokenmill.pipelines.probe.loader import DEPTHS, ORDERS, Depth, Loader, Order, Reading
-from tokenmill.pipelines.probe.report import Checkpoints, Probed, probe_json
-from tokenmill.pipelines.probe.search import Clock, SearchResult, search
+from tokenmill.pipelines.probe.report import (
+    REPEATS,
+    RUNS,
+    Checkpoints,
+    Probed,
+    mean_kept,
+    probe_json,
+)
+from tokenmill.pipelines.probe.search import SearchResult, search
 from tokenmill.pipelines.probe.shards import Shards, open_dataset
-from tokenmill.pipelines.probe.team import ProbeError, Run, Team, together
-from tokenmill.pipelines.probe.verdict import REPEATS, RUNS, mean_kept
-from tokenmill.pipelines.probe.worker import Train
+from tokenmill.pipelines.probe.team import ProbeError, Run, Team, Train, together
 from tokenmill.sizing.sheet import Sheet
 
 LEAST_STEPS = 5
@@ -134,8 +139,8 @@ class _Probe:
         begun = time.perf_counter()
         mount = mount_of(self._shards.folder.resolve())
         seen = sight(self._shards.files, mount)
-        result = self._search(Clock(begun + SEARCH * own.seconds))
-        result, runs = self._repeat(result, Clock(begun + (SEARCH + REPEATS) * own.seconds))
+        result = self._search(begun + SEARCH * own.seconds)
+        result, runs = self._repeat(result, begun + (SEARCH + REPEATS) * own.seconds)
         return Probed(
             shards=self._shards,
             mount=mount,
@@ -155,7 +160,7 @@ class _Probe:
             is_async=self._is_async,
         )
 
-    def _search(self, clock: Clock) -> SearchResult:
+    def _search(self, until: float) -> SearchResult:
         run_s = SEARCH * self._settings.seconds / SEARCH_RUNS
         first = min(self._first(run_s), self.most)
         return search(
@@ -163,7 +168,7 @@ class _Probe:
             need=self.need,
             first=first,
             most=self.most,
-            clock=clock,
+            until=until,
         )
 
     def _kept(self, accelerators: int, run_s: float) -> float:
@@ -178,11 +183,11 @@ class _Probe:
         busy = math.ceil(LEAST_FETCHES * a_read * self.processes / (one * run_s))
         return max(self._wanted.least_accelerators(self.need), busy)
 
-    def _repeat(self, result: SearchResult, clock: Clock) -> tuple[SearchResult, list[Run]]:
+    def _repeat(self, result: SearchResult, until: float) -> tuple[SearchResult, list[Run]]:
         """Runs with as many as the search found, or with fewer where these do not keep up."""
         run_s = REPEATS * self._settings.seconds / (RUNS + 2)
         supported, runs = result.supported, list[Run]()
-        while supported and len(runs) < RUNS and (clock.left_s or not runs):
+        while supported and len(runs) < RUNS and (time.perf_counter() < until or not runs):
             runs.append(self._run(supported, run_s))
             if len(runs) == RUNS and mean_kept(runs) < LEAST_AU:
                 result = SearchResult(

@@ -33,26 +33,15 @@ class SearchResult:
     tried: tuple[Trial, ...]
 
 
-@dataclass(frozen=True)
-class Clock:
-    """A time limit."""
-
-    until: float
-
-    @property
-    def left_s(self) -> float:
-        return max(0.0, self.until - time.perf_counter())
-
-
 def search(
-    au_of: Callable[[int], float], *, need: int, first: int, most: int, clock: Clock
+    au_of: Callable[[int], float], *, need: int, first: int, most: int, until: float
 ) -> SearchResult:
     """Double `first` until utilisation is below 0.90 or `most` is reached, then bisect.
 
     au_of: utilisation of so many accelerators, measured.  need: tried next if `first` are too
-    many, as it is what decides.
+    many, as it is what decides.  until: on the clock of `time.perf_counter`.
 
-    >>> result = search(lambda n: 100 / max(n, 100), need=8, first=8, most=1024, clock=Clock(1e99))
+    >>> result = search(lambda n: 100 / max(n, 100), need=8, first=8, most=1024, until=1e99)
     >>> result.supported, result.failing, result.ended
     (108, 112, 'found')
     """
@@ -65,7 +54,7 @@ def search(
             low = trying
         else:
             high = trying
-        ended = _ended(low, high, most, clock)
+        ended = _ended(low, high, most, until)
         if ended is not None:
             return SearchResult(supported=low, failing=high, ended=ended, tried=tuple(tried))
         trying = _next(low, high, need, most)
@@ -77,9 +66,9 @@ def _next(low: int, high: int | None, need: int, most: int) -> int:
     return need if low < need < high else (low + high) // 2
 
 
-def _ended(low: int, high: int | None, most: int, clock: Clock) -> Ended | None:
+def _ended(low: int, high: int | None, most: int, until: float) -> Ended | None:
     if high is None and low == most:
         return "most"
     if high is not None and high - low <= max(1, low // RESOLUTION):
         return "found"
-    return "time" if clock.left_s == 0 else None
+    return "time" if time.perf_counter() >= until else None

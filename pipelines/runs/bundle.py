@@ -92,7 +92,7 @@ def check_process(job: Job, wanted: Mapping[str, str]) -> None:
         )
     if job.remote is not None:
         try:
-            join_run(job.out, job.remote, job.scratch_bytes)
+            join_run(job.out, job.remote, job.options.scratch_bytes)
         except ConfigError as e:
             raise ConfigError(f"worker on {host}: {e}") from e
     elif not job.manifest.is_file():

@@ -1,4 +1,4 @@
-"""The run directory: what lies where in it, and the limits of the work that fills it.
+"""The run directory: what lies where in it.
 
 OUT/manifest.json      what this run is, and at its end what it did
 OUT/10-filtered/…      documents after pass 0 (20-… after pass 1), deleted at the end, as is all
@@ -18,11 +18,10 @@ What corpus-wide steps write besides, each names itself: a `Folder` of scratch b
 `corpus.step.CorpusStep.side_tables` for what stays.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import EarlierRun
 from tokenmill.pipelines.runs.work import Job
 
@@ -60,22 +59,9 @@ INDEX = Folder("index", "part-{key}.{number}.arrow", of_pass=False)
 
 @dataclass(frozen=True, kw_only=True)
 class RunFolder(Job):
-    """A run directory.
+    """A run directory.  against: the runs that stand before it, oldest first."""
 
-    options: how the work is done.
-    against: the runs that stand before it, oldest first.
-    """
-
-    options: RunOptions = field(default_factory=RunOptions)
     against: tuple[EarlierRun, ...] = ()
-
-    @property
-    def workers(self) -> int | None:
-        return self.options.works_per_process
-
-    @property
-    def scratch_bytes(self) -> int:
-        return self.options.scratch_bytes
 
     def path(self, folder: Folder, pass_index: int = 0, **fields: Any) -> Path:
         """One file of a folder; fields: those that its `file` names."""

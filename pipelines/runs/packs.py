@@ -71,7 +71,7 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
     files = mirror.find(step_folder(out, works[0].step), "*")
     with ThreadPoolExecutor(LOOKERS) as looking:
         for pack in (path for path in files if path.name.endswith(PACK)):
-            receipts = _read_pack(pack, works[0].facts)
+            receipts = _read(pack, works[0].facts)
             found.n_packed[pack.name] = len(receipts)
             own = [r for r in receipts if r.key in by_key and by_key[r.key].inputs == r.inputs]
             for receipt, whole in zip(own, looking.map(partial(is_whole, out), own), strict=True):
@@ -131,13 +131,9 @@ def receipts_of(
     facts: what its works tell; None leaves them as they are in the JSON.
     """
     files = mirror.find(step_folder(out, step), "*")
-    packs = [path for path in files if path.name.endswith(PACK)]
-    alone = {}
-    for path in files:
-        if (receipt := _read(path, facts)) is not None:
-            alone[receipt.key] = receipt
-    for pack in packs:
-        for receipt in _read_pack(pack, facts):
+    alone = {r.key: r for p in files if p.name.endswith(RECEIPT) for r in _read(p, facts)}
+    for pack in (path for path in files if path.name.endswith(PACK)):
+        for receipt in _read(pack, facts):
             yield alone.pop(receipt.key, receipt)
     yield from alone.values()
 
@@ -157,23 +153,14 @@ def _line(receipt: Receipt[Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _read_pack(path: Path, facts: type[WorkFacts] | None) -> list[Receipt[Any]]:
-    """What cannot be read proves nothing: its works are done again."""
+def _read(path: Path, facts: type[WorkFacts] | None) -> list[Receipt[Any]]:
+    """The receipts of a pack, or one of its own; what cannot be read proves nothing."""
     try:
-        lines = gzip.decompress(mirror.read_bytes(path)).splitlines()
+        data = mirror.read_bytes(path)
+        lines = gzip.decompress(data).splitlines() if path.name.endswith(PACK) else [data]
         return [Receipt.from_json(json.loads(line), facts) for line in lines]
     except (FileNotFoundError, *DAMAGED):
         return []
-
-
-def _read(path: Path, facts: type[WorkFacts] | None) -> Receipt[Any] | None:
-    """A receipt of its own."""
-    if not path.name.endswith(RECEIPT):
-        return None
-    try:
-        return Receipt.from_json(json.loads(mirror.read_bytes(path)), facts)
-    except (FileNotFoundError, *DAMAGED):
-        return None
 
 
 def _key_of(path: Path) -> str | None:

@@ -21,6 +21,7 @@ from pydantic import Field
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError, LedgerError
 from tokenmill.pipelines.core.ledger import StageStats
+from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.runs.manifest import HOPELESS, cannot_write
 from tokenmill.pipelines.runs.packs import find_receipts, pack_receipts, sweep_receipts
@@ -36,7 +37,7 @@ from tokenmill.pipelines.runs.receipt import (
 )
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.storage.inputs import PAUSES_S, is_outage, stop_if_gone
-from tokenmill.pipelines.storage.mirror import CACHE_BYTES, join_run
+from tokenmill.pipelines.storage.mirror import join_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,21 +47,13 @@ class Job:
     out: the run directory, absolute; of one on an object store, the folder that mirrors it.
     remote: where that is, as s3://bucket/run.
     identity: digest of all that decides the output: settings, inputs, versions.
+    options: how the work is done.
     """
 
     out: Path
     identity: str
     remote: str | None = None
-
-    @property
-    def workers(self) -> int | None:
-        """Pieces of work done at a time; None is one per processor."""
-        return None
-
-    @property
-    def scratch_bytes(self) -> int:
-        """Of files of an object store that are kept in `out`."""
-        return CACHE_BYTES
+    options: RunOptions = field(default_factory=RunOptions)
 
     @property
     def manifest(self) -> Path:
@@ -140,7 +133,7 @@ def do(job: Job, work: Work[Any]) -> Outcome:
     What it wrote goes to where the run directory is, and the receipt last.
     """
     if job.remote is not None:
-        join_run(job.out, job.remote, job.scratch_bytes)
+        join_run(job.out, job.remote, job.options.scratch_bytes)
     found = valid_receipt(job.out, work)
     if found is not None:
         return Outcome(work=work, receipt=found)

@@ -26,7 +26,7 @@ from tests.bench.simulated import (
     typical_length,
 )
 from tokenmill.pipelines.measure.drawn import Drawn
-from tokenmill.pipelines.measure.unique import HashSample, Probes
+from tokenmill.pipelines.measure.unique import distinct, unique_frac
 from tokenmill.pipelines.measure.unseen import Growth
 from tokenmill.pipelines.measure.weights import LocalSample
 
@@ -59,8 +59,8 @@ def token_rows(reps: int, truths: tuple[float, ...], sizes: tuple[int, ...]) -> 
             fact = float((tokens / many).sum() / tokens.sum())
             made = []
             for seed, row in enumerate(probe_copies(rng, truth, (reps, n))):
-                probes = Probes(copies=row.astype(np.int64), seed=seed, n_draws=DRAWN)
-                made.append(probes.unique_frac(lengths(rng, row)).limits())
+                told = unique_frac(1 / row, lengths(rng, row), seed=seed, n_draws=DRAWN)
+                made.append(told.limits())
             yield "ours, tokens", f"{fact:.3f}", f"{n}", *covered(fact, made)
 
 
@@ -75,16 +75,10 @@ def hash_rows(reps: int, truths: tuple[float, ...]) -> Iterator[Row]:
             counted, ratios, bare = [], [], []
             for seed in range(reps):
                 kept = rng.random(len(sizes)) < share
-                sample = HashSample(
-                    sizes=sizes[kept & ~giant],
-                    giants=sizes[giant],
-                    share=share,
-                    docs=docs,
-                    seed=seed,
-                    n_draws=DRAWN,
-                )
-                counted.append(sample.unique_frac().limits())
-                ratios.append(linearised(sample.sizes, sample.giants, docs, share))
+                own, apart = sizes[kept & ~giant], sizes[giant]
+                told = distinct(own, apart, share=share, docs=docs, seed=seed, n_draws=DRAWN)
+                counted.append((told * (1 / docs)).limits())
+                ratios.append(linearised(own, apart, docs, share))
                 bare.append(linearised(sizes[kept], sizes[:0], docs, share))
             where = f"p = {share:g}"
             yield "hash space, count", f"{fact:.3f}", where, *covered(fact, counted)

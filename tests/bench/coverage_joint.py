@@ -8,7 +8,7 @@ from tests.bench.intervals import DRAWN
 from tests.bench.simulated import F64, Row, clusters, covered, lengths, probe_copies
 from tokenmill.pipelines.measure.drawn import exact
 from tokenmill.pipelines.measure.joint import Step, predict
-from tokenmill.pipelines.measure.unique import Probes, bracket
+from tokenmill.pipelines.measure.unique import bracket, unique_frac
 from tokenmill.pipelines.measure.weights import LocalSample
 
 OPEN = 300  # documents of a cluster that is not followed to its end
@@ -34,7 +34,7 @@ def bracket_rows(reps: int, truths: tuple[float, ...]) -> Iterator[Row]:
                 at = rng.integers(0, len(facts), n)
                 whole = np.where(facts[at] > OPEN, len(facts), facts[at]).astype(np.int64)
                 few, many = (
-                    Probes(copies=counts, seed=seed, n_draws=DRAWN).unique_frac()
+                    unique_frac(1 / counts, np.ones(n), seed=seed, n_draws=DRAWN)
                     for counts in (alike[at], whole)
                 )
                 made.append(bracket(few, many).limits())
@@ -67,7 +67,7 @@ class Documents:
         n = len(self.tokens)
         probes = np.sort(rng.choice(n, n_probes, replace=False))
         copies, text_bytes = self.copies[probes], self.text_bytes[probes]
-        found = Probes(copies=copies.astype(np.int64), corpus_docs=n, seed=seed)
+        found = unique_frac(1 / copies, weights_of(text_bytes), corpus_docs=n, seed=seed)
         weight = n / n_probes / copies
         whole = np.bincount(self.file[probes], weight * text_bytes, FILES)
         tokens = np.bincount(self.file[probes], weight * self.tokens[probes], FILES)
@@ -84,7 +84,7 @@ class Documents:
             sums={"text_bytes": whole[drawn], "tokens": tokens[drawn]},
             seed=seed,
         )
-        unique = Step(name="exact", kept_text_frac=found.unique_frac(weights_of(text_bytes)))
+        unique = Step(name="exact", kept_text_frac=found)
         made = predict(
             [unique],
             shard_bytes=[1.0],

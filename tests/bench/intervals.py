@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, stdtrit
 
-from tokenmill.pipelines.measure.unique import Probes
+from tokenmill.pipelines.measure.unique import unique_frac
 
 F64 = npt.NDArray[np.float64]
 Method = Callable[[F64, int], tuple[float, float]]  # copies of each probe, a seed
@@ -16,7 +16,7 @@ DRAWN = 41  # limits do not hang on them: quantiles are computed, draws only ord
 
 
 def ours(copies: F64, seed: int) -> tuple[float, float]:
-    return Probes(copies=copies.astype(np.int64), seed=seed, n_draws=DRAWN).unique_frac().limits()
+    return unique_frac(1 / copies, np.ones(len(copies)), seed=seed, n_draws=DRAWN).limits()
 
 
 def normal(copies: F64, seed: int) -> tuple[float, float]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tests.bench.coverage import TRUTHS, clusters
 from tokenmill.pipelines.measure.drawn import Drawn, exact
-from tokenmill.pipelines.measure.unique import HashSample, Probes
+from tokenmill.pipelines.measure.unique import distinct, unique_frac
 from tokenmill.pipelines.measure.unseen import Seen, Unseen
 
 I64 = npt.NDArray[np.int64]
@@ -94,13 +94,13 @@ def told(corpus: Corpus, budget: float, share: float | None, seed: int) -> tuple
     if share is None:
         at = rng.choice(n, min(N_PROBES, n), replace=False)
         mine = copies[place[at]]
-        of_read = Probes(copies=mine, corpus_docs=n, seed=seed).unique_frac()
+        of_read = unique_frac(1 / mine, np.ones(len(at)), corpus_docs=n, seed=seed)
         scale, spans, its_unit = n / len(at), spans[place[at]], unit[at]
         whole, left = np.bincount(its_unit, minlength=len(units)) * scale, scale / mine
     else:
         kept = rng.random(len(found)) < share
-        sample = HashSample(sizes=copies[kept], share=share, docs=n, seed=seed)
-        of_read = sample.unique_frac()
+        own, giants = copies[kept], np.zeros(0, np.int64)
+        of_read = distinct(own, giants, share=share, docs=n, seed=seed) * (1 / n)
         one = np.zeros(len(found), np.int64)
         one[place] = unit
         spans, its_unit, whole = spans[kept], one[kept], docs

@@ -37,20 +37,17 @@ def text_bytes(rows):
 
 def probed(folder, steps, probes) -> Probed:
     """What is found of documents drawn, all of them if there are as many probes."""
-    ends = folder / "ends"
     at = 0
     for key, n in zip(KEYS, SIZES, strict=True):
-        with arrow_file(ends / key, ENDS) as writer:
+        with arrow_file(folder / "ends" / f"part-{key}.arrow", ENDS) as writer:
             for start in range(0, n, 1_000):
                 rows = at + np.arange(start, min(start + 1_000, n))
                 columns = [pa.array(text_bytes(rows))] * len(ENDS.names)
                 writer.write_batch(pa.record_batch(columns, schema=ENDS))
         at += n
     job = SimpleNamespace(
-        path=lambda _folder, key: folder / "11-keys" / f"part-{key}.arrow",
-        ends=lambda key: ends / key,
-        probes=folder / "probes.arrow",
-        clusters=folder / "clusters.arrow",
+        path=lambda of, key: folder / of.named(0) / f"part-{key}.arrow",
+        out=folder,
         dedup=steps,
         predicted=steps,
         image_step=None,

@@ -87,28 +87,3 @@ def test_more_than_twice_is_refused():
     with pytest.raises(ConfigError) as e:
         growth.beyond(5)
     assert str(e.value) == "5 documents are fewer than the 64,000 counted"
-
-
-@pytest.mark.parametrize(
-    ("docs", "unique", "message"),
-    [
-        ([1, 2, 3], [1, 2, 3], "3 nested subsets make no curve, 4 or more do"),
-        ([1, 2, 3, 4], [2, 2, 3, 4], "1 documents cannot have 2 unique ones"),
-        (
-            [10, 20, 30, 40],
-            [5, 9, 20, 21],
-            "from 20 to 30 documents the unique ones go from 9 to 20; subsets must be nested and"
-            " grow",
-        ),
-        (
-            [10, 20, 30, 40],
-            [5, 9, 8, 9],
-            "from 20 to 30 documents the unique ones go from 9 to 8; subsets must be nested and"
-            " grow",
-        ),
-    ],
-)
-def test_subsets_that_cannot_be_are_refused(docs, unique, message):
-    with pytest.raises(ConfigError) as e:
-        Growth(docs=np.array(docs), unique=np.array(unique))
-    assert str(e.value) == message

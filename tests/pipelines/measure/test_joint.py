@@ -4,11 +4,11 @@ import pytest
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.drawn import Drawn, exact
 from tokenmill.pipelines.measure.joint import Step, predict
-from tokenmill.pipelines.measure.unique import Probes
+from tokenmill.pipelines.measure.unique import unique_frac
 from tokenmill.sizing.corpus import Estimate, read_corpus
 
 SCALE = np.linspace(0.9, 1.1, 400)
-UNIQUE = Probes(copies=np.repeat([1, 2, 4], 300)).unique_frac()
+UNIQUE = unique_frac(1 / np.repeat([1, 2, 4], 300), np.ones(900))
 KEPT = Drawn(0.5, 0.5 * np.random.default_rng(0).permutation(SCALE))
 STEPS = [
     Step(

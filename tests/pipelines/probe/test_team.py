@@ -16,11 +16,10 @@ from tokenmill.pipelines.probe.cache import Sight, evict
 from tokenmill.pipelines.probe.checkpoints import CheckpointFile
 from tokenmill.pipelines.probe.demand import demand
 from tokenmill.pipelines.probe.loader import Loader, Reading
-from tokenmill.pipelines.probe.search import Clock, SearchResult, search
+from tokenmill.pipelines.probe.report import device_frac, judge
+from tokenmill.pipelines.probe.search import SearchResult, search
 from tokenmill.pipelines.probe.shards import open_dataset
-from tokenmill.pipelines.probe.team import ProbeError, Team
-from tokenmill.pipelines.probe.verdict import device_frac, judge
-from tokenmill.pipelines.probe.worker import Train
+from tokenmill.pipelines.probe.team import ProbeError, Team, Train
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +82,7 @@ def test_as_many_are_supported_as_a_slow_reader_feeds(team, tmp_path):
 
     assert wanted.tokens_per_s == pytest.approx(TOKENS_PER_S)
     for _ in range(4):  # a machine that is busy with something else makes it fewer, never more
-        found = search(au_of, need=1, first=2, most=3, clock=Clock(float("inf")))
+        found = search(au_of, need=1, first=2, most=3, until=float("inf"))
         assert found.supported <= 2
         if found.supported == 2:
             return

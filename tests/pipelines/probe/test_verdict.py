@@ -4,9 +4,7 @@ import pytest
 
 from tokenmill.pipelines.probe.cache import Sight
 from tokenmill.pipelines.probe.checkpoints import CheckpointRates
-from tokenmill.pipelines.probe.search import SearchResult
-from tokenmill.pipelines.probe.team import Run, together
-from tokenmill.pipelines.probe.verdict import (
+from tokenmill.pipelines.probe.report import (
     Verdict,
     judge,
     judge_both,
@@ -15,6 +13,8 @@ from tokenmill.pipelines.probe.verdict import (
     spread,
     worst,
 )
+from tokenmill.pipelines.probe.search import SearchResult
+from tokenmill.pipelines.probe.team import Run, together
 
 SEEN, UNSEEN = Sight(True, ""), Sight(False, "/data is nfs4: what it caches is not told")
 
