@@ -91,18 +91,8 @@ def _time(sheet: Sheet, read: Requirement) -> None:
 
 
 def _imports(sheet: Sheet) -> None:
-    files = sheet.add(
-        "files opened at start",
-        failures.import_files,
-        processes="cluster.count",
-        files_per_process="imports.files_per_process",
-    )
-    taken = sheet.add(
-        "import time",
-        failures.import_s,
-        import_files=files,
-        metadata_ops_per_s="imports.metadata_ops_per_s",
-    )
+    sheet.add("files opened at start", failures.import_files)
+    taken = sheet.add("import time", failures.import_s)
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
             "importing software from shared storage takes"
