@@ -9,7 +9,7 @@ only row that the formula of its name computed; else the setting of its name.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import getfullargspec
 from typing import TypeAlias
 
@@ -259,11 +259,7 @@ class Sheet:
             return self.plan.input(given, name=name)
         if isinstance(given, Requirement):
             return given.as_input(name)
-        return given if given.name == name else _renamed(given, name)
-
-
-def _renamed(given: Input, name: str) -> Input:
-    return Input(**{**vars(given), "name": name})
+        return given if given.name == name else replace(given, name=name)
 
 
 # column of the table -> setting of the cluster, where they differ

@@ -141,8 +141,7 @@ def _written(sheet: Sheet) -> None:
     if offered is not None and offered < rate.value * (1 - 1e-9):  # equal but for rounding
         sheet.warnings.append(
             f"storage takes {format_quantity(offered, 'bytes/s')} of checkpoints,"
-            f" {format_quantity(rate.value, 'bytes/s')} are needed to write one each"
-            f" {format_quantity(interval.value, 's')} within the plan's limits"
+            f" {rate.shown} are needed to write one each {interval.shown} within the plan's limits"
         )
 
 
@@ -160,7 +159,7 @@ def _waste(sheet: Sheet) -> None:
         sheet.add(WITH_FAILURES, failures.days_with_waste)
     sheet.add("failures to expect", failures.expected_failures)
     if waste.value >= MOST_TIME:
-        hours = format_quantity(sheet["mean time to failure"].value, "hours")
+        hours = sheet["mean time to failure"].shown
         sheet.warnings.append(
             f"most of the time is lost, as the job fails each {hours}: write checkpoints faster"
             " or more often, or restart faster"

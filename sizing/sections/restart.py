@@ -84,8 +84,8 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     )
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
-            f"reading {format_quantity(read.value, 'bytes')} to restart takes"
-            f" {format_quantity(taken.value, 's')}, a restart is planned to take"
+            f"reading {read.shown} to restart takes"
+            f" {taken.shown}, a restart is planned to take"
             f" {format_quantity(sheet.plan.checkpoints.restart_s, 's')}"
         )
 
@@ -96,6 +96,6 @@ def _imports(sheet: Sheet) -> None:
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
             "importing software from shared storage takes"
-            f" {format_quantity(taken.value, 's')}, longer than a whole restart is"
+            f" {taken.shown}, longer than a whole restart is"
             " planned to take: keep it in an image on each node's own drives"
         )
