@@ -9,7 +9,7 @@ from tokenmill.flows.sheet_files import write_sheet
 from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.report.data import rests_on, sheet_json
-from tokenmill.sizing.report.outline import about, interval, sheet_markdown, shown
+from tokenmill.sizing.report.outline import about, sheet_markdown
 from tokenmill.sizing.requirement import by_name
 from tokenmill.sizing.requirements import find_plan, size
 from tokenmill.sizing.sheet import Sheet
@@ -74,8 +74,8 @@ def _rows(sheet: Sheet) -> list[dict[str, Any]]:
         {
             "section": section.title,
             "requirement": row.name,
-            "value": shown(row),
-            "95 % interval": interval(row),
+            "value": row.shown,
+            "95 % interval": row.between,
             "rests on": rests_on(row, rows),
         }
         for section in sheet.sections

@@ -13,7 +13,6 @@ from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import NONE, Section, Table, table
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import parse_yaml
-from tokenmill.sizing.report.outline import interval, shown
 from tokenmill.sizing.report.tiers import SHORT
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
@@ -86,7 +85,7 @@ def figures(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
     """The headline of every case by the name of its row, as a person reads it."""
     names = dict.fromkeys(row.name for case in cases for row in headline(case.sheet))
     return {
-        name: tuple(shown(c.sheet[name]) if name in c.sheet else NONE for c in cases)
+        name: tuple(c.sheet[name].shown if name in c.sheet else NONE for c in cases)
         for name in names
     }
 
@@ -107,7 +106,7 @@ def comparison_json(cases: Sequence[Case]) -> dict[str, Any]:
                         "name": row.name,
                         "value": row.value,
                         "unit": row.unit,
-                        "shown": shown(row),
+                        "shown": row.shown,
                         "low": row.interval[0],
                         "high": row.interval[1],
                     }
@@ -126,7 +125,7 @@ def comparison_markdown(cases: Sequence[Case]) -> str:
     keys, rows = list(cases[0].changes), []
     names = list(figures(cases))
     for case in cases:
-        cells = [_with_interval(case.sheet, name) for name in names]
+        cells = [case.sheet[name].told if name in case.sheet else NONE for name in names]
         rows.append((*case.changes.values(), *cells))
     columns = (*keys, *(f">{name}" for name in names))
     judged = _judged(cases)
@@ -156,13 +155,6 @@ def warned(cases: Sequence[Case]) -> list[str]:
         for case in cases
         for sentence in case.sheet.warnings
     ]
-
-
-def _with_interval(sheet: Sheet, name: str) -> str:
-    if name not in sheet:
-        return NONE
-    between = interval(sheet[name])
-    return f"{shown(sheet[name])} ({between})" if between else shown(sheet[name])
 
 
 def _check(variations: Sequence[Variation]) -> None:

@@ -1,62 +1,98 @@
 """What a sheet consists of: requirements, each traceable to the inputs it was computed from."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
 from tokenmill.sizing.spread import Spread, interval
+from tokenmill.sizing.units import format_quantity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input:
-    """One argument of a formula.
+class Amount:
+    """A value, what it is of, and how uncertain it is.
 
-    name: of the formula's argument, unit included.  unit: as `format_quantity` takes it.
-    measured: read off a real corpus, rather than stated in a plan or assumed.
-    source: who says so: the measurement, a plan's key, a default and its origin, a requirement.
-    computed_by: name of the requirement it is the value of, None for a leaf.
-    spread: how uncertain `value` is, empty where nobody said.
-    verified: False where the figure was not found in a document, only remembered.
-    key: of the plan's setting that changes it, where there is one.
+    unit: as `format_quantity` takes it.  spread: of the value, empty where nobody said.
     """
 
     name: str
     value: float
     unit: str
-    measured: bool
-    source: str
-    computed_by: str | None = None
     spread: Spread = field(default_factory=dict, hash=False)
-    verified: bool = True
-    key: str | None = None
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float | None, float | None]:
         """The 95 % interval; (None, None) where there is none."""
         return interval(self.value, self.spread)
 
+    @property
+    def shown(self) -> str:
+        """The value as a person reads it."""
+        return format_quantity(self.value, self.unit)
+
+    @property
+    def between(self) -> str:
+        """The 95 % interval in words, empty without one that shows at so many digits."""
+        low, high = self.interval
+        if low is None or high is None:
+            return ""
+        first, last = (format_quantity(v, self.unit) for v in (low, high))
+        if first == last:
+            return ""
+        own, others = first.split(" "), last.split(" ")
+        while len(own) > 1 and own[-1] == others[-1]:  # 31.1 to 38.1 MB/s, but 971 GB to 1.02 TB
+            own, others = own[:-1], others[:-1]
+        return f"{' '.join(own)} to {last}"
+
+    @property
+    def told(self) -> str:
+        """The value with its interval, where that shows."""
+        between = self.between
+        return f"{self.shown} ({between})" if between else self.shown
+
     def to_json(self) -> dict[str, Any]:
-        return _with_interval(vars(self), self.interval)
+        """The fields, with the spread's many scenarios told as the interval that they amount to.
+
+        JSON has no infinity: where all time is wasted and training never ends, there stands null.
+        """
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "spread"}
+        figures = {"value": self.value, "low": self.interval[0], "high": self.interval[1]}
+        told = {k: v if v is None or isfinite(v) else None for k, v in figures.items()}
+        return {**own, **told}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requirement:
+class Input(Amount):
+    """One argument of a formula.
+
+    name: of the formula's argument, unit included.
+    measured: read off a real corpus, rather than stated in a plan or assumed.
+    source: who says so: the measurement, a plan's key, a default and its origin, a requirement.
+    computed_by: name of the requirement it is the value of, None for a leaf.
+    verified: False where the figure was not found in a document, only remembered.
+    key: of the plan's setting that changes it, where there is one.
+    """
+
+    measured: bool
+    source: str
+    computed_by: str | None = None
+    verified: bool = True
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement(Amount):
     """One row of a sheet.
 
     name: says what it is, unique in a sheet.  formula: in words, in the names of `inputs`.
-    source: where the formula comes from.
-    spread: of the value, carried from the inputs' own.
+    source: where the formula comes from.  spread: carried from the inputs' own.
     """
 
-    name: str
-    value: float
-    unit: str
     formula: str
     inputs: tuple[Input, ...]
     source: str
-    spread: Spread = field(default_factory=dict, hash=False)
 
     @property
     def measured(self) -> bool:
@@ -67,11 +103,6 @@ class Requirement:
     def verified(self) -> bool:
         """Whether every figure that went in was found in a document or measured."""
         return all(i.verified for i in self.inputs)
-
-    @cached_property
-    def interval(self) -> tuple[float | None, float | None]:
-        """The 95 % interval; (None, None) where no input has one."""
-        return interval(self.value, self.spread)
 
     def as_input(self, name: str) -> Input:
         """The requirement as the argument `name` of another formula."""
@@ -87,9 +118,8 @@ class Requirement:
         )
 
     def to_json(self) -> dict[str, Any]:
-        own = {key: value for key, value in vars(self).items() if key != "interval"}
         return {
-            **_with_interval(own, self.interval),
+            **super().to_json(),
             "inputs": [i.to_json() for i in self.inputs],
             "measured": self.measured,
             "verified": self.verified,
@@ -122,15 +152,3 @@ def _gather(
         elif given.computed_by not in seen:
             seen.add(given.computed_by)
             _gather(rows[given.computed_by], rows, found, seen)
-
-
-def _with_interval(
-    own: Mapping[str, Any], limits: tuple[float | None, float | None]
-) -> dict[str, Any]:
-    """The fields, with the spread's many scenarios told as the interval that they amount to.
-
-    JSON has no infinity: where all time is wasted and training never ends, there stands null.
-    """
-    shown = {key: value for key, value in own.items() if key != "spread"}
-    figures = {"value": shown["value"], "low": limits[0], "high": limits[1]}
-    return {**shown, **{k: v if v is None or isfinite(v) else None for k, v in figures.items()}}

@@ -3,18 +3,20 @@
 row = sheet.add("one checkpoint", checkpoint_bytes, params="model.params", bytes_per_param=given)
                 its name          how computed      a plan's key           an input or a row
 
-`params` may be left out: it is what it usually is.
+`params` may be left out, as any argument that is what it usually is: what `USUAL` says; else the
+only row that the formula of its name computed; else the setting of its name.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from inspect import signature
+from dataclasses import dataclass, field, replace
+from inspect import getfullargspec
 from typing import TypeAlias
 
 from tokenmill.sizing.corpus import CorpusMeasurement
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula
-from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.plan.plan import Plan, sections
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
@@ -24,34 +26,34 @@ Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row
 # argument of formulas -> the plan's key, or the row, that it is of where a row names no other
 USUAL: Mapping[str, str] = {
     "accelerators": "cluster.count",
-    "batch_tokens": "training.batch_tokens",
+    "attention_width": "model.hidden",
     "corpus_tokens": "corpus tokens",
-    "days": "training.days",
-    "efficiency": "network.efficiency",
     "epochs": "training.epochs",
-    "fill_frac": "storage.fill_frac",
-    "growth_frac": "storage.growth_frac",
-    "growth_years": "storage.growth_years",
     "host_memory_bytes": "cluster.host_memory",
-    "job_mttf_hours": "mean time to failure",
-    "layers": "model.layers",
+    "interval_s": "checkpoint interval",
     "load_frac": "checkpoints.restart_load_frac",
-    "nodes": "nodes",
-    "page_cache_frac": "storage.page_cache_frac",
-    "params": "model.params",
-    "request_bytes": "storage.request_bytes",
-    "restart_s": "checkpoints.restart_s",
-    "seq_len": "model.seq_len",
-    "sequence_bytes": "sequence bytes",
-    "sequences_per_read": "training.sequences_per_read",
-    "shard_bytes": "storage.shard_bytes",
+    "processes": "cluster.count",
+    "read_ahead_bytes": "training.read_ahead",
+    "read_bytes_per_s": "read bandwidth, whole job",
+    "reads_per_s": "read requests, whole job",
+    "stall_s": "checkpoint stall",
+    "storage_bytes": "raw capacity",
+    "storage_bytes_per_s": "storage.read_bytes_per_s",
     "stored_bytes_per_token": "stored bytes a token",
-    "tokens_per_s": "training rate",
     "trained_tokens": "tokens trained on",
-    "training_days": "training time",
     "usd_per_1000": "prices.get_per_1000",
+    "usd_per_gb": "prices.egress_per_gb",
     "usd_per_hour": "prices.accelerator_hour",
     "usd_per_tb_month": "prices.storage_tb_month",
+    "waste_frac": "waste",
+    "write_bytes_per_s": "checkpoint write bandwidth, whole job",
+}
+# a setting's name -> its key, but of a corpus, of which each source may have its own
+SETTINGS: Mapping[str, str] = {
+    name: f"{of}.{name}"
+    for of, section in sections().items()
+    if of != "corpus"
+    for name in section.model_fields
 }
 
 
@@ -105,8 +107,10 @@ class Sheet:
         self.sections: list[Section] = []
         self.warnings: list[str] = []
         self._rows: dict[str, Requirement] = {}
+        self._of_formula: defaultdict[str, list[Requirement]] = defaultdict(list)
         # arguments of formulas that are usually what several settings amount to
         self._of_several: Mapping[str, Callable[[], Given]] = {
+            "hbm_bytes": lambda: self.accelerator("hbm_bytes"),
             "per_node": lambda: self.accelerator("per_node"),
             "redundancy": self.redundancy,
             "replicas": self.replicas,
@@ -125,6 +129,7 @@ class Sheet:
         if name in self._rows:
             raise ValueError(f"two rows of the name {name!r}")
         row = self._rows[name] = self.aside(name, formula, **given)
+        self._of_formula[formula.function.__name__].append(row)
         self.sections[-1].rows.append(row)
         return row
 
@@ -141,17 +146,24 @@ class Sheet:
         Raises:
             TypeError: an argument is missing or unknown, or a setting is no number.
         """
-        parameters = signature(formula.function).parameters
-        missing = [n for n, p in parameters.items() if n not in given and p.default is p.empty]
-        usual = {n: self._usual(n) for n in missing if n in USUAL or n in self._of_several}
+        takes = getfullargspec(formula.function)
+        missing = [
+            n for n in takes.kwonlyargs if n not in {**given, **(takes.kwonlydefaults or {})}
+        ]
+        usual = {n: of for n in missing if (of := self._usual(n)) is not None}
         if usual:
-            given = {n: (given | usual)[n] for n in (*parameters, *given) if n in given | usual}
+            given |= usual
+            given = {n: given[n] for n in (*takes.kwonlyargs, *given) if n in given}
         return formula.requirement(name, [self.input(arg, of) for arg, of in given.items()])
 
-    def _usual(self, argument: str) -> Given:
+    def _usual(self, argument: str) -> Given | None:
         if argument in self._of_several:
             return self._of_several[argument]()
-        return USUAL[argument] if "." in USUAL[argument] else self[USUAL[argument]]
+        if argument in USUAL:
+            return USUAL[argument] if "." in USUAL[argument] else self[USUAL[argument]]
+        if len(self._of_formula[argument]) == 1:
+            return self._of_formula[argument][0]
+        return SETTINGS.get(argument)
 
     def stated(self, key: str) -> bool:
         """Whether the plan states this setting."""
@@ -247,11 +259,7 @@ class Sheet:
             return self.plan.input(given, name=name)
         if isinstance(given, Requirement):
             return given.as_input(name)
-        return given if given.name == name else _renamed(given, name)
-
-
-def _renamed(given: Input, name: str) -> Input:
-    return Input(**{**vars(given), "name": name})
+        return given if given.name == name else replace(given, name=name)
 
 
 # column of the table -> setting of the cluster, where they differ

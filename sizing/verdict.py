@@ -25,7 +25,7 @@ from tokenmill.sizing.limits import (
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.tables.shipped import TIERS, TierRow
-from tokenmill.sizing.units import format_bytes, format_quantity
+from tokenmill.sizing.units import format_bytes
 
 Outcome: TypeAlias = Literal["enough", "short", "not shared", "unknown"]
 MOST_NODE_DRIVES = 24  # our choice: servers of two units with more are rare
@@ -100,9 +100,9 @@ class Verdict:
     def _much(self, a_node: str) -> str:
         if self.enough is None:
             return ""
-        much = format_quantity(self.enough.value, self.enough.unit)
+        much = self.enough.shown
         if self.instances is not None:
-            much += f" in {format_quantity(self.instances.value, self.instances.unit)}"
+            much += f" in {self.instances.shown}"
         return f"{much}{a_node}" if self.each_node else much
 
     def to_json(self) -> dict[str, Any]:

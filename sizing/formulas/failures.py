@@ -100,11 +100,11 @@ def daly_interval_s(*, stall_s: float, job_mttf_hours: float) -> float:
 )
 def waste_frac(
     *,
-    stall_s: float,
     interval_s: float,
+    stall_s: float,
     job_mttf_hours: float,
-    restart_s: float = 0.0,
     drain_s: float = 0.0,
+    restart_s: float = 0.0,
 ) -> float:
     """Share of time that brings training no further, to first order.
 

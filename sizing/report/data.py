@@ -59,7 +59,6 @@ from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.stages import STORED
 from tokenmill.sizing.sheet import Sheet
-from tokenmill.sizing.units import format_quantity
 from tokenmill.sizing.verdict import judge
 
 SHEET_VERSION = "2"  # raise it when a key changes its meaning
@@ -140,6 +139,6 @@ def kind(given: Input) -> str:
 def _row(row: Requirement, rows: Mapping[str, Requirement]) -> dict[str, Any]:
     return {
         **row.to_json(),
-        "shown": format_quantity(row.value, row.unit),
+        "shown": row.shown,
         "rests_on": rests_on(row, rows),
     }

@@ -7,7 +7,7 @@ from tokenmill.sizing.document.charts import Bar, Curve, Dots, Flag, curves, dot
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.svg import Axis
 from tokenmill.sizing.formulas import failures
-from tokenmill.sizing.report.outline import TITLE, interval, sections, shown
+from tokenmill.sizing.report.outline import TITLE, sections
 from tokenmill.sizing.report.tiers import tiers_by_name
 from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import JOB_RATE, YOUNG
@@ -43,7 +43,7 @@ def sheet_html(sheet: Sheet) -> str:
 
 def _large(sheet: Sheet) -> Sequence[KeyFigure]:
     rows = [sheet[name] for name in LARGE if name in sheet]
-    figures = [KeyFigure(row.name, shown(row), interval(row)) for row in rows]
+    figures = [KeyFigure(row.name, row.shown, row.between) for row in rows]
     if sheet.warnings:
         figures.append(KeyFigure("warnings", str(len(sheet.warnings)), trouble="warnings"))
     return figures
@@ -94,7 +94,7 @@ def tiers_plot(sheet: Sheet) -> str | None:
     if not data:
         return None
     flags = [
-        Flag(f"{what} {shown(sheet[name])}", sheet[name].value)
+        Flag(f"{what} {sheet[name].shown}", sheet[name].value)
         for name, what in FLAGS.items()
         if name in sheet
     ]

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 
-from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sections.checkpoints import BEST, JOB_RATE, OFFERED, YOUNG
 from tokenmill.sizing.sections.stages import STORED
 from tokenmill.sizing.sheet import Sheet
@@ -57,9 +56,9 @@ def _checkpoints(sheet: Sheet) -> str:
     else:
         wait = _drain(sheet)
     return (
-        f"The checkpoint write bandwidth is for one each {_shown(interval)} ({origin}), for which"
+        f"The checkpoint write bandwidth is for one each {interval.shown} ({origin}), for which"
         f" {wait}. Waste of time is {_percent(sheet['waste'].value)} at that interval and"
-        f" {_percent(sheet['waste at the optimal interval'].value)} at the best, {_shown(optimum)}"
+        f" {_percent(sheet['waste at the optimal interval'].value)} at the best, {optimum.shown}"
     )
 
 
@@ -68,7 +67,7 @@ def _drain(sheet: Sheet) -> str:
     part = next(i for i in sheet[JOB_RATE].inputs if i.name == "drain_frac")
     if part.value == 1:
         return "storage has all of the interval"
-    least = _shown(sheet[f"{JOB_RATE}, bare minimum"])
+    least = sheet[f"{JOB_RATE}, bare minimum"].shown
     told = f"storage has {_percent(part.value)} of the interval{_chosen(sheet, 'drain_frac')}"
     return f"{told}; with all of it {least} would do"
 
@@ -90,7 +89,3 @@ def _money(sheet: Sheet) -> list[str]:
 
 def _percent(share: float) -> str:
     return format_quantity(share, "fraction")
-
-
-def _shown(row: Requirement) -> str:
-    return format_quantity(row.value, row.unit)

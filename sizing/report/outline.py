@@ -61,11 +61,10 @@ def about(sheet: Sheet) -> str:
     """What the sheet is for, in two sentences."""
     plan = sheet.plan
     model = format_quantity(plan.model.params, "parameters")
-    trained = format_quantity(sheet["tokens trained on"].value, "tokens")
-    days = format_quantity(sheet["training time"].value, "days")
     return (
-        f"For a model of {model}, trained on {trained} by {plan.cluster.count:,}"
-        f" {plan.cluster.accelerator} in {days}. {_measured(sheet)}"
+        f"For a model of {model}, trained on {sheet['tokens trained on'].shown} by"
+        f" {plan.cluster.count:,} {plan.cluster.accelerator} in {sheet['training time'].shown}."
+        f" {_measured(sheet)}"
     )
 
 
@@ -78,29 +77,10 @@ def _measured(sheet: Sheet) -> str:
     return f"The corpus is as measured: {', '.join(found)}."
 
 
-def interval(row: Requirement | Input) -> str:
-    """The 95 % interval in words, empty without one that shows at so many digits."""
-    low, high = row.interval
-    if low is None or high is None:
-        return ""
-    first, last = (format_quantity(v, row.unit) for v in (low, high))
-    if first == last:
-        return ""
-    own, others = first.split(" "), last.split(" ")
-    while len(own) > 1 and own[-1] == others[-1]:  # 31.1 to 38.1 MB/s, but 971 GB to 1.02 TB
-        own, others = own[:-1], others[:-1]
-    return f"{' '.join(own)} to {last}"
-
-
-def shown(row: Requirement | Input) -> str:
-    """The value as a person reads it."""
-    return format_quantity(row.value, row.unit)
-
-
 def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requirement]) -> Table:
     """Rows of the sheet as a table; without a column of intervals where there are none."""
     names = ["requirement", ">value", "95 % interval", "rests on"]
-    cells = [[row.name, shown(row), interval(row) or NONE, rests_on(row, rows)] for row in of]
+    cells = [[row.name, row.shown, row.between or NONE, rests_on(row, rows)] for row in of]
     if all(cell[2] == NONE for cell in cells):
         for line in (names, *cells):
             del line[2]
@@ -109,7 +89,7 @@ def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requiremen
 
 def _assumed(sheet: Sheet) -> tuple[str | Table, ...]:
     cells = [
-        (_name(given), shown(given), kind(given), given.key or NONE, given.source)
+        (_name(given), given.shown, kind(given), given.key or NONE, given.source)
         for given in assumptions(sheet)
     ]
     return (
@@ -135,7 +115,7 @@ def _derived(sheet: Sheet) -> tuple[Derivations, ...]:
 def _derivation(row: Requirement) -> Derivation:
     return Derivation(
         name=row.name,
-        shown=shown(row),
+        shown=row.shown,
         equation=row.formula,
         given=tuple(_given(given) for given in row.inputs),
         source=row.source,
@@ -143,11 +123,9 @@ def _derivation(row: Requirement) -> Derivation:
 
 
 def _given(given: Input) -> Given:
-    between = interval(given)
-    value = f"{shown(given)} ({between})" if between else shown(given)
     if given.computed_by is not None:
-        return Given(given.name, value, "computed", given.computed_by)
-    return Given(given.name, value, kind(given), given.source)
+        return Given(given.name, given.told, "computed", given.computed_by)
+    return Given(given.name, given.told, kind(given), given.source)
 
 
 def _key(title: str) -> str:

@@ -15,5 +15,5 @@ def add(sheet: Sheet) -> None:
         capacity.logical_bytes,
         **{part.name.removeprefix(STORED): part for part in parts},
     )
-    usable = sheet.add("usable capacity", capacity.usable_bytes, logical_bytes=logical)
-    sheet.add("raw capacity", capacity.raw_bytes, usable_bytes=usable)
+    sheet.add("usable capacity", capacity.usable_bytes, logical_bytes=logical)
+    sheet.add("raw capacity", capacity.raw_bytes)

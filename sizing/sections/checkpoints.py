@@ -26,21 +26,18 @@ MOST_TIME = 0.5  # from here on the waste is no small share, as its formula take
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    one = sheet.add(
-        "one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=bytes_per_param(sheet)
-    )
-    rank = sheet.add(
-        "checkpoint of one rank", checkpoint.rank_checkpoint_bytes, checkpoint_bytes=one
-    )
-    sheet.add("checkpoint of one node", checkpoint.node_checkpoint_bytes, checkpoint_bytes=one)
-    sheet.add("mean time to failure", failures.job_mttf_hours, mttf_hours="cluster.mttf_hours")
+    per_param = bytes_per_param(sheet)
+    sheet.add("one checkpoint", checkpoint.checkpoint_bytes, bytes_per_param=per_param)
+    sheet.add("checkpoint of one rank", checkpoint.rank_checkpoint_bytes)
+    sheet.add("checkpoint of one node", checkpoint.node_checkpoint_bytes)
+    sheet.add("mean time to failure", failures.job_mttf_hours)
     if sheet.plan.checkpoints.mode == "sync":
-        _synchronous(sheet, one)
+        _synchronous(sheet)
     else:
-        _asynchronous(sheet, one, rank)
-    _written(sheet, one)
+        _asynchronous(sheet)
+    _written(sheet)
     _waste(sheet)
-    _kept(sheet, one)
+    _kept(sheet)
 
 
 def bytes_per_param(sheet: Sheet) -> Given:
@@ -63,36 +60,21 @@ def bytes_per_param(sheet: Sheet) -> Given:
     )
 
 
-def _synchronous(sheet: Sheet, one: Requirement) -> None:
+def _synchronous(sheet: Sheet) -> None:
     """Training waits until storage has it."""
     if _is_offered(sheet):
-        sheet.add(
-            "checkpoint stall", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=OFFERED
-        )
+        sheet.add("checkpoint stall", checkpoint.write_s, write_bytes_per_s=OFFERED)
         _optimal(sheet)
-    interval = sheet.add("checkpoint interval", checkpoint.longest_interval_s, **_interval(sheet))
-    rate = sheet.add(
-        JOB_RATE,
-        checkpoint.write_bytes_per_s,
-        checkpoint_bytes=one,
-        interval_s=interval,
-        stall_frac="checkpoints.stall_frac",
-    )
+    sheet.add("checkpoint interval", checkpoint.longest_interval_s, **_interval(sheet))
+    sheet.add(JOB_RATE, checkpoint.write_bytes_per_s)
     if not _is_offered(sheet):
-        sheet.add(
-            "checkpoint stall", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=rate
-        )
+        sheet.add("checkpoint stall", checkpoint.write_s)
         _optimal(sheet)
 
 
-def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
+def _asynchronous(sheet: Sheet) -> None:
     """Training waits until each host has a copy; storage takes it while training goes on."""
-    sheet.add(
-        "checkpoint stall",
-        checkpoint.host_copy_s,
-        rank_checkpoint_bytes=rank,
-        host_copy_bytes_per_s="checkpoints.host_copy_bytes_per_s",
-    )
+    sheet.add("checkpoint stall", checkpoint.host_copy_s)
     _optimal(sheet)
     chosen = _interval(sheet)
     whole = sheet.assume(1, unit="fraction", source="until the next one begins")
@@ -103,23 +85,14 @@ def _asynchronous(sheet: Sheet, one: Requirement, rank: Requirement) -> None:
         chosen["drain_interval_s"] = sheet.add(
             "shortest interval that storage can follow",
             checkpoint.drain_interval_s,
-            checkpoint_bytes=one,
             write_bytes_per_s=OFFERED,
             drain_frac=fraction,
         )
-    interval = sheet.add("checkpoint interval", checkpoint.longest_interval_s, **chosen)
-    for name, part in {JOB_RATE: fraction, f"{JOB_RATE}, bare minimum": whole}.items():
-        sheet.add(
-            name,
-            checkpoint.drain_bytes_per_s,
-            checkpoint_bytes=one,
-            interval_s=interval,
-            drain_frac=part,
-        )
+    sheet.add("checkpoint interval", checkpoint.longest_interval_s, **chosen)
+    sheet.add(JOB_RATE, checkpoint.drain_bytes_per_s, drain_frac=fraction)
+    sheet.add(f"{JOB_RATE}, bare minimum", checkpoint.drain_bytes_per_s, drain_frac=whole)
     taken: Given = OFFERED if _is_offered(sheet) else sheet[JOB_RATE]
-    drain = sheet.add(
-        "checkpoint drain", checkpoint.write_s, checkpoint_bytes=one, write_bytes_per_s=taken
-    )
+    drain = sheet.add("checkpoint drain", checkpoint.write_s, write_bytes_per_s=taken)
     sheet.add(
         BEST,
         checkpoint.longest_interval_s,
@@ -155,74 +128,49 @@ def _interval(sheet: Sheet) -> dict[str, Given]:
 
 
 def _optimal(sheet: Sheet) -> None:
-    failing: dict[str, Given] = {
-        "stall_s": sheet["checkpoint stall"],
-        "job_mttf_hours": sheet["mean time to failure"],
-    }
-    sheet.add(YOUNG, failures.young_interval_s, **failing)
-    sheet.add("optimal checkpoint interval, Daly", failures.daly_interval_s, **failing)
+    sheet.add(YOUNG, failures.young_interval_s)
+    sheet.add("optimal checkpoint interval, Daly", failures.daly_interval_s)
 
 
-def _written(sheet: Sheet, one: Requirement) -> None:
+def _written(sheet: Sheet) -> None:
     """The rate of a node, bytes a day, and whether what storage takes is enough."""
     rate, interval = sheet[JOB_RATE], sheet["checkpoint interval"]
-    sheet.add(
-        "checkpoint write bandwidth, one node",
-        checkpoint.node_write_bytes_per_s,
-        write_bytes_per_s=rate,
-    )
-    sheet.add(
-        "checkpoint bytes a day",
-        checkpoint.bytes_per_day,
-        checkpoint_bytes=one,
-        interval_s=interval,
-    )
+    sheet.add("checkpoint write bandwidth, one node", checkpoint.node_write_bytes_per_s)
+    sheet.add("checkpoint bytes a day", checkpoint.bytes_per_day)
     offered = sheet.plan.checkpoints.write_bytes_per_s
     if offered is not None and offered < rate.value * (1 - 1e-9):  # equal but for rounding
         sheet.warnings.append(
             f"storage takes {format_quantity(offered, 'bytes/s')} of checkpoints,"
-            f" {format_quantity(rate.value, 'bytes/s')} are needed to write one each"
-            f" {format_quantity(interval.value, 's')} within the plan's limits"
+            f" {rate.shown} are needed to write one each {interval.shown} within the plan's limits"
         )
 
 
 def _waste(sheet: Sheet) -> None:
     """Time that is lost at the interval that was chosen, and at the best one."""
-    losing: dict[str, Given] = {
-        "stall_s": sheet["checkpoint stall"],
-        "job_mttf_hours": sheet["mean time to failure"],
-    }
+    losing: dict[str, Given] = {}
     if "checkpoint drain" in sheet:
         losing["drain_s"] = sheet["checkpoint drain"]
-    interval = sheet["checkpoint interval"]
-    sheet.add("waste without restarts", failures.waste_frac, interval_s=interval, **losing)
+    sheet.add("waste without restarts", failures.waste_frac, **losing)
     losing["restart_s"] = "checkpoints.restart_s"
-    waste = sheet.add("waste", failures.waste_frac, interval_s=interval, **losing)
+    waste = sheet.add("waste", failures.waste_frac, **losing)
     best = sheet[BEST] if BEST in sheet else sheet[YOUNG]
     sheet.add("waste at the optimal interval", failures.waste_frac, interval_s=best, **losing)
     if waste.value < 1:
-        sheet.add(WITH_FAILURES, failures.days_with_waste, waste_frac=waste)
+        sheet.add(WITH_FAILURES, failures.days_with_waste)
     sheet.add("failures to expect", failures.expected_failures)
     if waste.value >= MOST_TIME:
-        hours = format_quantity(sheet["mean time to failure"].value, "hours")
+        hours = sheet["mean time to failure"].shown
         sheet.warnings.append(
             f"most of the time is lost, as the job fails each {hours}: write checkpoints faster"
             " or more often, or restart faster"
         )
 
 
-def _kept(sheet: Sheet, one: Requirement) -> None:
-    given: dict[str, Given] = {
-        "checkpoint_bytes": one,
-        "keep_last": "checkpoints.keep_last",
-        "keep_forever": "checkpoints.keep_forever",
-    }
+def _kept(sheet: Sheet) -> None:
+    given: dict[str, Given] = {}
     if sheet.plan.checkpoints.keep_every_s is not None:
         given["periodic_checkpoints"] = sheet.add(
-            "checkpoints kept in turn",
-            checkpoint.periodic_checkpoints,
-            training_days=_days(sheet),
-            keep_every_s="checkpoints.keep_every_s",
+            "checkpoints kept in turn", checkpoint.periodic_checkpoints, training_days=_days(sheet)
         )
     sheet.add("stored: checkpoints", checkpoint.kept_checkpoint_bytes, **given)
 

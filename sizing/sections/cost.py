@@ -11,11 +11,7 @@ TWICE = 2.0
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section; costs of failures, and in all, only where any time is left."""
-    sheet.add(
-        "FLOP of the whole training",
-        compute.train_flops,
-        train_flops_per_token=sheet["train FLOP a token"],
-    )
+    sheet.add("FLOP of the whole training", compute.train_flops)
     hours = sheet.add("accelerator hours", training.job_accelerator_hours)
     parts: dict[str, Given] = {
         "compute": sheet.add("compute cost", cost.compute_usd, accelerator_hours=hours)
@@ -34,22 +30,13 @@ def add(sheet: Sheet) -> None:
 
 
 def _waste(sheet: Sheet, days: Requirement) -> Requirement:
-    a_day = _usd_per_day(sheet, "cost of waste, one day", sheet["waste"])
+    a_day = sheet.add("cost of waste, one day", cost.waste_usd_per_day)
     return sheet.add("cost of waste", cost.waste_usd, waste_usd_per_day=a_day, days=days)
-
-
-def _usd_per_day(sheet: Sheet, name: str, share: Requirement) -> Requirement:
-    return sheet.add(name, cost.waste_usd_per_day, waste_frac=share)
 
 
 def _storage(sheet: Sheet, days: Requirement) -> Requirement:
     """Raw capacity, for as long as training takes."""
-    held = sheet.add(
-        "storage, raw TB-months",
-        cost.storage_tb_months,
-        storage_bytes=sheet["raw capacity"],
-        days=days,
-    )
+    held = sheet.add("storage, raw TB-months", cost.storage_tb_months, days=days)
     return sheet.add("storage cost", cost.storage_usd, tb_months=held)
 
 
@@ -68,10 +55,10 @@ def _worth(sheet: Sheet) -> None:
     saved = sheet.add(
         "waste that storage could save, at most",
         cost.saved_frac,
-        waste_frac=sheet["waste"],
         faster_waste_frac=rest,
     )
-    a_day = _usd_per_day(sheet, "cost of waiting for storage, at most, one day", saved)
+    waiting = "cost of waiting for storage, at most, one day"
+    a_day = sheet.add(waiting, cost.waste_usd_per_day, waste_frac=saved)
     if sheet.plan.prices.storage_tb_month > 0:
         sheet.add(
             "raw storage that such a saving would rent", cost.affordable_bytes, usd_per_day=a_day
@@ -84,22 +71,19 @@ def _twice_as_fast(sheet: Sheet) -> None:
     stall = sheet.add(
         "checkpoint stall, twice as fast",
         failures.faster_stall_s,
-        stall_s=sheet["checkpoint stall"],
         speedup=twice,
     )
-    mttf = sheet["mean time to failure"]
     interval = sheet.add(
         "optimal checkpoint interval, twice as fast",
         failures.young_interval_s,
         stall_s=stall,
-        job_mttf_hours=mttf,
     )
     waste = sheet.add(
         "waste at the optimal interval, twice as fast",
         failures.waste_frac,
         stall_s=stall,
         interval_s=interval,
-        job_mttf_hours=mttf,
+        job_mttf_hours=sheet["mean time to failure"],
         restart_s="checkpoints.restart_s",
     )
     saved = sheet.add(
@@ -108,4 +92,5 @@ def _twice_as_fast(sheet: Sheet) -> None:
         waste_frac=sheet["waste at the optimal interval"],
         faster_waste_frac=waste,
     )
-    _usd_per_day(sheet, "saving by twice the write bandwidth, one day", saved)
+    saving = "saving by twice the write bandwidth, one day"
+    sheet.add(saving, cost.waste_usd_per_day, waste_frac=saved)

@@ -12,11 +12,9 @@ PATCH_BYTES = 14 * 14 * 3 * 4  # of an image's token: 14 x 14 pixels of 3 colour
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
-    workers = _workers(sheet)
-    cores = sheet.add(
-        "cores, one node", loaders.cores, workers=workers, accelerators=sheet.node_accelerators()
-    )
-    memory = _memory(sheet, workers)
+    _workers(sheet)
+    cores = sheet.add("cores, one node", loaders.cores, accelerators=sheet.node_accelerators())
+    memory = _memory(sheet)
     if cores.value > sheet.plan.cluster.host_cores:
         sheet.warnings.append(
             f"loaders need {cores.value:,.0f} cores a node, cluster.host_cores is"
@@ -29,10 +27,9 @@ def add(sheet: Sheet) -> None:
         )
 
 
-def _workers(sheet: Sheet) -> Requirement:
+def _workers(sheet: Sheet) -> None:
     given: dict[str, Given] = {
         "accelerators": sheet.node_accelerators(),
-        "workers_per_accelerator": "loaders.workers_per_accelerator",
     }
     cpu_s = _sample_cpu_s(sheet)
     if cpu_s is not None:
@@ -45,7 +42,7 @@ def _workers(sheet: Sheet) -> Requirement:
         given["busy_frac"] = sheet.assume(
             loaders.BUSY_FRAC, unit="fraction", source="our choice: batches never come late"
         )
-    return sheet.add("loader workers, one node", loaders.workers, **given)
+    sheet.add("loader workers, one node", loaders.workers, **given)
 
 
 def _sample_cpu_s(sheet: Sheet) -> Given | None:
@@ -69,32 +66,14 @@ def _images(sheet: Sheet) -> bool:
     return "tokens a sample" in sheet
 
 
-def _memory(sheet: Sheet, workers: Requirement) -> Requirement:
-    batch = sheet.add(
-        "batch of one accelerator, decoded",
-        loaders.batch_bytes,
-        decoded_bytes_per_token=_decoded(sheet),
-    )
+def _memory(sheet: Sheet) -> Requirement:
+    decoded, own = _decoded(sheet), sheet.node_accelerators()
+    name = "batch of one accelerator, decoded"
+    sheet.add(name, loaders.batch_bytes, decoded_bytes_per_token=decoded)
     parts = {
-        "prefetched": sheet.add(
-            "prefetched batches, one node",
-            loaders.prefetched_bytes,
-            workers=workers,
-            prefetch="loaders.prefetch",
-            batch_bytes=batch,
-        ),
-        "pinned": sheet.add(
-            "pinned batches, one node",
-            loaders.pinned_bytes,
-            accelerators=sheet.node_accelerators(),
-            batch_bytes=batch,
-        ),
-        "buffered": sheet.add(
-            "shuffle buffers, one node",
-            loaders.buffered_bytes,
-            workers=workers,
-            buffer_sequences="loaders.buffer_sequences",
-        ),
+        "prefetched": sheet.add("prefetched batches, one node", loaders.prefetched_bytes),
+        "pinned": sheet.add("pinned batches, one node", loaders.pinned_bytes, accelerators=own),
+        "buffered": sheet.add("shuffle buffers, one node", loaders.buffered_bytes),
         "page_cache": sheet.once("page cache of a node", bandwidth.page_cache_bytes),
     }
     if sheet.plan.checkpoints.mode == "async":

@@ -1,7 +1,7 @@
 """How many accelerators hold the model, to train and to serve it, and what each then holds."""
 
 from tokenmill.sizing.formulas import checkpoint, memory
-from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.sheet import Given, Sheet
 
 TITLE = "Accelerator memory"
@@ -12,25 +12,23 @@ USABLE_FRAC = 0.9  # of its memory
 
 def add(sheet: Sheet) -> None:
     """Add the rows of the section; none where the memory of an accelerator is not known."""
-    hbm = sheet.accelerator_if_known("hbm_bytes")
-    if hbm is None:
+    if sheet.accelerator_if_known("hbm_bytes") is None:
         return
-    train = _least(sheet, hbm, "accelerators to train, at least", memory.TRAIN_BYTES_PER_PARAM)
-    serve = _least(sheet, hbm, "accelerators to serve, at least", memory.SERVE_BYTES_PER_PARAM)
+    train = _least(sheet, "accelerators to train, at least", memory.TRAIN_BYTES_PER_PARAM)
+    serve = _least(sheet, "accelerators to serve, at least", memory.SERVE_BYTES_PER_PARAM)
     _zero(sheet)
     _warn(sheet, train)
     if sheet.plan.model.layers is not None:
-        _serve(sheet, hbm, serve)
+        _serve(sheet, serve)
 
 
-def _least(sheet: Sheet, hbm: Input, name: str, per_param: float) -> Requirement:
+def _least(sheet: Sheet, name: str, per_param: float) -> Requirement:
     rule = "Bekman, Machine Learning Engineering"
     return sheet.add(
         name,
         memory.least_accelerators,
         bytes_per_param=sheet.assume(per_param, unit="bytes/parameter", source=rule),
         overhead=sheet.assume(memory.OVERHEAD, unit="ratio", source=rule),
-        hbm_bytes=hbm,
     )
 
 
@@ -70,20 +68,18 @@ def _warn(sheet: Sheet, train: Requirement) -> None:
         )
 
 
-def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
+def _serve(sheet: Sheet, serve: Requirement) -> None:
     """Keys and values of a sequence, and how many sequences fit beside the weights."""
     heads = _heads(sheet)
     if heads is None:
         return
-    of_token = sheet.add(
+    sheet.add(
         "KV cache of a token",
         memory.kv_bytes_per_token,
         **heads,
         element_bytes=sheet.assume(KV_BYTES, unit="bytes", source="BF16"),
     )
-    of_sequence = sheet.add(
-        "KV cache of a sequence", memory.kv_sequence_bytes, kv_bytes_per_token=of_token
-    )
+    sheet.add("KV cache of a sequence", memory.kv_sequence_bytes)
     weights = sheet.add(
         "weights to serve",
         checkpoint.checkpoint_bytes,
@@ -95,12 +91,10 @@ def _serve(sheet: Sheet, hbm: Input, serve: Requirement) -> None:
         "sequences served at once",
         memory.sequences_that_fit,
         accelerators=serve,
-        hbm_bytes=hbm,
         usable_frac=sheet.assume(
             USABLE_FRAC, unit="fraction", source="vLLM, default of gpu_memory_utilization"
         ),
         weights_bytes=weights,
-        kv_sequence_bytes=of_sequence,
     )
 
 

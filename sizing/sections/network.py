@@ -63,11 +63,8 @@ def _ingest(sheet: Sheet) -> None:
 
 def _gradients(sheet: Sheet, link: Input) -> None:
     """What averaging gradients takes of a step; nothing where there is but one replica or node."""
-    per_node = sheet.accelerator("per_node")
-    sharers = sheet.add(
-        "accelerators that share the gradients", network.gradient_sharers, per_node=per_node
-    )
-    shared = sheet.add(
+    sheet.add("accelerators that share the gradients", network.gradient_sharers)
+    sheet.add(
         "gradients of one accelerator",
         network.gradient_bytes,
         gradient_bytes_per_param=sheet.assume(
@@ -75,23 +72,11 @@ def _gradients(sheet: Sheet, link: Input) -> None:
             unit="bytes/parameter",
             source="BF16, as ZeRO, arXiv:1910.02054; Megatron-LM sums up in FP32, twice as much",
         ),
-        gradient_sharers=sharers,
     )
-    ranks = sheet.add("ranks of the all-reduce", network.allreduce_ranks, gradient_sharers=sharers)
-    reduce = sheet.add(
-        "gradient all-reduce",
-        network.allreduce_s,
-        gradient_bytes=shared,
-        ranks=ranks,
-        link_bits_per_s=link,
-    )
-    step = sheet.add("compute of one step", network.step_s)
-    share = sheet.add(
-        "gradient all-reduce, share of compute",
-        network.allreduce_frac,
-        allreduce_s=reduce,
-        step_s=step,
-    )
+    ranks = sheet.add("ranks of the all-reduce", network.allreduce_ranks)
+    sheet.add("gradient all-reduce", network.allreduce_s, ranks=ranks, link_bits_per_s=link)
+    sheet.add("compute of one step", network.step_s)
+    share = sheet.add("gradient all-reduce, share of compute", network.allreduce_frac)
     if share.value > 1:
         sheet.warnings.append(
             f"averaging gradients takes {format_count(share.value)} times as long as computing"

@@ -15,21 +15,13 @@ def add(sheet: Sheet) -> None:
     flops: dict[str, Given] = {"active_params": active}
     if model.layers is not None and model.hidden is not None:
         flops["attention_flops_per_token"] = sheet.add(
-            "attention FLOP a token",
-            compute.attention_flops_per_token,
-            attention_width="model.hidden",
+            "attention FLOP a token", compute.attention_flops_per_token
         )
-    per_token = sheet.add("train FLOP a token", compute.train_flops_per_token, **flops)
-    rate = sheet.add(
-        "training rate",
-        training.tokens_per_s,
-        dense_flops_per_s=peak(sheet),
-        mfu=_mfu(sheet),
-        train_flops_per_token=per_token,
-    )
+    sheet.add("train FLOP a token", compute.train_flops_per_token, **flops)
     sheet.add(
-        "training rate, one accelerator", training.tokens_per_accelerator_s, tokens_per_s=rate
+        "training rate", training.tokens_per_s, dense_flops_per_s=peak(sheet), mfu=_mfu(sheet)
     )
+    sheet.add("training rate, one accelerator", training.tokens_per_accelerator_s)
 
 
 def peak(sheet: Sheet) -> Input:
@@ -42,9 +34,7 @@ def peak(sheet: Sheet) -> Input:
 def _mfu(sheet: Sheet) -> Given:
     mfu: Given = "cluster.mfu"
     if sheet.plan.cluster.hfu is not None:
-        mfu = sheet.add(
-            "MFU", compute.mfu_of_hfu, hfu="cluster.hfu", recompute_frac="training.recompute_frac"
-        )
+        mfu = sheet.add("MFU", compute.mfu_of_hfu)
     _check(sheet, sheet.input("mfu", mfu).value)
     return mfu
 

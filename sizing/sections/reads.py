@@ -18,20 +18,19 @@ USED = "bytes used of a read"
 def add(sheet: Sheet) -> None:
     """Add the rows of the section."""
     sheet.add("sequence bytes", bandwidth.sequence_bytes)
-    reads = _requests(sheet)
-    job = sheet.add(
-        "read bandwidth, whole job",
-        bandwidth.read_bytes_per_s,
-        read_amplification=_amplification(sheet),
+    _requests(sheet)
+    amplification = _amplification(sheet)
+    sheet.add(
+        "read bandwidth, whole job", bandwidth.read_bytes_per_s, read_amplification=amplification
     )
     sheet.add("nodes", bandwidth.nodes)
-    _shares(sheet, job)
-    _drives(sheet, reads)
+    _shares(sheet)
+    _drives(sheet)
     for source in sheet.sources:
         if source.sample is not None:
             _add_images(sheet, source, source.sample, rate_of(sheet, source))
     dataset = all_datasets(sheet)
-    _cache(sheet, job, dataset)
+    _cache(sheet, dataset)
     _staging(sheet, dataset)
 
 
@@ -64,7 +63,6 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
     return sheet.add(
         "bytes wasted of a read",
         bandwidth.wasted_bytes_per_read,
-        read_ahead_bytes="training.read_ahead",
         read_aheads_per_read=sheet.assume(
             pattern.wasted_read_aheads,
             unit="ratio",
@@ -73,13 +71,9 @@ def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
     )
 
 
-def _shares(sheet: Sheet, job: Requirement) -> None:
-    sheet.add("read bandwidth, one node", bandwidth.node_read_bytes_per_s, read_bytes_per_s=job)
-    sheet.add(
-        "read bandwidth, one accelerator",
-        bandwidth.accelerator_read_bytes_per_s,
-        read_bytes_per_s=job,
-    )
+def _shares(sheet: Sheet) -> None:
+    sheet.add("read bandwidth, one node", bandwidth.node_read_bytes_per_s)
+    sheet.add("read bandwidth, one accelerator", bandwidth.accelerator_read_bytes_per_s)
     sheet.add(
         "FLOP-ratio demand of one accelerator, upper bound",
         image_text.flop_ratio_bytes_per_s,
@@ -89,18 +83,18 @@ def _shares(sheet: Sheet, job: Requirement) -> None:
     )
 
 
-def _requests(sheet: Sheet) -> Requirement:
+def _requests(sheet: Sheet) -> None:
     """Reads each second: of text by sequence, of images by sample unless runs are stated."""
     in_runs = sheet.stated("training.sequences_per_read")
     if in_runs or not any(source.sample for source in sheet.sources):
-        return _sequence_reads(sheet, REQUESTS, sheet["training rate"])
+        _sequence_reads(sheet, REQUESTS, sheet["training rate"])
+        return
     if len(sheet.sources) == 1:
-        reads = _reads_of(sheet, REQUESTS, sheet.sources[0])
+        _reads_of(sheet, REQUESTS, sheet.sources[0])
     else:
         rows = {s.name: _reads_of(sheet, s.label("read requests"), s) for s in sheet.sources}
-        reads = sheet.add(REQUESTS, bandwidth.total_reads_per_s, **rows)
-    sheet.add(USED, bandwidth.mean_useful_bytes_per_read, reads_per_s=reads)
-    return reads
+        sheet.add(REQUESTS, bandwidth.total_reads_per_s, **rows)
+    sheet.add(USED, bandwidth.mean_useful_bytes_per_read)
 
 
 def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
@@ -112,11 +106,9 @@ def _reads_of(sheet: Sheet, name: str, source: SourceFacts) -> Requirement:
 
 
 def _sequence_reads(sheet: Sheet, name: str, rate: Requirement) -> Requirement:
+    runs = "training.sequences_per_read"
     return sheet.add(
-        name,
-        bandwidth.sequence_reads_per_s,
-        tokens_per_s=rate,
-        sequences_per_read="training.sequences_per_read",
+        name, bandwidth.sequence_reads_per_s, tokens_per_s=rate, sequences_per_read=runs
     )
 
 
@@ -128,7 +120,7 @@ def rate_of(sheet: Sheet, source: SourceFacts) -> Requirement:
     return sheet.once(name, training.source_tokens_per_s, source_tokens=tokens)
 
 
-def _drives(sheet: Sheet, reads: Requirement) -> None:
+def _drives(sheet: Sheet) -> None:
     for drive, per_s in (
         ("hard drives", bandwidth.HDD_READS_PER_S),
         ("NVMe drives", bandwidth.NVME_READS_PER_S),
@@ -136,7 +128,6 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
         sheet.add(
             f"{drive} for the requests",
             bandwidth.drives_for_reads,
-            reads_per_s=reads,
             drive_reads_per_s=sheet.assume(
                 per_s,
                 unit="reads/s",
@@ -145,35 +136,24 @@ def _drives(sheet: Sheet, reads: Requirement) -> None:
         )
 
 
-def _cache(sheet: Sheet, job: Requirement, dataset: Requirement) -> None:
+def _cache(sheet: Sheet, dataset: Requirement) -> None:
     """What nodes may find in memory of an epoch before; nothing in the first."""
     trained, corpus = sheet["tokens trained on"], sheet["corpus tokens"]
     if trained.value <= corpus.value:
         return
     epochs = sheet.once("epochs", training.epochs)
-    page_cache = sheet.add("page cache of a node", bandwidth.page_cache_bytes)
-    cached = sheet.add(
-        "reads answered from page cache, at most",
-        bandwidth.cached_frac,
-        dataset_bytes=dataset,
-        page_cache_bytes=page_cache,
-        epochs=epochs,
-    )
-    sheet.add(
-        "read bandwidth, mean of all epochs",
-        bandwidth.uncached_bytes_per_s,
-        read_bytes_per_s=job,
-        cached_frac=cached,
-    )
+    sheet.add("page cache of a node", bandwidth.page_cache_bytes)
+    name = "reads answered from page cache, at most"
+    sheet.add(name, bandwidth.cached_frac, dataset_bytes=dataset, epochs=epochs)
+    sheet.add("read bandwidth, mean of all epochs", bandwidth.uncached_bytes_per_s)
 
 
 def _staging(sheet: Sheet, dataset: Requirement) -> None:
     """How long every node takes to copy the whole dataset to drives of its own."""
     share = sheet.accelerator_if_known("scale_out_bits_per_s")
     if share is not None:
-        link = sheet.add(
-            "network of a node", network.node_link_bits_per_s, scale_out_bits_per_s=share
-        )
+        name = "network of a node"
+        link = sheet.add(name, network.node_link_bits_per_s, scale_out_bits_per_s=share)
         sheet.add(
             "staging to local drives, by a node's network",
             network.transfer_hours,
@@ -185,7 +165,6 @@ def _staging(sheet: Sheet, dataset: Requirement) -> None:
             "staging to local drives, by the storage",
             network.shared_staging_hours,
             staged_bytes=dataset,
-            storage_bytes_per_s="storage.read_bytes_per_s",
         )
 
 

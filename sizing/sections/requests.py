@@ -22,21 +22,12 @@ def add(sheet: Sheet) -> None:
         made = sheet.add(name, object_store.requests, read_bytes=dataset, request_bytes=size)
         sheet.add(f"cost of {name}", object_store.requests_usd, requests=made)
     _rates(sheet)
-    sheet.add(
-        "cost of egress, dataset once",
-        object_store.egress_usd,
-        egress_bytes=dataset,
-        usd_per_gb="prices.egress_per_gb",
-    )
+    sheet.add("cost of egress, dataset once", object_store.egress_usd, egress_bytes=dataset)
 
 
 def _rates(sheet: Sheet) -> None:
     """Requests each second, and the partitions of a store that answer so many."""
-    rate = sheet.add(
-        "request rate, whole job",
-        object_store.read_requests_per_s,
-        read_bytes_per_s=sheet["read bandwidth, whole job"],
-    )
+    rate = sheet.add("request rate, whole job", object_store.read_requests_per_s)
     store = TIERS.find(STORE)
     if store.prefix_get_per_s is None:
         return

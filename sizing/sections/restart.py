@@ -84,28 +84,18 @@ def _time(sheet: Sheet, read: Requirement) -> None:
     )
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
-            f"reading {format_quantity(read.value, 'bytes')} to restart takes"
-            f" {format_quantity(taken.value, 's')}, a restart is planned to take"
+            f"reading {read.shown} to restart takes"
+            f" {taken.shown}, a restart is planned to take"
             f" {format_quantity(sheet.plan.checkpoints.restart_s, 's')}"
         )
 
 
 def _imports(sheet: Sheet) -> None:
-    files = sheet.add(
-        "files opened at start",
-        failures.import_files,
-        processes="cluster.count",
-        files_per_process="imports.files_per_process",
-    )
-    taken = sheet.add(
-        "import time",
-        failures.import_s,
-        import_files=files,
-        metadata_ops_per_s="imports.metadata_ops_per_s",
-    )
+    sheet.add("files opened at start", failures.import_files)
+    taken = sheet.add("import time", failures.import_s)
     if taken.value > sheet.plan.checkpoints.restart_s:
         sheet.warnings.append(
             "importing software from shared storage takes"
-            f" {format_quantity(taken.value, 's')}, longer than a whole restart is"
+            f" {taken.shown}, longer than a whole restart is"
             " planned to take: keep it in an image on each node's own drives"
         )

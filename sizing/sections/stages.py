@@ -29,12 +29,8 @@ def add(sheet: Sheet) -> None:
         else:
             _measured_stages(sheet, source, source.measurement)
         if sheet.plan.storage.token_versions > 1:
-            sheet.add(
-                source.label(f"{STORED}{DATASET}"),
-                capacity.versions_bytes,
-                dataset_bytes=one,
-                token_versions="storage.token_versions",
-            )
+            name = source.label(f"{STORED}{DATASET}")
+            sheet.add(name, capacity.versions_bytes, dataset_bytes=one)
     _logs(sheet)
 
 

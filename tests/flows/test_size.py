@@ -13,7 +13,7 @@ from tests.sizing.corpora import estimate, report
 from tokenmill.flows.cli import main
 from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.report.html import sheet_html
-from tokenmill.sizing.report.outline import sheet_markdown, shown
+from tokenmill.sizing.report.outline import sheet_markdown
 from tokenmill.sizing.requirements import headline, size
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,7 +34,7 @@ def test_the_ten_figures_that_matter_first_then_tiers_then_where_the_rest_is(cap
     assert run(EXAMPLE) == 0
     out = capsys.readouterr().out
     told, sheet = words(out), size(EXAMPLE)
-    places = [told.index(f"{row.name} {shown(row)}") for row in headline(sheet)]
+    places = [told.index(f"{row.name} {row.shown}") for row in headline(sheet)]
     assert len(places) == 10
     assert places == sorted(places)
     assert "training time 26.1 days 23.7 to 29 days stated, chosen" in told
@@ -58,7 +58,7 @@ def test_all_shows_every_row(capsys):
     told = words(capsys.readouterr().out)
     for row in size(EXAMPLE):
         assert f"{row.name.split()[0]} " in told
-        assert shown(row) in told
+        assert row.shown in told
 
 
 def test_warnings_stand_before_the_tiers(tmp_path, capsys):

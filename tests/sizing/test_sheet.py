@@ -5,9 +5,10 @@ import pytest
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.formula import Formula, formula
 from tokenmill.sizing.plan.load import parse_plan
+from tokenmill.sizing.plan.plan import sections
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import requirement_sheet
-from tokenmill.sizing.sheet import USUAL, Sheet
+from tokenmill.sizing.sheet import SETTINGS, USUAL, Sheet
 
 
 def product(*, left: float, right: float) -> float:
@@ -20,7 +21,7 @@ def added(**parts: float) -> float:
 
 PRODUCT = Formula(function=product, said="left x right", unit="bytes", source="definition")
 SUM = Formula(function=added, said="sum of the parts", unit="bytes", source="definition")
-NONE = {"days", "layers"}  # settings without a default
+NONE = {"attention_width", "storage_bytes_per_s"}  # settings without a default
 PLAN = "model: {params: 7B}\ncluster: {count: {value: 100, low: 80, high: 120}}"
 
 
@@ -65,6 +66,32 @@ def test_what_an_argument_usually_is_is_a_setting_or_a_row():
     sheet = requirement_sheet(parse_plan("training: {epochs: 2}", where="p"), {})
     assert [of for of in USUAL.values() if "." not in of and of not in sheet] == []
     assert all(sheet.plan.input(of) for name, of in USUAL.items() if "." in of and name not in NONE)
+
+
+def test_else_it_is_the_one_row_of_the_formula_of_its_name_or_the_setting_of_its_name():
+    left = formula(unit="bytes", equation="each")(lambda *, each: each)
+    left.function.__name__ = "left"
+    double = formula(unit="bytes", equation="left x keep_last")(
+        lambda *, left, keep_last: left * keep_last
+    )
+    sheet = begun()
+    row = sheet.add("first", left, each=given())
+    used = sheet.add("double", double)
+    assert [(i.name, i.computed_by, i.key) for i in used.inputs] == [
+        ("left", row.name, None),
+        ("keep_last", None, "checkpoints.keep_last"),
+    ]
+    sheet.add("second", left, each=given())
+    with pytest.raises(TypeError, match="left"):  # which of the two is for the caller to say
+        sheet.add("unclear", double)
+
+
+def test_no_two_sections_have_a_setting_of_one_name_and_a_corpus_is_asked_for_its_own():
+    others = [
+        name for of, model in sections().items() if of != "corpus" for name in model.model_fields
+    ]
+    assert sorted(SETTINGS) == sorted(others)
+    assert "kept_frac" not in SETTINGS
 
 
 def test_a_row_that_is_added_once_is_found_the_second_time():

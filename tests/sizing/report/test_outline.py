@@ -6,7 +6,7 @@ from tests.sizing.corpora import measured
 from tests.sizing.document.pages import tables_of
 from tokenmill.sizing.document.section import Derivations, Table
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.report.outline import about, interval, sections, sheet_markdown, shown
+from tokenmill.sizing.report.outline import about, sections, sheet_markdown
 from tokenmill.sizing.requirement import Input
 from tokenmill.sizing.requirements import example_names, headline, requirement_sheet, size
 
@@ -29,7 +29,7 @@ def row(unit, value, low=None, high=None):
     ],
 )
 def test_an_interval_names_its_unit_once_where_both_ends_share_it(unit, values, told):
-    assert interval(row(unit, *values)) == told
+    assert row(unit, *values).between == told
 
 
 def test_what_the_sheet_is_for():
@@ -55,7 +55,7 @@ def test_every_row_is_shown_and_explained_once(name):
     assert [cells[0] for cells in first.rows] == [r.name for r in headline(sheet)]
     keys = list(parts)[4:-2]
     listed = [cells[:2] for key in keys for b in parts[key].blocks for cells in b.rows]
-    assert listed == [(r.name, shown(r)) for r in sheet]
+    assert listed == [(r.name, r.shown) for r in sheet]
     explained = [d for b in parts["derivations"].blocks for d in b.rows]
     assert all(isinstance(b, Derivations) for b in parts["derivations"].blocks)
     assert [d.name for d in explained] == [r.name for r in sheet]
