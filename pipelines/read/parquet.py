@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
-from tokenmill.pipelines.read.images.documents import BATCH_IMAGE_BYTES
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
 from tokenmill.pipelines.read.stream import DamagedError
 from tokenmill.pipelines.read.table import image_columns, one_line, table_batches

@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch
+from tokenmill.pipelines.read.batch import (
+    Failure,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    batch_of,
+    make_batch,
+)
 from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -22,10 +29,8 @@ from tokenmill.pipelines.read.images.documents import (
     SIDES,
     STATUS,
     Folder,
-    Lost,
     Place,
     Raw,
-    SourceDocument,
     Texts,
     Value,
     document_of,
@@ -57,7 +62,7 @@ def table_batches(
                 yield batch
                 row += batch.rows
     except TABLE_ERRORS as e:
-        yield failed_batch(shard.ordinal, [_broken_off(shard, row, e)])
+        yield batch_of(shard.ordinal, [_broken_off(shard, row, e)])
 
 
 def image_columns(shard: SourceShard) -> list[str]:
@@ -93,7 +98,7 @@ def _batches(
         )
 
 
-def _broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
+def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDocument:
     """The document that a table breaks off at, one of `TABLE_ERRORS` being met.
 
     row: its number in the shard.
@@ -101,7 +106,7 @@ def _broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
     number = shard.first_row + row
     cause = error.cause if isinstance(error, DamagedError) else f"damaged_{shard.format}"
     message = f"{shard.paths[0]} row {number}: {one_line(error)}"
-    return Failure(row, f"{shard.names[0]}#{number}", cause, message)
+    return SourceDocument(row, f"{shard.names[0]}#{number}", lost=Lost(cause, message))
 
 
 def one_line(error: BaseException) -> str:
@@ -237,8 +242,7 @@ def _illustrated(
                     yield document
                     row += 1
     except TABLE_ERRORS as e:
-        failure = _broken_off(shard, row, e)
-        yield SourceDocument(row, failure.id, lost=Lost(failure.reason, failure.detail))
+        yield _broken_off(shard, row, e)
 
 
 def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch]:

@@ -39,74 +39,23 @@ from pyarrow import fs
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 from tokenmill.pipelines.core.shard import Captions
-from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.batch import (
+    STAGE,
+    Claims,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    SourceImage,
+    batch_of,
+    gathered,
+)
 from tokenmill.pipelines.read.images.blobs import Window
 from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Images
+from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
 
-BATCH_IMAGE_BYTES = 64 * 1024**2
-BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
-
-
-class Lost(NamedTuple):
-    """Why something could not be read.
-
-    cause: as in the ledger.  detail: file and place, and what is wrong.
-    bytes: what it takes in the input, 0 where that could not be measured.
-    """
-
-    cause: str
-    detail: str
-    bytes: int = 0
-
-
-class Claims(NamedTuple):
-    """What stands beside an image about it; believed where there is only a URL."""
-
-    format: str | None = None
-    width: int | None = None
-    height: int | None = None
-
-
-class SourceImage(NamedTuple):
-    """An image as the input has it.
-
-    path, url, source_offset: as in `IMAGE`.  data: its bytes, None where there is only a URL.
-    where: file and place as messages name it.  lost: why its bytes could not be had.
-    """
-
-    path: str
-    where: str
-    url: str | None = None
-    data: bytes | memoryview | None = None
-    source_offset: int | None = None
-    claims: Claims = Claims()
-    lost: Lost | None = None
-
-
-class SourceDocument(NamedTuple):
-    """A document as the input has it.
-
-    row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
-    lost: why it could not be read; its images are lost with it.
-    span: bytes of the input that it lies in, much of which may stay in memory with its images:
-        these are views of the blocks that were read.
-    """
-
-    row: int
-    id: str
-    text: str = ""
-    url: str | None = None
-    images: Sequence[SourceImage] = ()
-    lost: Lost | None = None
-    span: int = 0
-
-    @property
-    def image_bytes(self) -> int:
-        return sum(len(i.data) for i in self.images if i.data is not None)
 
 
 def own_text(text: str) -> str:
@@ -120,38 +69,15 @@ def illustrated_batches(
     options: Images,
     notes: Counter[str] | None = None,
 ) -> Iterator[ReadBatch]:
-    """Gather documents into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
+    """As `gathered`, with the images of the documents."""
+    end = 0  # of the images so far, in the shard's stream
 
-    notes: what the reader counts beside; each batch takes away what is there by then.
-    """
-    end, beside = 0, Counter() if notes is None else notes
-    for group in _groups(documents):
-        gathering = _Gathering(ordinal, options)
-        for document in group:
-            gathering.add(document)
-        batch, end = gathering.batch(end)
-        yield batch._replace(notes=gathering.notes + beside)
-        beside.clear()
-    if beside:
-        batch, _ = _Gathering(ordinal, options).batch(end)
-        yield batch._replace(notes=Counter(beside))
+    def batch_with_images(group: Sequence[SourceDocument]) -> ReadBatch:
+        nonlocal end
+        batch, end = _Gathering(ordinal, options).batch(group, end)
+        return batch
 
-
-def _groups(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
-    held: list[SourceDocument] = []
-    texts = images = span = 0
-    for document in documents:
-        size = document.image_bytes
-        if held and (images + size > BATCH_IMAGE_BYTES or span + document.span > BATCH_SPAN):
-            yield held
-            held, texts, images, span = [], 0, 0, 0
-        held.append(document)
-        texts, images, span = texts + len(document.text), images + size, span + document.span
-        if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
-            yield held
-            held, texts, images, span = [], 0, 0, 0
-    if held:
-        yield held
+    return gathered(documents, batch_with_images, notes)
 
 
 class _Gathering:
@@ -160,27 +86,21 @@ class _Gathering:
     def __init__(self, ordinal: int, options: Images) -> None:
         self._ordinal, self._options = ordinal, options
         self._documents: list[SourceDocument] = []
-        self._texts: list[str] = []
         self._counts: list[int] = []
         self._images: list[tuple[int, SourceImage, Facts | None]] = []
-        self._failures: list[Failure] = []
         self._failed_images: list[dict[str, Any]] = []
-        self.notes: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
 
-    def add(self, document: SourceDocument) -> None:
+    def _add(self, document: SourceDocument) -> None:
         if document.lost is not None:
-            cause, detail, n_bytes = document.lost
-            self._failures.append(Failure(document.row, document.id, cause, detail, n_bytes))
             for number, image in enumerate(document.images):
                 self._fail(document, number, image, image.lost or _went_with(document, image))
-            return
-        kept = [self._keeps(document, n, image) for n, image in enumerate(document.images)]
-        text = document.text
-        if not all(kept) and PLACEHOLDER in text:
-            text = without_places(text, kept)
+        else:
+            kept = [self._keeps(document, n, image) for n, image in enumerate(document.images)]
+            if not all(kept) and PLACEHOLDER in document.text:
+                document = document._replace(text=without_places(document.text, kept))
+            self._counts.append(sum(kept))
         self._documents.append(document)
-        self._texts.append(text)
-        self._counts.append(sum(kept))
 
     def _keeps(self, document: SourceDocument, number: int, image: SourceImage) -> bool:
         """Take an image in if it can be read; one that is but a URL is taken as it is."""
@@ -196,9 +116,9 @@ class _Gathering:
             return False
         self._images.append((number, image, facts))
         if facts is not None:
-            self.notes.update(facts.notes)
+            self._notes.update(facts.notes)
             if lies(image.path, facts.format):
-                self.notes["extension_lies"] += 1
+                self._notes["extension_lies"] += 1
         return True
 
     def _fail(self, document: SourceDocument, number: int, image: SourceImage, lost: Lost) -> None:
@@ -217,22 +137,20 @@ class _Gathering:
             }
         )
 
-    def batch(self, start: int) -> tuple[ReadBatch, int]:
+    def batch(self, documents: Sequence[SourceDocument], start: int) -> tuple[ReadBatch, int]:
         """The batch, and where the next one's images begin in the shard's stream."""
+        for document in documents:
+            self._add(document)
         blobs = Window(start, [i.data for _, i, _ in self._images if i.data is not None])
-        text_batch = make_batch(
-            self._ordinal,
-            np.array([p.row for p in self._documents], np.int64),
-            ids=pa.array([p.id for p in self._documents], pa.string()),
-            urls=pa.array([p.url for p in self._documents], pa.string()),
-            texts=text_array(self._texts),
-            failures=self._failures,
-        )
+        texts = batch_of(self._ordinal, self._documents)
         ends = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
         lists = pa.LargeListArray.from_arrays(pa.array(ends), self._items(blobs))
-        documents = pa.record_batch([*text_batch.documents.columns, lists], schema=ILLUSTRATED)
-        failed = pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE)
-        batch = text_batch._replace(documents=documents, failed_images=failed, blobs=blobs)
+        batch = texts._replace(
+            documents=pa.record_batch([*texts.documents.columns, lists], schema=ILLUSTRATED),
+            failed_images=pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE),
+            blobs=blobs,
+            notes=self._notes,
+        )
         return batch, blobs.end
 
     def _items(self, blobs: Window) -> pa.StructArray:

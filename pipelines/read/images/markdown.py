@@ -26,12 +26,10 @@ from markdown_it.token import Token
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch
+from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
 from tokenmill.pipelines.read.images.documents import (
     Folder,
-    Lost,
     Place,
-    SourceDocument,
     Value,
     illustrated_batches,
     is_url,
@@ -39,7 +37,6 @@ from tokenmill.pipelines.read.images.documents import (
 )
 from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.read.options import Images, Limits, Reading
-from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import read_text
 
 IMAGE_ENDINGS = frozenset(
@@ -246,17 +243,17 @@ def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> SourceDocument:
     path, name = shard.paths[row], shard.names[row]
-    text = read_text(path, name, row, compression_of(path), limits)
-    if isinstance(text, Failure):
-        return SourceDocument(row, name, lost=Lost(text.reason, text.detail, text.text_bytes))
-    source = own_text(text)
+    document = read_text(shard, row, limits)
+    if document.lost is not None:
+        return document
+    source = own_text(document.text)
     marks = find_images(source)
     folder = Folder(path, name, images)
     found = [
         folder.image(Value(reference=local_path(m.src)), Place(name, f"{path} line {m.line}"))
         for m in marks
     ]
-    return SourceDocument(row, name, with_placeholders(source, marks), images=found)
+    return document._replace(text=with_placeholders(source, marks), images=found)
 
 
 def local_path(address: str) -> str:

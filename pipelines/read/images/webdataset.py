@@ -30,16 +30,18 @@ import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.batch import (
+    Claims,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    SourceImage,
+)
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
     STATUS,
-    Claims,
-    Lost,
     Place,
-    SourceDocument,
-    SourceImage,
     caption_of,
     claims_of,
     illustrated_batches,

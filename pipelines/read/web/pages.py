@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
-from tokenmill.pipelines.read.batch import FILE_CAUSES
+from tokenmill.pipelines.read.batch import FILE_CAUSES, Lost
 from tokenmill.pipelines.read.options import Html
 from tokenmill.pipelines.read.web.http import (
     CodingError,
@@ -131,13 +131,6 @@ class SkippedRecord(NamedTuple):
     why: str
 
 
-class LostPage(NamedTuple):
-    """A record that should be a document, and cannot be one.  size: bytes of its page, if known."""
-
-    cause: str
-    message: str
-
-
 class _Body(NamedTuple):
     type: str
     charset: str | None
@@ -152,10 +145,10 @@ class Pages:
         self._options = options
         self._types: set[str] = set()
 
-    def __call__(self, record: Record) -> Page | SkippedRecord | LostPage:
+    def __call__(self, record: Record) -> Page | SkippedRecord | Lost:
         """The page of a record."""
         if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
-            return LostPage(record.cause, record.damage)
+            return Lost(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
             return SkippedRecord(f"skipped_{record.kind}")
         url = record.headers.get("warc-target-uri", "").strip("<>") or None
@@ -177,7 +170,7 @@ class Pages:
         date = parse_date(record.headers.get("warc-date", ""))
         return Page(url, date, found.type, decoded.text, html, odd)
 
-    def _response(self, record: Record) -> _Body | SkippedRecord | LostPage:
+    def _response(self, record: Record) -> _Body | SkippedRecord | Lost:
         headers, block = record.headers, record.block or b""
         response = parse_response(block)
         if response.status is None:  # dns: and the like, or HTTP 0.9
@@ -191,7 +184,7 @@ class Pages:
             kind = "text/html" if _STARTS_HTML.match(response.body) else ""
         return self._taken(record, response, kind, charset)
 
-    def _plain(self, record: Record) -> _Body | SkippedRecord | LostPage:
+    def _plain(self, record: Record) -> _Body | SkippedRecord | Lost:
         """Of a conversion, text by its nature; of a resource, the thing itself."""
         kind, charset = media_type(record.headers.get("content-type", ""))
         if record.kind == "conversion":
@@ -200,15 +193,15 @@ class Pages:
 
     def _taken(
         self, record: Record, response: Response, kind: str, charset: str | None
-    ) -> _Body | SkippedRecord | LostPage:
+    ) -> _Body | SkippedRecord | Lost:
         if kind not in self._options.types:
             return SkippedRecord(f"skipped_{self._named(kind)}")
         if record.block is not None and record.length > len(record.block):
-            return LostPage("too_large", f"a record of {record.length} bytes")
+            return Lost("too_large", f"a record of {record.length} bytes")
         try:
             data, odd = decoded_body(response, self._options.max_bytes)
         except CodingError as e:
-            return LostPage(e.cause, str(e))
+            return Lost(e.cause, str(e))
         return _Body(kind, charset, data, tuple(odd))
 
     def _named(self, kind: str) -> str:
