@@ -49,10 +49,10 @@ from tokenmill.pipelines.read.images.documents import (
     not_downloaded,
     own_text,
 )
-from tokenmill.pipelines.read.images.tar import Member, MemberError, Tar, unpacked
+from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
-from tokenmill.pipelines.read.stream import DamagedError, read_blocks
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, read_blocks
 from tokenmill.pipelines.read.table import strings
 from tokenmill.pipelines.storage.inputs import files_among
 
@@ -199,7 +199,7 @@ def texts_of(texts: Sequence[Named], objects: Sequence[Named], shard: SourceShar
     shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
 
     Raises:
-        MemberError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
+        UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
             contradicts itself ("unequal_lists"); the message begins with its name.
     """
     captions = [_text(*named) for named in texts]
@@ -223,7 +223,7 @@ def _text(name: str, data: bytes) -> str:
     try:
         return data.removeprefix(BOM).decode()
     except UnicodeDecodeError as e:
-        raise MemberError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
+        raise UnreadableError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
 
 
 def _object(name: str, data: bytes) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _export(name: str, fields: dict[str, Any]) -> Export | None:
     try:
         export = exported(fields)
     except ValueError as e:
-        raise MemberError("unequal_lists", f"{name}: {e}") from None
+        raise UnreadableError("unequal_lists", f"{name}: {e}") from None
     for text in () if export is None else (export.text, *(i.url for i in export.images)):
         _whole(name, text or "")
     return export
@@ -252,7 +252,7 @@ def _leniently(name: str, data: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
         message = " ".join(str(e).split())[:SHOWN_ERROR]
-        raise MemberError("invalid_json", f"{name}: {message}") from None
+        raise UnreadableError("invalid_json", f"{name}: {message}") from None
 
 
 def _strings(value: Any) -> list[str]:
@@ -273,7 +273,7 @@ def _whole(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as e:
         message = f"{name}: half a character, {e.object[e.start]!r}"
-        raise MemberError("invalid_utf8", message) from None
+        raise UnreadableError("invalid_utf8", message) from None
     return text
 
 
@@ -430,7 +430,7 @@ class _Reader:
         if plain != suffix:
             try:
                 data = unpacked(data, room)
-            except MemberError as e:
+            except UnreadableError as e:
                 lost = self._lost(member, e.cause, str(e))
                 return _Part(member.name, plain, kind, None, lost=lost)
         held[image] += len(data)
@@ -503,7 +503,7 @@ class _Reader:
         try:
             if lost is None:
                 return texts_of(_data(texts), _data(objects), self._shard), None
-        except MemberError as e:
+        except UnreadableError as e:
             lost = Lost(e.cause, f"{self._path}/{e.args[0]}", size)
         return Texts([], None, None), lost
 

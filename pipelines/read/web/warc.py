@@ -20,10 +20,10 @@ from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batch_of, gathered
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.options import Html, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, expansion_ratio
-from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, expansion_ratio
+from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
-from tokenmill.pipelines.read.web.pages import Page, Pages, SkippedRecord
+from tokenmill.pipelines.read.web.pages import Page, Pages
 from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Walk, begins_record
 from tokenmill.pipelines.storage.inputs import open_input, patiently
 
@@ -160,9 +160,6 @@ def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, by
         yield begin, head
 
 
-NO_TEXT = "no_text"
-
-
 def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's records.
 
@@ -189,34 +186,35 @@ def _documents(
     row = 0
     for record in walk:
         notes[f"records_{record.kind}"] += 1
-        page = pages(record)
-        if isinstance(page, SkippedRecord):
-            notes[page.why] += 1
-            continue
         own = record.headers.get("warc-record-id") or f"{name}#{record.place}"
-        if isinstance(page, Page):
+        try:
+            page = pages(record)
+            if isinstance(page, str):
+                notes[page] += 1
+                continue
             notes.update(page.odd)
-            page = _with_text(page, extractor)
-        if isinstance(page, Lost):
+            text = _text(page, extractor)
+        except UnreadableError as e:
             where = f"{path} byte {record.place}: record {record.number} of the shard"
-            lost = page._replace(detail=f"{where}: {page.detail}")
-            yield SourceDocument(row, own, lost=lost)
+            yield SourceDocument(row, own, lost=Lost(e.cause, f"{where}: {e}"))
         else:
-            yield SourceDocument(
-                row, own, page.text, page.url, date=page.date, content_type=page.type
-            )
+            yield SourceDocument(row, own, text, page.url, date=page.date, content_type=page.type)
         row += 1
 
 
-def _with_text(page: Page, extractor: Extractor) -> Page | Lost:
-    """The page with its text alone."""
+def _text(page: Page, extractor: Extractor) -> str:
+    """The text of a page.
+
+    Raises:
+        UnreadableError: there is none.
+    """
     try:
         text = extractor(page.text) if page.html else page.text
-    except ExtractionError as e:
-        return Lost(e.cause, f"{page.url}: {e}")
+    except UnreadableError as e:
+        raise UnreadableError(e.cause, f"{page.url}: {e}") from None
     if not text.strip():
-        return Lost(NO_TEXT, f"{page.url}: nothing is left of the page")
-    return page._replace(text=text)
+        raise UnreadableError("no_text", f"{page.url}: nothing is left of the page")
+    return text
 
 
 def _crawled(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:
