@@ -26,8 +26,8 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import one_line, table_batches
+from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.table import table_batches
 from tokenmill.pipelines.storage.inputs import is_outage, open_input, resolve, translated
 
 MAGIC = b"ARROW1"

@@ -52,6 +52,7 @@ from tokenmill.pipelines.read.stream import (
     DamagedError,
     compression_of,
     expansion_ratio,
+    one_line,
     read_blocks,
 )
 
@@ -181,7 +182,6 @@ def _within(offset: int, start: int, stop: int | None) -> bool:
 BOM = b"\xef\xbb\xbf"
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
-SHOWN_ERROR = 200
 
 
 def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -320,7 +320,7 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        return {}, _what_is_wrong(line), str(e)[:SHOWN_ERROR]
+        return {}, _what_is_wrong(line), one_line(e)
     if not isinstance(value, dict):
         return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
     return value, "", ""
@@ -384,7 +384,7 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            problems.append(("invalid_json", str(e)[:SHOWN_ERROR]))
+            problems.append(("invalid_json", one_line(e)))
             continue
         if isinstance(value, dict):
             objects += 1

@@ -38,9 +38,8 @@ from tokenmill.pipelines.read.images.documents import (
     unsigned,
 )
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.stream import DamagedError, one_line
 
-SHOWN_ERROR = 200
 OF_SAMPLES = (*SIDES, STATUS, ERROR)
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
@@ -107,11 +106,6 @@ def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDoc
     cause = error.cause if isinstance(error, DamagedError) else f"damaged_{shard.format}"
     message = f"{shard.paths[0]} row {number}: {one_line(error)}"
     return SourceDocument(row, f"{shard.names[0]}#{number}", lost=Lost(cause, message))
-
-
-def one_line(error: BaseException) -> str:
-    """What an error says, for the end of a message."""
-    return " ".join(str(error).split())[:SHOWN_ERROR]
 
 
 def _documents(

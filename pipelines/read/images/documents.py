@@ -50,7 +50,7 @@ from tokenmill.pipelines.read.batch import (
     gathered,
 )
 from tokenmill.pipelines.read.images.blobs import Window
-from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
+from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
 from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
@@ -107,7 +107,7 @@ class _Gathering:
         facts, lost = None, image.lost
         if lost is None and image.data is not None:
             read = image_facts(image.data, self._options)
-            if isinstance(read, Unreadable):
+            if isinstance(read, Lost):
                 lost = Lost(read.cause, f"{image.where}: {read.detail}", len(image.data))
             else:
                 facts = read
@@ -288,8 +288,8 @@ class Folder:
                 what = "no such file" if info.type == fs.FileType.NotFound else "not a file"
                 return Lost("not_found", f"{shown}: {what}")
             if info.size > self._options.max_bytes:
-                cause, detail = too_large(info.size, self._options)
-                return Lost(cause, f"{shown}: {detail}", info.size)
+                lost = too_large(info.size, self._options)
+                return Lost(lost.cause, f"{shown}: {lost.detail}", info.size)
             with store.open_input_file(where) as file:
                 return unsigned(file.read_buffer())
         except ValueError as e:  # a name that no file system takes

@@ -52,7 +52,7 @@ from tokenmill.pipelines.read.images.documents import (
 from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
-from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, read_blocks
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line, read_blocks
 from tokenmill.pipelines.read.table import strings
 from tokenmill.pipelines.storage.inputs import files_among
 
@@ -179,7 +179,6 @@ def _string(value: Any) -> str | None:
 BOM = b"\xef\xbb\xbf"
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
-SHOWN_ERROR = 200
 
 Named: TypeAlias = tuple[str, bytes]  # name and content of a member
 
@@ -251,8 +250,7 @@ def _leniently(name: str, data: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        message = " ".join(str(e).split())[:SHOWN_ERROR]
-        raise UnreadableError("invalid_json", f"{name}: {message}") from None
+        raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
 
 
 def _strings(value: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import brotli
 import zstandard
 
-from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, pieces
+from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, one_line, pieces
 
 MOST_HEADER_BYTES = 256 * 1024
 LONGEST_CHUNK_LINE = 1024
@@ -141,7 +141,7 @@ def _unpacked(body: bytes, coding: str, most_bytes: int) -> tuple[bytes, str]:
                 message = f"{len(body)} bytes expand to more than html.max_bytes, {most_bytes}"
                 raise UnreadableError("too_large", message)
     except (zlib.error, brotli.error, zstandard.ZstdError, EOFError) as e:
-        broken = " ".join(str(e).split()) or "it breaks off"
+        broken = one_line(e) or "it breaks off"
     if not broken or size:
         return b"".join(made), "cut_coding" if broken else ""
     if coding not in _MAGIC and body.lstrip()[:1] == b"<":
