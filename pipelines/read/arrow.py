@@ -108,7 +108,7 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
             raise CutShortError(f"a header of {size} bytes", start)
         file.seek(start + prefix)
         header = file.read(size)
-        table = _root(header)
+        table = _unpack("<I", header, 0)
         kind = _scalar(header, table, _HEADER_TYPE, "<B")
         body_bytes = _scalar(header, table, _BODY_LENGTH, "<q")
         rows = 0
@@ -121,10 +121,6 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
     if body_bytes < 0 or rows < 0 or end > file_stop:
         raise CutShortError(f"a body of {body_bytes} bytes in a file of {file_stop}", start)
     return Message(kind, start, end, rows)
-
-
-def _root(buffer: bytes) -> int:
-    return _unpack("<I", buffer, 0)
 
 
 def _field(buffer: bytes, table: int, slot: int) -> int:

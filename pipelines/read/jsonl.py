@@ -55,6 +55,7 @@ from tokenmill.pipelines.read.stream import (
     one_line,
     read_blocks,
 )
+from tokenmill.pipelines.read.text import BOM
 
 
 class LineGroup(NamedTuple):
@@ -179,7 +180,6 @@ def _within(offset: int, start: int, stop: int | None) -> bool:
     return offset >= start and (stop is None or offset < stop)
 
 
-BOM = b"\xef\xbb\xbf"
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
 

@@ -111,11 +111,10 @@ def parking(run: str) -> Iterator[None]:
     finally:
         with _lock:
             _runs[run] -= 1
-            gone = [] if _runs[run] else [stream for key, stream in _parked if key[0] == run]
-            rest = [item for item in _parked if item[1] not in gone]
-            _parked.clear()
-            _parked.extend(rest)
-        for stream in gone:
+            gone = [] if _runs[run] else [item for item in _parked if item[0][0] == run]
+            for item in gone:
+                _parked.remove(item)
+        for _, stream in gone:
             stream.close()
 
 

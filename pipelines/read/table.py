@@ -127,11 +127,11 @@ def _documents(
             "too_large",
             f"a text of {sizes[i]} bytes, limits.max_document_bytes is {limits.max_document_bytes}",
         )
-    good = _without(np.arange(len(text)), reasons)
+    good = np.delete(np.arange(len(text)), sorted(reasons))
     texts = _large_strings(text.take(good) if reasons else text)
     if texts is None:
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
-        good = _without(np.arange(len(text)), reasons)
+        good = np.delete(np.arange(len(text)), sorted(reasons))
         texts = text.take(good).cast(pa.large_string())
     ids = _row_ids(shard, table, row)
     urls = strings(table[shard.url]) if shard.url else None
@@ -149,10 +149,6 @@ def _documents(
         rows, ids = rows[good], ids.take(good)
         urls = urls.take(good) if urls is not None else None
     return make_batch(shard.ordinal, rows, ids=ids, urls=urls, texts=texts, failures=failures)
-
-
-def _without(indices: I64, reasons: dict[int, tuple[str, str]]) -> I64:
-    return np.delete(indices, sorted(reasons)) if reasons else indices
 
 
 def _large_strings(text: pa.Array) -> pa.Array | None:

@@ -183,7 +183,7 @@ def _tags(html: str) -> Iterator[tuple[int, int, str, str]]:
         if kind == "img":
             tag = _TAG.match(html, begin.start())
             if tag is not None:
-                at, said = tag.end(), _attributes(tag[0])
+                at, said = tag.end(), _Attributes(tag[0]).found
                 if src := said.get("src"):
                     yield tag.start(), at, said.get("alt") or "", src
             continue
@@ -193,16 +193,13 @@ def _tags(html: str) -> Iterator[tuple[int, int, str, str]]:
         at = end.end()
 
 
-def _attributes(tag: str) -> dict[str, str | None]:
-    parser = _Attributes()
-    parser.feed(tag)
-    return parser.found
-
-
 class _Attributes(HTMLParser):
-    def __init__(self) -> None:
+    """The attributes of a tag."""
+
+    def __init__(self, tag: str) -> None:
         super().__init__()
         self.found: dict[str, str | None] = {}
+        self.feed(tag)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found = dict(attrs)

@@ -55,6 +55,7 @@ from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
 from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line, read_blocks
 from tokenmill.pipelines.read.table import strings
+from tokenmill.pipelines.read.text import BOM
 from tokenmill.pipelines.storage.inputs import files_among
 
 COLUMNS = ("key", "url", STATUS, ERROR)
@@ -177,7 +178,6 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-BOM = b"\xef\xbb\xbf"
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
 

@@ -230,8 +230,7 @@ class Feed:
 
     def take(self, size: int) -> bytes:
         """The next bytes; fewer where the pieces end."""
-        self._hold(size)
-        taken = self._buffer[self._here : self._here + size]
+        taken = self.peek(size)
         self._here += len(taken)
         self.at += len(taken)
         return taken
