@@ -188,24 +188,20 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
     path = shard.paths[0]
     with _open(path) as handle:
         try:
-            yield from _tables(handle, shard)
+            schema = _schema(handle, path)
+            if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
+                handle.seek(stream_start(handle))
+                yield from pa.ipc.open_stream(handle)
+                return
+            for message in messages(handle, shard.start, shard.stop):
+                handle.seek(message.start)
+                if message.kind == BATCH:
+                    yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
         except (pa.ArrowException, OSError, EOFError, CutShortError) as e:
             if is_outage(e) and isinstance(e, OSError):
                 raise translated(e, path) from None
             cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
             raise DamagedError(cause, one_line(e)) from None
-
-
-def _tables(handle: pa.NativeFile, shard: SourceShard) -> Iterator[pa.RecordBatch]:
-    schema = _schema(handle, shard.paths[0])
-    if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
-        handle.seek(stream_start(handle))
-        yield from pa.ipc.open_stream(handle)
-        return
-    for message in messages(handle, shard.start, shard.stop):
-        handle.seek(message.start)
-        if message.kind == BATCH:
-            yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
 
 
 def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:

@@ -79,8 +79,10 @@ class ReadBatch(NamedTuple):
 
     @property
     def damage(self) -> list[str]:
-        """Causes among the failures that make the whole shard incomplete, in order."""
-        return [r for r in self.failed["reason"].to_pylist() if r in FILE_CAUSES]
+        """What makes the whole shard incomplete, each as "truncated_gzip: where and why"."""
+        causes, details = (self.failed[name].to_pylist() for name in ("reason", "detail"))
+        told = zip(causes, details, strict=True)
+        return [f"{cause}: {detail}" for cause, detail in told if cause in FILE_CAUSES]
 
 
 def make_batch(
@@ -289,15 +291,6 @@ def read_stats(batch: ReadBatch) -> StageStats:
         bytes_removed=lost,
         images=images,
     )
-
-
-def damages(batch: ReadBatch) -> list[str]:
-    """What makes the batch's shard incomplete, each as "truncated_gzip: where and why"."""
-    return [
-        f"{row['reason']}: {row['detail']}"
-        for row in (batch.failed.to_pylist() if batch.damage else ())
-        if row["reason"] in FILE_CAUSES
-    ]
 
 
 def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:

@@ -11,6 +11,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -104,10 +105,9 @@ def _cut_plain(file: InputFile, shard_bytes: int, limits: Limits) -> list[Piece]
 
 
 def _pieces(starts: list[int], size: int, ratio: float) -> list[Piece]:
-    ends: list[int | None] = [*starts[1:], None]
     return [
-        Piece(_COLUMNS, a, b, bytes=int(((size if b is None else b) - a) * ratio))
-        for a, b in zip(starts, ends, strict=True)
+        Piece(_COLUMNS, a, None if b == size else b, bytes=int((b - a) * ratio))
+        for a, b in pairwise([*starts, size])
     ]
 
 

@@ -31,7 +31,7 @@ from tests.reference import webdataset as reference
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images import webdataset
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -76,7 +76,7 @@ def read(path: Path, *, images: Images | None = None, limits: Limits | None = No
             got.failed.extend(batch.failed.to_pylist())
             got.failed_images.extend(batch.failed_images.to_pylist())
             got.notes.update(batch.notes)
-            got.damage.extend(damages(batch))
+            got.damage.extend(batch.damage)
             taken = [
                 batch.blobs.take(i["offset"], i["bytes"]) for d in documents for i in d["images"]
             ]
