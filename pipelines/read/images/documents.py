@@ -74,92 +74,83 @@ def illustrated_batches(
 
     def batch_with_images(group: Sequence[SourceDocument]) -> ReadBatch:
         nonlocal end
-        batch, end = _Gathering(ordinal, options).batch(group, end)
+        batch, end = _with_images(ordinal, group, options, end)
         return batch
 
     return gathered(documents, batch_with_images, notes)
 
 
-class _Gathering:
-    """The rows of a batch in the making."""
+def _with_images(
+    ordinal: int, documents: Sequence[SourceDocument], options: Images, start: int
+) -> tuple[ReadBatch, int]:
+    """A batch from byte `start` of the shard's images on, and where the next one's begin."""
+    left: list[SourceDocument] = []  # without places for images that failed
+    kept: list[tuple[int, SourceImage, Facts | None]] = []
+    counts: list[int] = []
+    failed: list[dict[str, Any]] = []
+    notes: Counter[str] = Counter()
+    for document in documents:
+        read = [_facts(document, image, options) for image in document.images]
+        for number, (image, facts) in enumerate(zip(document.images, read, strict=True)):
+            if isinstance(facts, Lost):
+                failed.append(_failed(ordinal, document, number, image, facts))
+                continue
+            kept.append((number, image, facts))
+            if facts is not None:
+                notes.update(facts.notes)
+                notes["extension_lies"] += lies(image.path, facts.format)
+        if document.lost is None:
+            there = [not isinstance(facts, Lost) for facts in read]
+            counts.append(sum(there))
+            if not all(there) and PLACEHOLDER in document.text:
+                document = document._replace(text=without_places(document.text, there))
+        left.append(document)
+    blobs = Window(start, [image.data for _, image, _ in kept if image.data is not None])
+    offsets = iter(blobs.offsets.tolist())
+    items = pa.array([_image(*image, offsets) for image in kept], IMAGE)
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
+    texts = batch_of(ordinal, left)
+    batch = texts._replace(
+        documents=pa.record_batch([*texts.documents.columns, lists], schema=ILLUSTRATED),
+        failed_images=pa.RecordBatch.from_pylist(failed, schema=REMOVED_IMAGE),
+        blobs=blobs,
+        notes=notes,
+    )
+    return batch, blobs.end
 
-    def __init__(self, ordinal: int, options: Images) -> None:
-        self._ordinal, self._options = ordinal, options
-        self._documents: list[SourceDocument] = []
-        self._counts: list[int] = []
-        self._images: list[tuple[int, SourceImage, Facts | None]] = []
-        self._failed_images: list[dict[str, Any]] = []
-        self._notes: Counter[str] = Counter()
 
-    def _add(self, document: SourceDocument) -> None:
-        if document.lost is not None:
-            for number, image in enumerate(document.images):
-                self._fail(document, number, image, image.lost or _went_with(document, image))
-        else:
-            kept = [self._keeps(document, n, image) for n, image in enumerate(document.images)]
-            if not all(kept) and PLACEHOLDER in document.text:
-                document = document._replace(text=without_places(document.text, kept))
-            self._counts.append(sum(kept))
-        self._documents.append(document)
+def _facts(document: SourceDocument, image: SourceImage, options: Images) -> Facts | Lost | None:
+    """What is known of an image, or why it is lost; None for one that is but a URL."""
+    size = 0 if image.data is None else len(image.data)
+    if image.lost is not None:
+        return image.lost
+    if document.lost is not None:
+        detail = f"{image.where}: {document.lost.cause} of its document"
+        return Lost(WITH_DOCUMENT, detail, size)
+    if image.data is None:
+        return None
+    facts = image_facts(image.data, options)
+    if isinstance(facts, Lost):
+        return Lost(facts.cause, f"{image.where}: {facts.detail}", size)
+    return facts
 
-    def _keeps(self, document: SourceDocument, number: int, image: SourceImage) -> bool:
-        """Take an image in if it can be read; one that is but a URL is taken as it is."""
-        facts, lost = None, image.lost
-        if lost is None and image.data is not None:
-            read = image_facts(image.data, self._options)
-            if isinstance(read, Lost):
-                lost = Lost(read.cause, f"{image.where}: {read.detail}", len(image.data))
-            else:
-                facts = read
-        if lost is not None:
-            self._fail(document, number, image, lost)
-            return False
-        self._images.append((number, image, facts))
-        if facts is not None:
-            self._notes.update(facts.notes)
-            if lies(image.path, facts.format):
-                self._notes["extension_lies"] += 1
-        return True
 
-    def _fail(self, document: SourceDocument, number: int, image: SourceImage, lost: Lost) -> None:
-        self._failed_images.append(
-            {
-                "doc_id": int(doc_ids(self._ordinal, document.row, 1)[0]),
-                "number": number,
-                "id": document.id,
-                "url": image.url,
-                "path": image.path,
-                "outcome": "failed",
-                "stage": STAGE,
-                "reason": lost.cause,
-                "detail": lost.detail,
-                "bytes": lost.bytes,
-            }
-        )
-
-    def batch(self, documents: Sequence[SourceDocument], start: int) -> tuple[ReadBatch, int]:
-        """The batch, and where the next one's images begin in the shard's stream."""
-        for document in documents:
-            self._add(document)
-        blobs = Window(start, [i.data for _, i, _ in self._images if i.data is not None])
-        texts = batch_of(self._ordinal, self._documents)
-        ends = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
-        lists = pa.LargeListArray.from_arrays(pa.array(ends), self._items(blobs))
-        batch = texts._replace(
-            documents=pa.record_batch([*texts.documents.columns, lists], schema=ILLUSTRATED),
-            failed_images=pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE),
-            blobs=blobs,
-            notes=self._notes,
-        )
-        return batch, blobs.end
-
-    def _items(self, blobs: Window) -> pa.StructArray:
-        offsets = iter(blobs.offsets.tolist())
-        rows = [_image(n, image, facts, offsets) for n, image, facts in self._images]
-        columns = list(zip(*rows, strict=True)) or [()] * IMAGE.num_fields
-        fields = [IMAGE.field(i) for i in range(IMAGE.num_fields)]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=fields)
+def _failed(
+    ordinal: int, document: SourceDocument, number: int, image: SourceImage, lost: Lost
+) -> dict[str, Any]:
+    return {
+        "doc_id": int(doc_ids(ordinal, document.row, 1)[0]),
+        "number": number,
+        "id": document.id,
+        "url": image.url,
+        "path": image.path,
+        "outcome": "failed",
+        "stage": STAGE,
+        "reason": lost.cause,
+        "detail": lost.detail,
+        "bytes": lost.bytes,
+    }
 
 
 def _image(
@@ -173,12 +164,6 @@ def _image(
     size = len(image.data)
     md5, kind, mode, width, height, *_ = facts
     return *place, md5, kind, mode, width, height, size, next(offsets)
-
-
-def _went_with(document: SourceDocument, image: SourceImage) -> Lost:
-    assert document.lost is not None
-    size = 0 if image.data is None else len(image.data)
-    return Lost(WITH_DOCUMENT, f"{image.where}: {document.lost.cause} of its document", size)
 
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
