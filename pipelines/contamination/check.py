@@ -71,7 +71,7 @@ from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard, reader_named
@@ -299,7 +299,7 @@ def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]
     with arrow_file(found_path, FOUND) as found, arrow_file(copies_path, COPY) as copies:
         for batch in read_shard(shard, limits=limits, run=job.identity, html=job.pages):
             stats += read_stats(batch)
-            damage += damages(batch)
+            damage += batch.damage
             folded = fold(batch.documents["text"], index.folding)
             _write(found, search(batch.documents, index, shard.source, folded))
             if least is not None and of_copies is not None:

@@ -112,10 +112,11 @@ def image_hashes(documents: pa.RecordBatch, blobs: Blobs | None, *, max_pixels: 
 
 def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
     """ImageHash's perceptual hash, the first bit highest; None if the image does not decode."""
-    from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
+    from tokenmill.pipelines.read.batch import Lost
+    from tokenmill.pipelines.read.images.facts import BAD, loaded
 
     image = loaded(data, max_pixels)
-    if isinstance(image, Unreadable):
+    if isinstance(image, Lost):
         return None
     try:
         return int(str(_library().phash(image)), 16)

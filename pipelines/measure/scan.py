@@ -41,7 +41,7 @@ from tokenmill.pipelines.measure.job import ENDS_FOLDER, IMAGES_FOLDER, LOCAL_FO
 from tokenmill.pipelines.measure.sample import PARTS
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.read.options import Images
@@ -257,7 +257,7 @@ def _read(tally: _Tally) -> Iterator[pa.RecordBatch]:
         if read is None:
             return
         tally.stats[READ] += read_stats(read)
-        tally.damage += damages(read)
+        tally.damage += read.damage
         if read.documents.num_rows:
             check_references(read.documents, recipe.images, part)
             yield read.documents

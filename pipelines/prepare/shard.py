@@ -26,7 +26,7 @@ from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, SideTables
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images.blobs import Blobs, Spool, spool_file
 from tokenmill.pipelines.read.images.stored import check_references
 from tokenmill.pipelines.runs.folder import FILTERED, REMOVED_IMAGES, SPOOL, THUMBNAILS, Folder
@@ -179,7 +179,7 @@ def _read(tally: Tally) -> Iterator[pa.RecordBatch]:
         tally.stats["read"] += read_stats(batch)
         tally.note(batch.failed, batch.failed_images, batch.notes)
         if batch.damage:
-            tally.facts.setdefault("damage", []).extend(damages(batch))
+            tally.facts.setdefault("damage", []).extend(batch.damage)
         tally.blobs = batch.blobs
         if batch.documents.num_rows:
             check_references(batch.documents, recipe.images, tally.shard)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.read.arrow import BATCH, DICTIONARY, CutShortError, messages, stream_start
+from tokenmill.pipelines.read.stream import one_line
 
 IDS = "input_ids"
 WIDTHS = {"uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint8": 1, "int16": 2}
@@ -121,7 +122,7 @@ def batch_ids(mapped: mmap.mmap, place: BatchPlace, schema: pa.Schema, path: Pat
         column = pa.ipc.read_record_batch(message, schema).column(IDS)
         column.validate()
     except (pa.ArrowException, OSError, ValueError) as e:
-        raise _damaged(path, place.start, " ".join(str(e).split())[:200]) from None
+        raise _damaged(path, place.start, one_line(e)) from None
     kind = column.type
     values = column.values
     data = values.buffers()[1]
@@ -158,7 +159,7 @@ def read_schema(path: Path) -> pa.Schema:
             handle.seek(stream_start(handle))
             return pa.ipc.read_schema(pa.ipc.read_message(handle))
     except (pa.ArrowException, OSError, EOFError) as e:
-        why = " ".join(str(e).split())[:200]
+        why = one_line(e)
         raise ConfigError(f"{path}: not an Arrow IPC file or stream ({why}); {WAY_OUT}") from None
 
 

@@ -16,7 +16,7 @@ by the same call in a plug-in (`core.plugins`). Nothing else asks for a format b
     web/           web archives
     stream.py      bytes of a file from some place on, decompressed by the ending of its name
     columns.py     which columns are text, id, address and images
-    batch.py       what a reader yields
+    batch.py       what a reader says of a document, and the batches it yields
     options.py     the sections `images`, `html` and `limits` of a recipe
 
 Nouns of this room:

@@ -26,8 +26,8 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import one_line, table_batches
+from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.table import table_batches
 from tokenmill.pipelines.storage.inputs import is_outage, open_input, resolve, translated
 
 MAGIC = b"ARROW1"
@@ -108,7 +108,7 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
             raise CutShortError(f"a header of {size} bytes", start)
         file.seek(start + prefix)
         header = file.read(size)
-        table = _root(header)
+        table = _unpack("<I", header, 0)
         kind = _scalar(header, table, _HEADER_TYPE, "<B")
         body_bytes = _scalar(header, table, _BODY_LENGTH, "<q")
         rows = 0
@@ -121,10 +121,6 @@ def _message(file: pa.NativeFile, start: int, file_stop: int) -> Message | None:
     if body_bytes < 0 or rows < 0 or end > file_stop:
         raise CutShortError(f"a body of {body_bytes} bytes in a file of {file_stop}", start)
     return Message(kind, start, end, rows)
-
-
-def _root(buffer: bytes) -> int:
-    return _unpack("<I", buffer, 0)
 
 
 def _field(buffer: bytes, table: int, slot: int) -> int:
@@ -192,24 +188,20 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
     path = shard.paths[0]
     with _open(path) as handle:
         try:
-            yield from _tables(handle, shard)
+            schema = _schema(handle, path)
+            if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
+                handle.seek(stream_start(handle))
+                yield from pa.ipc.open_stream(handle)
+                return
+            for message in messages(handle, shard.start, shard.stop):
+                handle.seek(message.start)
+                if message.kind == BATCH:
+                    yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
         except (pa.ArrowException, OSError, EOFError, CutShortError) as e:
             if is_outage(e) and isinstance(e, OSError):
                 raise translated(e, path) from None
             cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
             raise DamagedError(cause, one_line(e)) from None
-
-
-def _tables(handle: pa.NativeFile, shard: SourceShard) -> Iterator[pa.RecordBatch]:
-    schema = _schema(handle, shard.paths[0])
-    if shard.start == 0:  # the whole file: only the stream reader takes in dictionaries
-        handle.seek(stream_start(handle))
-        yield from pa.ipc.open_stream(handle)
-        return
-    for message in messages(handle, shard.start, shard.stop):
-        handle.seek(message.start)
-        if message.kind == BATCH:
-            yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
 
 
 def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:

@@ -1,7 +1,13 @@
-"""What a reader yields: documents, a row for each one that could not be read, and their account."""
+"""What a reader yields: documents, a row for each one that could not be read, and their account.
+
+    SourceDocument, SourceDocument, … ── gathered ──► ReadBatch
+
+Readers of lines and tables make their batches of whole columns instead (`make_batch`).
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +27,11 @@ from tokenmill.pipelines.core.schema import (
 )
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import image_bytes, n_images
+from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS
 
 STAGE = "read"
+BATCH_IMAGE_BYTES = 64 * 1024**2
+BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 
 # Causes that mean the file itself is damaged: what came after in its shard is lost too.
 FILE_CAUSES = frozenset(
@@ -70,8 +79,10 @@ class ReadBatch(NamedTuple):
 
     @property
     def damage(self) -> list[str]:
-        """Causes among the failures that make the whole shard incomplete, in order."""
-        return [r for r in self.failed["reason"].to_pylist() if r in FILE_CAUSES]
+        """What makes the whole shard incomplete, each as "truncated_gzip: where and why"."""
+        causes, details = (self.failed[name].to_pylist() for name in ("reason", "detail"))
+        told = zip(causes, details, strict=True)
+        return [f"{cause}: {detail}" for cause, detail in told if cause in FILE_CAUSES]
 
 
 def make_batch(
@@ -97,11 +108,114 @@ def make_batch(
     return ReadBatch(pa.record_batch(columns, schema=DOCUMENT), _failed(ordinal, failures))
 
 
-def failed_batch(ordinal: int, failures: Iterable[Failure]) -> ReadBatch:
-    """A batch of failures alone."""
-    return ReadBatch(
-        pa.RecordBatch.from_pylist([], schema=DOCUMENT), _failed(ordinal, tuple(failures))
+class Lost(NamedTuple):
+    """Why something could not be read.
+
+    cause: as in the ledger.  detail: file and place, and what is wrong.
+    bytes: what it takes in the input, 0 where that could not be measured.
+    """
+
+    cause: str
+    detail: str
+    bytes: int = 0
+
+
+class Claims(NamedTuple):
+    """What stands beside an image about it; believed where there is only a URL."""
+
+    format: str | None = None
+    width: int | None = None
+    height: int | None = None
+
+
+class SourceImage(NamedTuple):
+    """An image as the input has it.
+
+    path, url, source_offset: as in `IMAGE`.  data: its bytes, None where there is only a URL.
+    where: file and place as messages name it.  lost: why its bytes could not be had.
+    """
+
+    path: str
+    where: str
+    url: str | None = None
+    data: bytes | memoryview | None = None
+    source_offset: int | None = None
+    claims: Claims = Claims()
+    lost: Lost | None = None
+
+
+class SourceDocument(NamedTuple):
+    """A document as the input has it.
+
+    row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
+    lost: why it could not be read; its images are lost with it.
+    span: bytes of the input that it lies in, much of which may stay in memory with its images:
+        these are views of the blocks that were read.
+    date, content_type: of a page, as in `CRAWLED`.
+    """
+
+    row: int
+    id: str
+    text: str = ""
+    url: str | None = None
+    images: Sequence[SourceImage] = ()
+    lost: Lost | None = None
+    span: int = 0
+    date: datetime | None = None
+    content_type: str | None = None
+
+    @property
+    def image_bytes(self) -> int:
+        return sum(len(i.data) for i in self.images if i.data is not None)
+
+
+def batch_of(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:
+    """Documents as a batch of texts, lost ones as its failures."""
+    read = [d for d in documents if d.lost is None]
+    return make_batch(
+        ordinal,
+        np.array([d.row for d in read], np.int64),
+        ids=pa.array([d.id for d in read], pa.string()),
+        urls=pa.array([d.url for d in read], pa.string()),
+        texts=text_array([d.text for d in read]),
+        failures=[Failure(d.row, d.id, *d.lost) for d in documents if d.lost is not None],
     )
+
+
+def gathered(
+    documents: Iterable[SourceDocument],
+    make: Callable[[Sequence[SourceDocument]], ReadBatch],
+    notes: Counter[str] | None = None,
+) -> Iterator[ReadBatch]:
+    """Gather documents into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
+
+    make: a batch of some documents, as `batch_of` does.
+    notes: what the reader counts beside; each batch takes away what is there by then.
+    """
+    beside = Counter() if notes is None else notes
+    held: list[SourceDocument] = []
+    texts = images = span = 0
+
+    def batch() -> ReadBatch:
+        """All that was gathered since the last one."""
+        nonlocal texts, images, span
+        batch = make(held)
+        batch = batch._replace(notes=Counter(batch.notes) + beside)
+        held.clear()
+        beside.clear()
+        texts = images = span = 0
+        return batch
+
+    for document in documents:
+        size = document.image_bytes
+        if held and (images + size > BATCH_IMAGE_BYTES or span + document.span > BATCH_SPAN):
+            yield batch()
+        held.append(document)
+        texts, images, span = texts + len(document.text), images + size, span + document.span
+        if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
+            yield batch()
+    if held or beside:
+        yield batch()
 
 
 def without_images(batch: ReadBatch) -> ReadBatch:
@@ -177,15 +291,6 @@ def read_stats(batch: ReadBatch) -> StageStats:
         bytes_removed=lost,
         images=images,
     )
-
-
-def damages(batch: ReadBatch) -> list[str]:
-    """What makes the batch's shard incomplete, each as "truncated_gzip: where and why"."""
-    return [
-        f"{row['reason']}: {row['detail']}"
-        for row in (batch.failed.to_pylist() if batch.damage else ())
-        if row["reason"] in FILE_CAUSES
-    ]
 
 
 def read_images(documents: pa.RecordBatch, failed: pa.RecordBatch | None) -> ImageStats:

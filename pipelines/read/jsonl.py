@@ -24,17 +24,23 @@ import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch, text_array
+from tokenmill.pipelines.read.batch import (
+    Failure,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    batch_of,
+    make_batch,
+    text_array,
+)
 from tokenmill.pipelines.read.columns import BYTES, PATH, Columns, Piece, find_columns
 from tokenmill.pipelines.read.images.documents import (
     GENERAL,
     METADATA,
     SIDES,
     Folder,
-    Lost,
     Place,
     Raw,
-    SourceDocument,
     Value,
     Values,
     document_of,
@@ -46,8 +52,10 @@ from tokenmill.pipelines.read.stream import (
     DamagedError,
     compression_of,
     expansion_ratio,
+    one_line,
     read_blocks,
 )
+from tokenmill.pipelines.read.text import BOM
 
 
 class LineGroup(NamedTuple):
@@ -172,10 +180,8 @@ def _within(offset: int, start: int, stop: int | None) -> bool:
     return offset >= start and (stop is None or offset < stop)
 
 
-BOM = b"\xef\xbb\xbf"
 # How far to look for a line that tells the columns, before a file is given up as not JSON Lines.
 SNIFF_LINES, SNIFF_BYTES = 100, 256 * 1024**2
-SHOWN_ERROR = 200
 
 
 def cut_jsonl(file: InputFile, wanted: Input, shard_bytes: int, limits: Limits) -> list[Piece]:
@@ -226,7 +232,7 @@ def _batches(shard: SourceShard, lines: Iterator[LineGroup | LostLine]) -> Itera
     row = 0
     for item in lines:
         if isinstance(item, LostLine):
-            yield failed_batch(shard.ordinal, [_line_failure(shard, row, item)])
+            yield batch_of(shard.ordinal, [_lost_line(shard, row, item)])
             row += 1
             continue
         for group in _split(item):
@@ -314,7 +320,7 @@ def _object(line: bytes) -> tuple[dict[str, Any], str, str]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        return {}, _what_is_wrong(line), str(e)[:SHOWN_ERROR]
+        return {}, _what_is_wrong(line), one_line(e)
     if not isinstance(value, dict):
         return {}, "invalid_json", f"a line must be an object, not {_json_type(value)}"
     return value, "", ""
@@ -360,9 +366,10 @@ def _split(group: LineGroup) -> Iterator[LineGroup]:
         offset += _size(part.lines)
 
 
-def _line_failure(shard: SourceShard, row: int, line: LostLine) -> Failure:
-    failure = _failure(shard, row, line.offset, line.cause, line.message)
-    return failure._replace(text_bytes=line.bytes if line.cause == "too_large" else 0)
+def _lost_line(shard: SourceShard, row: int, line: LostLine) -> SourceDocument:
+    detail = f"{shard.paths[0]} byte {line.offset}: {line.message}"
+    lost = Lost(line.cause, detail, line.bytes if line.cause == "too_large" else 0)
+    return SourceDocument(row, f"{shard.names[0]}#{line.offset}", lost=lost)
 
 
 def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) -> Columns:
@@ -377,7 +384,7 @@ def _sniff(path: str, wanted: Input, compression: str | None, limits: Limits) ->
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as e:
-            problems.append(("invalid_json", str(e)[:SHOWN_ERROR]))
+            problems.append(("invalid_json", one_line(e)))
             continue
         if isinstance(value, dict):
             objects += 1
@@ -423,9 +430,7 @@ def _documents(
     row = 0
     for item in lines:
         if isinstance(item, LostLine):
-            failure = _line_failure(shard, row, item)
-            lost = Lost(failure.reason, failure.detail, failure.text_bytes)
-            yield SourceDocument(row, failure.id, lost=lost)
+            yield _lost_line(shard, row, item)
             row += 1
             continue
         for offset, line in _not_blank(item):

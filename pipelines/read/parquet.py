@@ -7,12 +7,11 @@ import pyarrow.parquet as pq
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
-from tokenmill.pipelines.read.images.documents import BATCH_IMAGE_BYTES
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError
-from tokenmill.pipelines.read.table import image_columns, one_line, table_batches
+from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.table import image_columns, table_batches
 from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
 
 PIECE_BYTES = 1024**2  # of a column with images, read at a time

@@ -10,7 +10,7 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 import posixpath
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -233,7 +233,10 @@ def _cut(
         several = sum(f.reader.samples for f in chosen) > 1
         for reader, alike in groupby(chosen, key=attrgetter("reader")):
             if reader.whole:
-                yield from _text_shards(source, list(alike), shard_bytes)
+                for group in group_texts([item.file for item in alike], shard_bytes):
+                    size = sum(f.bytes for f in group)
+                    whole = Piece(Columns("text", None, None), 0, None, bytes=size)
+                    yield _shard(source, reader, group, whole)
                 continue
             for item in alike:
                 pieces = next(looks)
@@ -247,13 +250,21 @@ def _cut(
                         docs=None if rows is None else rows(item.file.path),
                     )
                 else:
-                    yield from (_shard(source, item, piece, several) for piece in pieces)
+                    for piece in pieces:
+                        yield _shard(source, reader, [item.file], piece, item.sidecar, several)
 
 
-def _shard(source: _Source, item: _File, piece: Piece, several: bool = False) -> SourceShard:
+def _shard(
+    source: _Source,
+    reader: Reader,
+    files: Sequence[InputFile],
+    piece: Piece,
+    sidecar: str | None = None,
+    several: bool = False,
+) -> SourceShard:
     """A piece as a shard.  several: the input has other files of samples, which may share keys."""
     text, id_, url, images = piece.columns
-    file, reader = item.file, item.reader
+    name = files[0].name
     stream = reader.compressions and not reader.whole
     return SourceShard(
         key="",
@@ -261,9 +272,9 @@ def _shard(source: _Source, item: _File, piece: Piece, several: bool = False) ->
         input=source.number,
         source=source.wanted.source_name,
         format=reader.name,
-        paths=(file.path,),
-        names=(file.name,),
-        compression=compression_of(file.name) if stream else None,
+        paths=tuple(f.path for f in files),
+        names=tuple(f.name for f in files),
+        compression=compression_of(name) if stream else None,
         start=piece.start,
         stop=piece.stop,
         first_row=piece.first_row,
@@ -273,22 +284,9 @@ def _shard(source: _Source, item: _File, piece: Piece, several: bool = False) ->
         bytes=piece.bytes,
         images=images,
         captions=source.wanted.captions if images is not None or reader.samples else None,
-        sidecar=item.sidecar,
-        prefix=f"{file.name}/" if several and reader.samples else None,
+        sidecar=sidecar,
+        prefix=f"{name}/" if several and reader.samples else None,
     )
-
-
-def _text_shards(
-    source: _Source, chosen: Sequence[_File], shard_bytes: int
-) -> Iterator[SourceShard]:
-    whole = Piece(Columns("text", None, None), 0, None, bytes=0)
-    for group in group_texts([f.file for f in chosen], shard_bytes):
-        yield replace(
-            _shard(source, _File(group[0], chosen[0].reader), whole),
-            paths=tuple(f.path for f in group),
-            names=tuple(f.name for f in group),
-            bytes=sum(f.bytes for f in group),
-        )
 
 
 def _failed(

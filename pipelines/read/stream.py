@@ -111,11 +111,10 @@ def parking(run: str) -> Iterator[None]:
     finally:
         with _lock:
             _runs[run] -= 1
-            gone = [] if _runs[run] else [stream for key, stream in _parked if key[0] == run]
-            rest = [item for item in _parked if item[1] not in gone]
-            _parked.clear()
-            _parked.extend(rest)
-        for stream in gone:
+            gone = [] if _runs[run] else [item for item in _parked if item[0][0] == run]
+            for item in gone:
+                _parked.remove(item)
+        for _, stream in gone:
             stream.close()
 
 
@@ -172,12 +171,20 @@ def compression_of(name: str) -> str | None:
     return "gzip" if ending == ".tgz" else COMPRESSIONS.get(ending)
 
 
+SHOWN_ERROR = 200
+
+
 class UnreadableError(Exception):
     """Something cannot be read.  cause: as in the ledger."""
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)
         self.cause = cause
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, for the end of a message."""
+    return " ".join(str(error).split())[:SHOWN_ERROR]
 
 
 class DamagedError(UnreadableError):
@@ -326,7 +333,7 @@ def _unzstded(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
                     break
                 data, frame = frame.unused_data, None
     except zstandard.ZstdError as e:
-        message = " ".join(str(e).split())
+        message = one_line(e)
         if "too much memory" in message:
             raise DamagedError(
                 "window_too_large",

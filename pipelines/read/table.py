@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch, failed_batch, make_batch
+from tokenmill.pipelines.read.batch import (
+    Failure,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    batch_of,
+    make_batch,
+)
 from tokenmill.pipelines.read.columns import BYTES, BYTES_OF, PATH, Columns, is_listed
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
@@ -22,10 +29,8 @@ from tokenmill.pipelines.read.images.documents import (
     SIDES,
     STATUS,
     Folder,
-    Lost,
     Place,
     Raw,
-    SourceDocument,
     Texts,
     Value,
     document_of,
@@ -33,9 +38,8 @@ from tokenmill.pipelines.read.images.documents import (
     unsigned,
 )
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError
+from tokenmill.pipelines.read.stream import DamagedError, one_line
 
-SHOWN_ERROR = 200
 OF_SAMPLES = (*SIDES, STATUS, ERROR)
 # What a damaged table meets: where it is read, and where its columns are looked at.
 TABLE_ERRORS = (DamagedError, pa.ArrowException)
@@ -57,7 +61,7 @@ def table_batches(
                 yield batch
                 row += batch.rows
     except TABLE_ERRORS as e:
-        yield failed_batch(shard.ordinal, [_broken_off(shard, row, e)])
+        yield batch_of(shard.ordinal, [_broken_off(shard, row, e)])
 
 
 def image_columns(shard: SourceShard) -> list[str]:
@@ -93,7 +97,7 @@ def _batches(
         )
 
 
-def _broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
+def _broken_off(shard: SourceShard, row: int, error: BaseException) -> SourceDocument:
     """The document that a table breaks off at, one of `TABLE_ERRORS` being met.
 
     row: its number in the shard.
@@ -101,12 +105,7 @@ def _broken_off(shard: SourceShard, row: int, error: BaseException) -> Failure:
     number = shard.first_row + row
     cause = error.cause if isinstance(error, DamagedError) else f"damaged_{shard.format}"
     message = f"{shard.paths[0]} row {number}: {one_line(error)}"
-    return Failure(row, f"{shard.names[0]}#{number}", cause, message)
-
-
-def one_line(error: BaseException) -> str:
-    """What an error says, for the end of a message."""
-    return " ".join(str(error).split())[:SHOWN_ERROR]
+    return SourceDocument(row, f"{shard.names[0]}#{number}", lost=Lost(cause, message))
 
 
 def _documents(
@@ -128,11 +127,11 @@ def _documents(
             "too_large",
             f"a text of {sizes[i]} bytes, limits.max_document_bytes is {limits.max_document_bytes}",
         )
-    good = _without(np.arange(len(text)), reasons)
+    good = np.delete(np.arange(len(text)), sorted(reasons))
     texts = _large_strings(text.take(good) if reasons else text)
     if texts is None:
         reasons |= {i: v for i, v in _not_utf8(text).items() if i not in reasons}
-        good = _without(np.arange(len(text)), reasons)
+        good = np.delete(np.arange(len(text)), sorted(reasons))
         texts = text.take(good).cast(pa.large_string())
     ids = _row_ids(shard, table, row)
     urls = strings(table[shard.url]) if shard.url else None
@@ -150,10 +149,6 @@ def _documents(
         rows, ids = rows[good], ids.take(good)
         urls = urls.take(good) if urls is not None else None
     return make_batch(shard.ordinal, rows, ids=ids, urls=urls, texts=texts, failures=failures)
-
-
-def _without(indices: I64, reasons: dict[int, tuple[str, str]]) -> I64:
-    return np.delete(indices, sorted(reasons)) if reasons else indices
 
 
 def _large_strings(text: pa.Array) -> pa.Array | None:
@@ -237,8 +232,7 @@ def _illustrated(
                     yield document
                     row += 1
     except TABLE_ERRORS as e:
-        failure = _broken_off(shard, row, e)
-        yield SourceDocument(row, failure.id, lost=Lost(failure.reason, failure.detail))
+        yield _broken_off(shard, row, e)
 
 
 def _parts(table: pa.RecordBatch, shard: SourceShard) -> Iterator[pa.RecordBatch]:

@@ -20,8 +20,9 @@ from PIL import Image, ImageOps
 
 from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.prepare.report.model import LedgerRow
+from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.blobs import Blobs
-from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
+from tokenmill.pipelines.read.images.facts import BAD, loaded
 from tokenmill.pipelines.read.images.nodes import owners_of
 from tokenmill.pipelines.storage.files import parquet_file
 from tokenmill.pipelines.storage.mirror import find, present
@@ -130,7 +131,7 @@ def thumbnail_file(path: Path) -> Iterator[Thumbnails]:
 def thumbnail(data: memoryview) -> bytes | None:
     """A small JPEG of an image, upright; None if it does not decode."""
     image = loaded(data, MOST_PIXELS, draft=(SIDE, SIDE))
-    if isinstance(image, Unreadable):
+    if isinstance(image, Lost):
         return None
     try:
         image.thumbnail((SIDE, SIDE))

@@ -10,7 +10,7 @@ import os
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -80,8 +80,8 @@ class Spool:
 class SpoolWriter:
     """Sets images down one behind the other. Make it with `spool_file`."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._at = 0
 
     def write(self, documents: pa.RecordBatch, blobs: Blobs) -> pa.RecordBatch:
@@ -99,15 +99,12 @@ class SpoolWriter:
             self._at += size
         return with_images(documents, with_field(items, "offset", pa.array(placed, pa.int64())))
 
-    def close(self) -> None:
-        self._file.close()
-
 
 @contextlib.contextmanager
 def spool_file(path: Path) -> Iterator[SpoolWriter]:
     """Write a spool, atomically."""
-    with atomic_path(path) as partial, contextlib.closing(SpoolWriter(partial)) as writer:
-        yield writer
+    with atomic_path(path) as partial, partial.open("wb") as file:
+        yield SpoolWriter(file)
 
 
 def with_field(items: pa.StructArray, name: str, values: pa.Array) -> pa.StructArray:

@@ -39,74 +39,23 @@ from pyarrow import fs
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, IMAGE, PLACEHOLDER, REMOVED_IMAGE, doc_ids
 from tokenmill.pipelines.core.shard import Captions
-from tokenmill.pipelines.read.batch import STAGE, Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.batch import (
+    STAGE,
+    Claims,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    SourceImage,
+    batch_of,
+    gathered,
+)
 from tokenmill.pipelines.read.images.blobs import Window
-from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies, too_large
+from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies, too_large
 from tokenmill.pipelines.read.images.nodes import BREAK, without_places
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Images
+from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.storage.inputs import resolve, translated
 
-BATCH_IMAGE_BYTES = 64 * 1024**2
-BATCH_SPAN = 2 * BATCH_IMAGE_BYTES
 WITH_DOCUMENT = "document_failed"  # the cause of an image whose document could not be read
-
-
-class Lost(NamedTuple):
-    """Why something could not be read.
-
-    cause: as in the ledger.  detail: file and place, and what is wrong.
-    bytes: what it takes in the input, 0 where that could not be measured.
-    """
-
-    cause: str
-    detail: str
-    bytes: int = 0
-
-
-class Claims(NamedTuple):
-    """What stands beside an image about it; believed where there is only a URL."""
-
-    format: str | None = None
-    width: int | None = None
-    height: int | None = None
-
-
-class SourceImage(NamedTuple):
-    """An image as the input has it.
-
-    path, url, source_offset: as in `IMAGE`.  data: its bytes, None where there is only a URL.
-    where: file and place as messages name it.  lost: why its bytes could not be had.
-    """
-
-    path: str
-    where: str
-    url: str | None = None
-    data: bytes | memoryview | None = None
-    source_offset: int | None = None
-    claims: Claims = Claims()
-    lost: Lost | None = None
-
-
-class SourceDocument(NamedTuple):
-    """A document as the input has it.
-
-    row: its number in the shard.  text: with U+FFFC for each of its images, or none at all.
-    lost: why it could not be read; its images are lost with it.
-    span: bytes of the input that it lies in, much of which may stay in memory with its images:
-        these are views of the blocks that were read.
-    """
-
-    row: int
-    id: str
-    text: str = ""
-    url: str | None = None
-    images: Sequence[SourceImage] = ()
-    lost: Lost | None = None
-    span: int = 0
-
-    @property
-    def image_bytes(self) -> int:
-        return sum(len(i.data) for i in self.images if i.data is not None)
 
 
 def own_text(text: str) -> str:
@@ -120,128 +69,88 @@ def illustrated_batches(
     options: Images,
     notes: Counter[str] | None = None,
 ) -> Iterator[ReadBatch]:
-    """Gather documents into batches, of at most some `BATCH_IMAGE_BYTES` but for one document's.
+    """As `gathered`, with the images of the documents."""
+    end = 0  # of the images so far, in the shard's stream
 
-    notes: what the reader counts beside; each batch takes away what is there by then.
-    """
-    end, beside = 0, Counter() if notes is None else notes
-    for group in _groups(documents):
-        gathering = _Gathering(ordinal, options)
-        for document in group:
-            gathering.add(document)
-        batch, end = gathering.batch(end)
-        yield batch._replace(notes=gathering.notes + beside)
-        beside.clear()
-    if beside:
-        batch, _ = _Gathering(ordinal, options).batch(end)
-        yield batch._replace(notes=Counter(beside))
+    def batch_with_images(group: Sequence[SourceDocument]) -> ReadBatch:
+        nonlocal end
+        batch, end = _with_images(ordinal, group, options, end)
+        return batch
+
+    return gathered(documents, batch_with_images, notes)
 
 
-def _groups(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
-    held: list[SourceDocument] = []
-    texts = images = span = 0
+def _with_images(
+    ordinal: int, documents: Sequence[SourceDocument], options: Images, start: int
+) -> tuple[ReadBatch, int]:
+    """A batch from byte `start` of the shard's images on, and where the next one's begin."""
+    left: list[SourceDocument] = []  # without places for images that failed
+    kept: list[tuple[int, SourceImage, Facts | None]] = []
+    counts: list[int] = []
+    failed: list[dict[str, Any]] = []
+    notes: Counter[str] = Counter()
     for document in documents:
-        size = document.image_bytes
-        if held and (images + size > BATCH_IMAGE_BYTES or span + document.span > BATCH_SPAN):
-            yield held
-            held, texts, images, span = [], 0, 0, 0
-        held.append(document)
-        texts, images, span = texts + len(document.text), images + size, span + document.span
-        if len(held) >= BATCH_DOCS or texts >= BATCH_BYTES:
-            yield held
-            held, texts, images, span = [], 0, 0, 0
-    if held:
-        yield held
+        read = [_facts(document, image, options) for image in document.images]
+        for number, (image, facts) in enumerate(zip(document.images, read, strict=True)):
+            if isinstance(facts, Lost):
+                failed.append(_failed(ordinal, document, number, image, facts))
+                continue
+            kept.append((number, image, facts))
+            if facts is not None:
+                notes.update(facts.notes)
+                notes["extension_lies"] += lies(image.path, facts.format)
+        if document.lost is None:
+            there = [not isinstance(facts, Lost) for facts in read]
+            counts.append(sum(there))
+            if not all(there) and PLACEHOLDER in document.text:
+                document = document._replace(text=without_places(document.text, there))
+        left.append(document)
+    blobs = Window(start, [image.data for _, image, _ in kept if image.data is not None])
+    offsets = iter(blobs.offsets.tolist())
+    items = pa.array([_image(*image, offsets) for image in kept], IMAGE)
+    ends = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), items)
+    texts = batch_of(ordinal, left)
+    batch = texts._replace(
+        documents=pa.record_batch([*texts.documents.columns, lists], schema=ILLUSTRATED),
+        failed_images=pa.RecordBatch.from_pylist(failed, schema=REMOVED_IMAGE),
+        blobs=blobs,
+        notes=notes,
+    )
+    return batch, blobs.end
 
 
-class _Gathering:
-    """The rows of a batch in the making."""
+def _facts(document: SourceDocument, image: SourceImage, options: Images) -> Facts | Lost | None:
+    """What is known of an image, or why it is lost; None for one that is but a URL."""
+    size = 0 if image.data is None else len(image.data)
+    if image.lost is not None:
+        return image.lost
+    if document.lost is not None:
+        detail = f"{image.where}: {document.lost.cause} of its document"
+        return Lost(WITH_DOCUMENT, detail, size)
+    if image.data is None:
+        return None
+    facts = image_facts(image.data, options)
+    if isinstance(facts, Lost):
+        return Lost(facts.cause, f"{image.where}: {facts.detail}", size)
+    return facts
 
-    def __init__(self, ordinal: int, options: Images) -> None:
-        self._ordinal, self._options = ordinal, options
-        self._documents: list[SourceDocument] = []
-        self._texts: list[str] = []
-        self._counts: list[int] = []
-        self._images: list[tuple[int, SourceImage, Facts | None]] = []
-        self._failures: list[Failure] = []
-        self._failed_images: list[dict[str, Any]] = []
-        self.notes: Counter[str] = Counter()
 
-    def add(self, document: SourceDocument) -> None:
-        if document.lost is not None:
-            cause, detail, n_bytes = document.lost
-            self._failures.append(Failure(document.row, document.id, cause, detail, n_bytes))
-            for number, image in enumerate(document.images):
-                self._fail(document, number, image, image.lost or _went_with(document, image))
-            return
-        kept = [self._keeps(document, n, image) for n, image in enumerate(document.images)]
-        text = document.text
-        if not all(kept) and PLACEHOLDER in text:
-            text = without_places(text, kept)
-        self._documents.append(document)
-        self._texts.append(text)
-        self._counts.append(sum(kept))
-
-    def _keeps(self, document: SourceDocument, number: int, image: SourceImage) -> bool:
-        """Take an image in if it can be read; one that is but a URL is taken as it is."""
-        facts, lost = None, image.lost
-        if lost is None and image.data is not None:
-            read = image_facts(image.data, self._options)
-            if isinstance(read, Unreadable):
-                lost = Lost(read.cause, f"{image.where}: {read.detail}", len(image.data))
-            else:
-                facts = read
-        if lost is not None:
-            self._fail(document, number, image, lost)
-            return False
-        self._images.append((number, image, facts))
-        if facts is not None:
-            self.notes.update(facts.notes)
-            if lies(image.path, facts.format):
-                self.notes["extension_lies"] += 1
-        return True
-
-    def _fail(self, document: SourceDocument, number: int, image: SourceImage, lost: Lost) -> None:
-        self._failed_images.append(
-            {
-                "doc_id": int(doc_ids(self._ordinal, document.row, 1)[0]),
-                "number": number,
-                "id": document.id,
-                "url": image.url,
-                "path": image.path,
-                "outcome": "failed",
-                "stage": STAGE,
-                "reason": lost.cause,
-                "detail": lost.detail,
-                "bytes": lost.bytes,
-            }
-        )
-
-    def batch(self, start: int) -> tuple[ReadBatch, int]:
-        """The batch, and where the next one's images begin in the shard's stream."""
-        blobs = Window(start, [i.data for _, i, _ in self._images if i.data is not None])
-        text_batch = make_batch(
-            self._ordinal,
-            np.array([p.row for p in self._documents], np.int64),
-            ids=pa.array([p.id for p in self._documents], pa.string()),
-            urls=pa.array([p.url for p in self._documents], pa.string()),
-            texts=text_array(self._texts),
-            failures=self._failures,
-        )
-        ends = np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
-        lists = pa.LargeListArray.from_arrays(pa.array(ends), self._items(blobs))
-        documents = pa.record_batch([*text_batch.documents.columns, lists], schema=ILLUSTRATED)
-        failed = pa.RecordBatch.from_pylist(self._failed_images, schema=REMOVED_IMAGE)
-        batch = text_batch._replace(documents=documents, failed_images=failed, blobs=blobs)
-        return batch, blobs.end
-
-    def _items(self, blobs: Window) -> pa.StructArray:
-        offsets = iter(blobs.offsets.tolist())
-        rows = [_image(n, image, facts, offsets) for n, image, facts in self._images]
-        columns = list(zip(*rows, strict=True)) or [()] * IMAGE.num_fields
-        fields = [IMAGE.field(i) for i in range(IMAGE.num_fields)]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, fields, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=fields)
+def _failed(
+    ordinal: int, document: SourceDocument, number: int, image: SourceImage, lost: Lost
+) -> dict[str, Any]:
+    return {
+        "doc_id": int(doc_ids(ordinal, document.row, 1)[0]),
+        "number": number,
+        "id": document.id,
+        "url": image.url,
+        "path": image.path,
+        "outcome": "failed",
+        "stage": STAGE,
+        "reason": lost.cause,
+        "detail": lost.detail,
+        "bytes": lost.bytes,
+    }
 
 
 def _image(
@@ -255,12 +164,6 @@ def _image(
     size = len(image.data)
     md5, kind, mode, width, height, *_ = facts
     return *place, md5, kind, mode, width, height, size, next(offsets)
-
-
-def _went_with(document: SourceDocument, image: SourceImage) -> Lost:
-    assert document.lost is not None
-    size = 0 if image.data is None else len(image.data)
-    return Lost(WITH_DOCUMENT, f"{image.where}: {document.lost.cause} of its document", size)
 
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
@@ -370,8 +273,8 @@ class Folder:
                 what = "no such file" if info.type == fs.FileType.NotFound else "not a file"
                 return Lost("not_found", f"{shown}: {what}")
             if info.size > self._options.max_bytes:
-                cause, detail = too_large(info.size, self._options)
-                return Lost(cause, f"{shown}: {detail}", info.size)
+                lost = too_large(info.size, self._options)
+                return Lost(lost.cause, f"{shown}: {lost.detail}", info.size)
             with store.open_input_file(where) as file:
                 return unsigned(file.read_buffer())
         except ValueError as e:  # a name that no file system takes

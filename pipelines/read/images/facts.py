@@ -33,8 +33,10 @@ from pydantic import Field
 
 from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.measured import Ratio
+from tokenmill.pipelines.read.batch import Lost
 from tokenmill.pipelines.read.images.headers import Header, canvas, read_header
 from tokenmill.pipelines.read.options import Images
+from tokenmill.pipelines.read.stream import one_line
 from tokenmill.pipelines.storage.mirror import present
 
 # Whatever a decoder raises on bad bytes, the image is bad. Memory running out is not its fault.
@@ -56,17 +58,9 @@ BAD = (
 ANIMATIONS = frozenset({"GIF", "PNG", "WEBP", "AVIF"})
 RUNS_PROGRAMS = frozenset({"EPS"})  # decoding it starts Ghostscript
 SCANNED, SCAN, MOST_PASSES = frozenset({"JPEG", "MPO"}), b"\xff\xda", 20
-SHOWN_ERROR = 200
 # What it would say of one image among millions: receipts say it.
 logging.getLogger("PIL").setLevel(logging.CRITICAL)
 warnings.filterwarnings("ignore", module=r"PIL\.")
-
-
-class Unreadable(NamedTuple):
-    """Why an image cannot be read.  cause: as in the ledger.  detail: what is wrong with it."""
-
-    cause: str
-    detail: str
 
 
 class _Watched(io.BytesIO):
@@ -81,10 +75,10 @@ class _Watched(io.BytesIO):
         return got
 
 
-def opened(data: bytes | memoryview, max_pixels: int) -> Header | Unreadable:
+def opened(data: bytes | memoryview, max_pixels: int) -> Header | Lost:
     """What Pillow's lazy open tells."""
     image = _open(data, max_pixels)
-    if isinstance(image, Unreadable):
+    if isinstance(image, Lost):
         return image
     name = str(image.format)
     try:
@@ -96,7 +90,7 @@ def opened(data: bytes | memoryview, max_pixels: int) -> Header | Unreadable:
 
 def loaded(
     data: bytes | memoryview, max_pixels: int, *, draft: tuple[int, int] | None = None
-) -> ImageFile.ImageFile | Unreadable:
+) -> ImageFile.ImageFile | Lost:
     """Decode an image, of an animation the first frame; say what is wrong with it, if anything.
 
     draft: a size that will do; a JPEG is decoded no larger than needed for it, which is faster.
@@ -106,24 +100,24 @@ def loaded(
     image, twice as many as encoders make.
     """
     image = _open(data, max_pixels)
-    if isinstance(image, Unreadable):
+    if isinstance(image, Lost):
         return image
     if image.format in RUNS_PROGRAMS:
-        return Unreadable("unsupported_image", f"{image.format} is not decoded here")
+        return Lost("unsupported_image", f"{image.format} is not decoded here")
     scans = bytes(data).count(SCAN) if image.format in SCANNED else 1
     if scans > 1 and scans * image.width * image.height > MOST_PASSES * max_pixels:
-        return Unreadable("bomb", f"{scans} scans of {image.width} x {image.height} pixels")
+        return Lost("bomb", f"{scans} scans of {image.width} x {image.height} pixels")
     try:
         if draft is not None:
             image.draft("RGB", draft)
         image.load()
     except BAD as e:
         bomb = isinstance(e, Image.DecompressionBombError)
-        return Unreadable("bomb" if bomb else "damaged_image", _one_line(e))
+        return Lost("bomb" if bomb else "damaged_image", _said(e))
     return image
 
 
-def _open(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | Unreadable:
+def _open(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | Lost:
     """As `PIL.Image.open`, but for its own bound on pixels, which is one for the whole process."""
     claimed = canvas(data)  # what Pillow would allocate to open it
     if claimed is not None and claimed[0] * claimed[1] > max_pixels:
@@ -139,31 +133,31 @@ def _open(data: bytes | memoryview, max_pixels: int) -> ImageFile.ImageFile | Un
             image = factory(file, "")
         except (SyntaxError, IndexError, TypeError, struct.error) as e:
             if accept is not None:
-                accepted.append((name, file.ran_out, _one_line(e)))
+                accepted.append((name, file.ran_out, _said(e)))
         except BAD as e:
             return _refused(name, file, e)
         else:
             too_many = image.width * image.height > max_pixels
             return _bomb(*image.size, max_pixels) if too_many else image
     if not accepted:
-        return Unreadable("not_an_image", f"begins with {prefix[:8]!r}, as no known format does")
+        return Lost("not_an_image", f"begins with {prefix[:8]!r}, as no known format does")
     name, ran_out, message = accepted[0]
-    return Unreadable("truncated_header" if ran_out else "damaged_header", f"{name}: {message}")
+    return Lost("truncated_header" if ran_out else "damaged_header", f"{name}: {message}")
 
 
-def _refused(name: str, file: _Watched, error: Exception) -> Unreadable:
+def _refused(name: str, file: _Watched, error: Exception) -> Lost:
     """Why a format that took an image for its own could not open it."""
-    message = f"{name}: {_one_line(error)}"
+    message = f"{name}: {_said(error)}"
     if isinstance(error, Image.DecompressionBombError):
-        return Unreadable("bomb", message)
+        return Lost("bomb", message)
     if file.ran_out:
-        return Unreadable("truncated_header", message)
+        return Lost("truncated_header", message)
     unsupported = isinstance(error, NotImplementedError) or "nsupported" in message
-    return Unreadable("unsupported_image" if unsupported else "damaged_header", message)
+    return Lost("unsupported_image" if unsupported else "damaged_header", message)
 
 
-def _bomb(width: int, height: int, max_pixels: int) -> Unreadable:
-    return Unreadable("bomb", f"{width} x {height} pixels, images.max_pixels is {max_pixels}")
+def _bomb(width: int, height: int, max_pixels: int) -> Lost:
+    return Lost("bomb", f"{width} x {height} pixels, images.max_pixels is {max_pixels}")
 
 
 @cache
@@ -187,8 +181,8 @@ def _silence_libtiff() -> None:
             setter(None)
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{error}".split())[:SHOWN_ERROR] or type(error).__name__
+def _said(error: Exception) -> str:
+    return one_line(error) or type(error).__name__
 
 
 MOST_FILES = 20
@@ -320,7 +314,7 @@ def _decode(blobs: Iterator[bytes | None], formats: dict[str, DecodedFormat], pa
         started = time.thread_time()
         image = loaded(data, MOST_PIXELS_EACH)
         took = time.thread_time() - started
-        if isinstance(image, Unreadable):
+        if isinstance(image, Lost):
             skipped += 1
             continue
         of = formats.setdefault(str(image.format).lower(), NONE_DECODED.model_copy())
@@ -384,7 +378,7 @@ class Facts(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def image_facts(data: bytes | memoryview, options: Images) -> Facts | Unreadable:
+def image_facts(data: bytes | memoryview, options: Images) -> Facts | Lost:
     """Tell the facts of an image, or why it is none.
 
     The content tells the format, whatever the file is called. The own header parsers take what
@@ -398,24 +392,24 @@ def image_facts(data: bytes | memoryview, options: Images) -> Facts | Unreadable
     if isinstance(data, memoryview) and data.format != "B":
         data = data.cast("B")  # Arrow's are of signed bytes
     if len(data) == 0:
-        return Unreadable("empty_image", "0 bytes")
+        return Lost("empty_image", "0 bytes")
     if len(data) > options.max_bytes:
         return too_large(len(data), options)
     header = read_header(data) or opened(data, options.max_pixels)
-    if isinstance(header, Unreadable):
+    if isinstance(header, Lost):
         return header
     name, mode, width, height, notes = header
     if width * height > options.max_pixels:
         return _bomb(width, height, options.max_pixels)
-    if options.verify and isinstance(image := loaded(data, options.max_pixels), Unreadable):
+    if options.verify and isinstance(image := loaded(data, options.max_pixels), Lost):
         return image
     md5 = hashlib.md5(data, usedforsecurity=False).digest()
     return Facts(md5, name, mode, width, height, notes)
 
 
-def too_large(size: int, options: Images) -> Unreadable:
+def too_large(size: int, options: Images) -> Lost:
     """An image of more bytes than are read of one."""
-    return Unreadable("too_large", f"{size} bytes, images.max_bytes is {options.max_bytes}")
+    return Lost("too_large", f"{size} bytes, images.max_bytes is {options.max_bytes}")
 
 
 def lies(path: str, format_: str) -> bool:

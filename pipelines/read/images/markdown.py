@@ -26,12 +26,10 @@ from markdown_it.token import Token
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch
+from tokenmill.pipelines.read.batch import ReadBatch, SourceDocument
 from tokenmill.pipelines.read.images.documents import (
     Folder,
-    Lost,
     Place,
-    SourceDocument,
     Value,
     illustrated_batches,
     is_url,
@@ -39,7 +37,6 @@ from tokenmill.pipelines.read.images.documents import (
 )
 from tokenmill.pipelines.read.images.nodes import BREAK
 from tokenmill.pipelines.read.options import Images, Limits, Reading
-from tokenmill.pipelines.read.stream import compression_of
 from tokenmill.pipelines.read.text import read_text
 
 IMAGE_ENDINGS = frozenset(
@@ -186,7 +183,7 @@ def _tags(html: str) -> Iterator[tuple[int, int, str, str]]:
         if kind == "img":
             tag = _TAG.match(html, begin.start())
             if tag is not None:
-                at, said = tag.end(), _attributes(tag[0])
+                at, said = tag.end(), _Attributes(tag[0]).found
                 if src := said.get("src"):
                     yield tag.start(), at, said.get("alt") or "", src
             continue
@@ -196,16 +193,13 @@ def _tags(html: str) -> Iterator[tuple[int, int, str, str]]:
         at = end.end()
 
 
-def _attributes(tag: str) -> dict[str, str | None]:
-    parser = _Attributes()
-    parser.feed(tag)
-    return parser.found
-
-
 class _Attributes(HTMLParser):
-    def __init__(self) -> None:
+    """The attributes of a tag."""
+
+    def __init__(self, tag: str) -> None:
         super().__init__()
         self.found: dict[str, str | None] = {}
+        self.feed(tag)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found = dict(attrs)
@@ -246,17 +240,17 @@ def read_markdown(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
 
 def _page(shard: SourceShard, row: int, limits: Limits, images: Images) -> SourceDocument:
     path, name = shard.paths[row], shard.names[row]
-    text = read_text(path, name, row, compression_of(path), limits)
-    if isinstance(text, Failure):
-        return SourceDocument(row, name, lost=Lost(text.reason, text.detail, text.text_bytes))
-    source = own_text(text)
+    document = read_text(shard, row, limits)
+    if document.lost is not None:
+        return document
+    source = own_text(document.text)
     marks = find_images(source)
     folder = Folder(path, name, images)
     found = [
         folder.image(Value(reference=local_path(m.src)), Place(name, f"{path} line {m.line}"))
         for m in marks
     ]
-    return SourceDocument(row, name, with_placeholders(source, marks), images=found)
+    return document._replace(text=with_placeholders(source, marks), images=found)
 
 
 def local_path(address: str) -> str:

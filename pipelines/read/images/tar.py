@@ -272,18 +272,12 @@ def _pax(data: memoryview, at: int) -> dict[str, str]:
     return found
 
 
-class MemberError(UnreadableError):
-    """A member cannot be read.
-
-    cause: as in the ledger, "damaged_member" or "too_large" where it cannot be unpacked.
-    """
-
-
 def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
     """What some gzip expands to; never more than `most_bytes`, however small it is packed.
 
     Raises:
-        MemberError: it expands to more, breaks off, or is no gzip.
+        UnreadableError: it expands to more ("too_large"), breaks off, or is no gzip
+            ("damaged_member").
     """
     rest, out = bytes(data), b""
     try:
@@ -291,10 +285,10 @@ def unpacked(data: bytes | memoryview, most_bytes: int) -> bytes:
             member = isal_zlib.decompressobj(GZIP_WBITS)
             out += member.decompress(rest, most_bytes + 1 - len(out))
             if len(out) > most_bytes:
-                raise MemberError("too_large", f"expands to more than {most_bytes} bytes")
+                raise UnreadableError("too_large", f"expands to more than {most_bytes} bytes")
             if not member.eof:
-                raise MemberError("damaged_member", "the gzip in it breaks off")
+                raise UnreadableError("damaged_member", "the gzip in it breaks off")
             rest = member.unused_data.lstrip(b"\0")
     except GZIP_ERROR as e:
-        raise MemberError("damaged_member", f"not gzip: {e}") from None
+        raise UnreadableError("damaged_member", f"not gzip: {e}") from None
     return out

@@ -23,23 +23,26 @@ import json
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import orjson
 import xxhash
 
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
-from tokenmill.pipelines.read.batch import ReadBatch
+from tokenmill.pipelines.read.batch import (
+    Claims,
+    Lost,
+    ReadBatch,
+    SourceDocument,
+    SourceImage,
+)
 from tokenmill.pipelines.read.columns import URL, Columns, Piece
 from tokenmill.pipelines.read.images.documents import (
     ERROR,
+    NO_CLAIMS,
     STATUS,
-    Claims,
-    Lost,
     Place,
-    SourceDocument,
-    SourceImage,
     caption_of,
     claims_of,
     illustrated_batches,
@@ -47,11 +50,12 @@ from tokenmill.pipelines.read.images.documents import (
     not_downloaded,
     own_text,
 )
-from tokenmill.pipelines.read.images.tar import Member, MemberError, Tar, unpacked
+from tokenmill.pipelines.read.images.tar import Member, Tar, unpacked
 from tokenmill.pipelines.read.options import Images, Limits, Reading
 from tokenmill.pipelines.read.parquet import parquet_tables
-from tokenmill.pipelines.read.stream import DamagedError, read_blocks
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, one_line, read_blocks
 from tokenmill.pipelines.read.table import strings
+from tokenmill.pipelines.read.text import BOM
 from tokenmill.pipelines.storage.inputs import files_among
 
 COLUMNS = ("key", "url", STATUS, ERROR)
@@ -174,12 +178,24 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-BOM = b"\xef\xbb\xbf"
 CAPTIONS = ("caption", "captions", "text")  # fields of a .json
 URLS = (*URL, "image_url", "flickr_url", "coco_url")
-SHOWN_ERROR = 200
 
-Named: TypeAlias = tuple[str, bytes]  # name and content of a member
+
+class _Part(NamedTuple):
+    """A member that is part of a sample.
+
+    suffix: behind the key, without .gz.  kind: the last part of it.
+    data: None where it cannot be had: `lost`.
+    at: byte of the tar where its data can be read in place.
+    """
+
+    name: str
+    suffix: str
+    kind: str
+    data: bytes | memoryview | None
+    at: int | None = None
+    lost: Lost | None = None
 
 
 class Texts(NamedTuple):
@@ -191,20 +207,21 @@ class Texts(NamedTuple):
     export: Export | None = None
 
 
-def texts_of(texts: Sequence[Named], objects: Sequence[Named], shard: SourceShard) -> Texts:
+def texts_of(parts: Sequence[_Part], shard: SourceShard) -> Texts:
     """Put together what text and JSON members of one sample say.
 
     shard: names fields of a .json, and the suffix of the caption; else the common ones are taken.
 
     Raises:
-        MemberError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
+        UnreadableError: one of them is not UTF-8 ("invalid_utf8") or not JSON ("invalid_json"), or
             contradicts itself ("unequal_lists"); the message begins with its name.
     """
-    captions = [_text(*named) for named in texts]
+    texts = [p for p in parts if p.kind != JSON and shard.text in ("", p.kind)]
+    captions = [_text(p.name, bytes(p.data or b"")) for p in texts]
     url = own = export = None
     fields_of_text = (shard.text,) if shard.text else CAPTIONS
     fields_of_url = URLS if shard.url is None else (shard.url,)
-    for name, data in objects:
+    for name, data in ((p.name, bytes(p.data or b"")) for p in parts if p.kind == JSON):
         fields = _object(name, data)
         export = export or _export(name, fields)
         there = [fields.get(field) for field in fields_of_text]
@@ -221,15 +238,18 @@ def _text(name: str, data: bytes) -> str:
     try:
         return data.removeprefix(BOM).decode()
     except UnicodeDecodeError as e:
-        raise MemberError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
+        raise UnreadableError("invalid_utf8", f"{name} byte {e.start}: {e.reason}") from None
 
 
 def _object(name: str, data: bytes) -> dict[str, Any]:
     """The fields of a JSON object; JSON of another kind says nothing of an image."""
     try:
         value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        value = _leniently(name, data)
+    except orjson.JSONDecodeError:  # or what Python writes: NaN, and halves of characters
+        try:
+            value = json.loads(_text(name, data))
+        except (ValueError, RecursionError) as e:
+            raise UnreadableError("invalid_json", f"{name}: {one_line(e)}") from None
     return value if isinstance(value, dict) else {}
 
 
@@ -237,20 +257,10 @@ def _export(name: str, fields: dict[str, Any]) -> Export | None:
     try:
         export = exported(fields)
     except ValueError as e:
-        raise MemberError("unequal_lists", f"{name}: {e}") from None
+        raise UnreadableError("unequal_lists", f"{name}: {e}") from None
     for text in () if export is None else (export.text, *(i.url for i in export.images)):
         _whole(name, text or "")
     return export
-
-
-def _leniently(name: str, data: bytes) -> Any:
-    """JSON that Python writes and orjson refuses: NaN, and halves of characters."""
-    text = _text(name, data)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as e:
-        message = " ".join(str(e).split())[:SHOWN_ERROR]
-        raise MemberError("invalid_json", f"{name}: {message}") from None
 
 
 def _strings(value: Any) -> list[str]:
@@ -271,7 +281,7 @@ def _whole(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as e:
         message = f"{name}: half a character, {e.object[e.start]!r}"
-        raise MemberError("invalid_utf8", message) from None
+        raise UnreadableError("invalid_utf8", message) from None
     return text
 
 
@@ -288,22 +298,6 @@ MOST_MEMBERS = 100_000  # of one sample; more are passed over
 NAMED_SUFFIXES = 50  # of members passed over; more are counted together
 SHOWN_SUFFIX = 30
 SHOWN_FILES = 5
-
-
-class _Part(NamedTuple):
-    """A member that is part of a sample.
-
-    suffix: behind the key, without .gz.  kind: the last part of it.
-    data: None where it cannot be had: `lost`.
-    at: byte of the tar where its data can be read in place.
-    """
-
-    name: str
-    suffix: str
-    kind: str
-    data: bytes | memoryview | None
-    at: int | None = None
-    lost: Lost | None = None
 
 
 class _Sample(NamedTuple):
@@ -428,7 +422,7 @@ class _Reader:
         if plain != suffix:
             try:
                 data = unpacked(data, room)
-            except MemberError as e:
+            except UnreadableError as e:
                 lost = self._lost(member, e.cause, str(e))
                 return _Part(member.name, plain, kind, None, lost=lost)
         held[image] += len(data)
@@ -475,7 +469,11 @@ class _Reader:
         parts = {p.suffix: p for p in sample.parts if p.kind in IMAGE}
         named = {shown.file for shown in export.images if shown.file is not None}
         if named == parts.keys():
-            there = [self._shown(sample, shown, parts) for shown in export.images]
+            told = _Part(f"{sample.key}.{JSON}", "", JSON, None)  # of an image that is but a URL
+            there = [
+                self._image(parts.get(shown.file or "", told), shown.url, shown.claims)
+                for shown in export.images
+            ]
             return text if export.text is None else export.text, there, None
         if export.text is None:
             return text, images, None
@@ -483,32 +481,18 @@ class _Reader:
         message = f"{self._path}: {sample.key!r} and its .json do not have the same files ({odd})"
         return text, images, Lost("unequal_lists", message, len(export.text.encode()))
 
-    def _shown(self, sample: _Sample, shown: ExportedImage, parts: dict[str, _Part]) -> SourceImage:
-        if shown.file is not None:
-            return self._image(parts[shown.file], shown.url)
-        name = f"{sample.key}.{JSON}"
-        return SourceImage(
-            f"{self._name}/{name}", f"{self._path}/{name}", shown.url, claims=shown.claims
-        )
-
     def _texts(self, sample: _Sample) -> tuple[Texts, Lost | None]:
         """What a sample's texts say, or why they cannot be read."""
         parts = [p for p in sample.parts if p.kind not in IMAGE]
-        size = sum(len(p.data or b"") for p in parts)
-        texts = [p for p in parts if p.kind != JSON and self._shard.text in ("", p.kind)]
-        objects = [p for p in parts if p.kind == JSON]
         lost = next((p.lost for p in parts if p.lost is not None), None)
         try:
             if lost is None:
-                return texts_of(_data(texts), _data(objects), self._shard), None
-        except MemberError as e:
-            lost = Lost(e.cause, f"{self._path}/{e.args[0]}", size)
+                return texts_of(parts, self._shard), None
+        except UnreadableError as e:
+            size = sum(len(p.data or b"") for p in parts)
+            lost = Lost(e.cause, f"{self._path}/{e}", size)
         return Texts([], None, None), lost
 
-    def _image(self, part: _Part, url: str | None) -> SourceImage:
+    def _image(self, part: _Part, url: str | None, claims: Claims = NO_CLAIMS) -> SourceImage:
         path, where = f"{self._name}/{part.name}", f"{self._path}/{part.name}"
-        return SourceImage(path, where, url, part.data, part.at, lost=part.lost)
-
-
-def _data(parts: list[_Part]) -> list[tuple[str, bytes]]:
-    return [(p.name, bytes(p.data or b"")) for p in parts]
+        return SourceImage(path, where, url, part.data, part.at, claims, part.lost)

@@ -153,13 +153,6 @@ REFUSED, STOPPED = "not_extracted", "extractor_stopped"
 SHOWN = 200
 
 
-class ExtractionError(UnreadableError):
-    """There is no text of a page.
-
-    cause: "not_extracted", "extractor_stopped", or as `outline` says.
-    """
-
-
 class Extractor:
     """Makes text of pages, in order; a context manager that ends its process."""
 
@@ -187,19 +180,20 @@ class Extractor:
         """The text of a page.
 
         Raises:
-            ExtractionError: it is over a bound, the extractor refused it, or died of it.
+            UnreadableError: it is over a bound (the cause is as `outline` says), the extractor
+                refused it ("not_extracted"), or died of it ("extractor_stopped").
         """
         data = page.replace("\0", "").encode("utf-8", "replace")
         told, cause = outline(data, self._bounds)
         if cause:
-            raise ExtractionError(cause, f"the page has {told}".replace("Outline", "at least "))
+            raise UnreadableError(cause, f"the page has {told}".replace("Outline", "at least "))
         process = self._process = self._process or self._start()
         try:
             status, text = _ask(process, data)
         except (OSError, EOFError):
-            raise ExtractionError(STOPPED, f"the extractor {self._end()}") from None
+            raise UnreadableError(STOPPED, f"the extractor {self._end()}") from None
         if status != TEXT:
-            raise ExtractionError(REFUSED, text[:SHOWN])
+            raise UnreadableError(REFUSED, text[:SHOWN])
         return text
 
     def _start(self) -> subprocess.Popen[bytes]:

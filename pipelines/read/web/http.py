@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import brotli
 import zstandard
 
-from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, pieces
+from tokenmill.pipelines.read.stream import ZSTD_PIECE_BYTES, UnreadableError, one_line, pieces
 
 MOST_HEADER_BYTES = 256 * 1024
 LONGEST_CHUNK_LINE = 1024
@@ -27,13 +27,6 @@ class Response(NamedTuple):
     status: int | None
     headers: Mapping[str, str]
     body: bytes
-
-
-class CodingError(UnreadableError):
-    """The body cannot be had.
-
-    cause: "too_large", or "damaged_coding".
-    """
 
 
 def parse_response(block: bytes) -> Response:
@@ -68,8 +61,8 @@ def decoded_body(response: Response, most_bytes: int) -> tuple[bytes, list[str]]
     Of a body that breaks off, or breaks down, what came before is taken.
 
     Raises:
-        CodingError: it is larger than `most_bytes`, its coding is not known, or nothing of it can
-            be read.
+        UnreadableError: it is larger than `most_bytes` ("too_large"), its coding is not known
+            ("unknown_coding"), or nothing of it can be read ("damaged_coding").
     """
     body, odd = response.body, []
     if "chunked" in response.headers.get("transfer-encoding", "").lower():
@@ -82,7 +75,7 @@ def decoded_body(response: Response, most_bytes: int) -> tuple[bytes, list[str]]
         body, oddity = _unpacked(body, coding, most_bytes)
         odd += [oddity] if oddity else []
     if len(body) > most_bytes:
-        raise CodingError("too_large", f"{len(body)} bytes, html.max_bytes is {most_bytes}")
+        raise UnreadableError("too_large", f"{len(body)} bytes, html.max_bytes is {most_bytes}")
     return body, odd
 
 
@@ -135,7 +128,7 @@ def _dechunked(body: bytes) -> tuple[bytes, str]:
 def _unpacked(body: bytes, coding: str, most_bytes: int) -> tuple[bytes, str]:
     decoder = _DECODERS.get(coding)
     if decoder is None:
-        raise CodingError("unknown_coding", f"content-encoding {coding[:SHOWN]!r}")
+        raise UnreadableError("unknown_coding", f"content-encoding {coding[:SHOWN]!r}")
     if not body.startswith(_MAGIC.get(coding, b"")):
         return body, "not_compressed"
     made: list[bytes] = []
@@ -146,14 +139,14 @@ def _unpacked(body: bytes, coding: str, most_bytes: int) -> tuple[bytes, str]:
             size += len(out)
             if size > most_bytes:
                 message = f"{len(body)} bytes expand to more than html.max_bytes, {most_bytes}"
-                raise CodingError("too_large", message)
+                raise UnreadableError("too_large", message)
     except (zlib.error, brotli.error, zstandard.ZstdError, EOFError) as e:
-        broken = " ".join(str(e).split()) or "it breaks off"
+        broken = one_line(e) or "it breaks off"
     if not broken or size:
         return b"".join(made), "cut_coding" if broken else ""
     if coding not in _MAGIC and body.lstrip()[:1] == b"<":
         return body, "not_compressed"
-    raise CodingError("damaged_coding", f"content-encoding {coding}: {broken}")
+    raise UnreadableError("damaged_coding", f"content-encoding {coding}: {broken}")
 
 
 def _gunzip(body: bytes, most: int) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ from tokenmill.pipelines.read.stream import (
     ZSTD_PIECE_BYTES,
     DamagedError,
     inflated,
+    one_line,
     pieces,
     raw_blocks,
 )
@@ -138,7 +139,7 @@ def _codec(
 
 
 def _damage(error: Exception, packing: str, at: int) -> DamagedError:
-    message = " ".join(str(error).split())
+    message = one_line(error)
     if "too much memory" in message:
         return DamagedError(
             "window_too_large", "its zstd window is too large; raise limits.max_window_bytes"
@@ -229,8 +230,7 @@ class Feed:
 
     def take(self, size: int) -> bytes:
         """The next bytes; fewer where the pieces end."""
-        self._hold(size)
-        taken = self._buffer[self._here : self._here + size]
+        taken = self.peek(size)
         self._here += len(taken)
         self.at += len(taken)
         return taken

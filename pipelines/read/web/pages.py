@@ -21,13 +21,8 @@ from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 from tokenmill.pipelines.read.batch import FILE_CAUSES
 from tokenmill.pipelines.read.options import Html
-from tokenmill.pipelines.read.web.http import (
-    CodingError,
-    Response,
-    decoded_body,
-    media_type,
-    parse_response,
-)
+from tokenmill.pipelines.read.stream import UnreadableError
+from tokenmill.pipelines.read.web.http import Response, decoded_body, media_type, parse_response
 from tokenmill.pipelines.read.web.records import DAMAGED, MADE_OF, Record
 
 BYTE_ORDER_MARKS = (
@@ -122,27 +117,7 @@ class Page(NamedTuple):
     type: str
     text: str
     html: bool
-    odd: tuple[str, ...]
-
-
-class SkippedRecord(NamedTuple):
-    """A record that is no document.  why: as "skipped_request"."""
-
-    why: str
-
-
-class LostPage(NamedTuple):
-    """A record that should be a document, and cannot be one.  size: bytes of its page, if known."""
-
-    cause: str
-    message: str
-
-
-class _Body(NamedTuple):
-    type: str
-    charset: str | None
-    data: bytes
-    odd: tuple[str, ...]
+    odd: list[str]
 
 
 class Pages:
@@ -152,64 +127,39 @@ class Pages:
         self._options = options
         self._types: set[str] = set()
 
-    def __call__(self, record: Record) -> Page | SkippedRecord | LostPage:
-        """The page of a record."""
+    def __call__(self, record: Record) -> Page | str:
+        """The page of a record; of one that is no document, why, as "skipped_request".
+
+        Raises:
+            UnreadableError: it should be a document, and cannot be one.
+        """
         if record.cause in FILE_CAUSES or (record.cause and record.kind in (*MADE_OF, DAMAGED)):
-            return LostPage(record.cause, record.damage)
+            raise UnreadableError(record.cause, record.damage)
         if record.kind not in MADE_OF or record.block is None:
-            return SkippedRecord(f"skipped_{record.kind}")
+            return f"skipped_{record.kind}"
         url = record.headers.get("warc-target-uri", "").strip("<>") or None
         if record.kind == "resource" and not (url or "").lower().startswith(WEB):
-            return SkippedRecord("skipped_not_of_the_web")
-        found = self._response(record) if record.kind == "response" else self._plain(record)
-        if not isinstance(found, _Body):
-            return found
-        if not found.data.strip():
-            return SkippedRecord("skipped_empty")
-        html = "html" in found.type
-        decoded = decode_page(found.data, found.charset)
-        cut = record.headers.get("warc-truncated", "").lower()
-        odd = (
-            *found.odd,
-            *((f"cut_{cut if cut in _CUT else 'otherwise'}",) if cut else ()),
-            *(("unread_characters",) if decoded.unread else ()),
-        )
-        date = parse_date(record.headers.get("warc-date", ""))
-        return Page(url, date, found.type, decoded.text, html, odd)
-
-    def _response(self, record: Record) -> _Body | SkippedRecord | LostPage:
-        headers, block = record.headers, record.block or b""
-        response = parse_response(block)
-        if response.status is None:  # dns: and the like, or HTTP 0.9
-            kind, charset = media_type(headers.get("arc-type") or headers.get("content-type", ""))
-            return self._taken(record, response, kind, charset)
-        if response.status not in self._options.statuses:
+            return "skipped_not_of_the_web"
+        response = Response(None, {}, record.block)
+        if record.kind == "response":
+            response = parse_response(record.block)
+        if response.status is not None and response.status not in self._options.statuses:
             known = 100 <= response.status <= 599
-            return SkippedRecord(f"skipped_status_{response.status if known else 'other'}")
-        kind, charset = media_type(response.headers.get("content-type", ""))
-        if not kind:
-            kind = "text/html" if _STARTS_HTML.match(response.body) else ""
-        return self._taken(record, response, kind, charset)
-
-    def _plain(self, record: Record) -> _Body | SkippedRecord | LostPage:
-        """Of a conversion, text by its nature; of a resource, the thing itself."""
-        kind, charset = media_type(record.headers.get("content-type", ""))
-        if record.kind == "conversion":
-            charset = charset or "utf-8"
-        return self._taken(record, Response(None, {}, record.block or b""), kind, charset)
-
-    def _taken(
-        self, record: Record, response: Response, kind: str, charset: str | None
-    ) -> _Body | SkippedRecord | LostPage:
+            return f"skipped_status_{response.status if known else 'other'}"
+        kind, charset = _type_of(record, response)
         if kind not in self._options.types:
-            return SkippedRecord(f"skipped_{self._named(kind)}")
-        if record.block is not None and record.length > len(record.block):
-            return LostPage("too_large", f"a record of {record.length} bytes")
-        try:
-            data, odd = decoded_body(response, self._options.max_bytes)
-        except CodingError as e:
-            return LostPage(e.cause, str(e))
-        return _Body(kind, charset, data, tuple(odd))
+            return f"skipped_{self._named(kind)}"
+        if record.length > len(record.block):
+            raise UnreadableError("too_large", f"a record of {record.length} bytes")
+        data, odd = decoded_body(response, self._options.max_bytes)
+        if not data.strip():
+            return "skipped_empty"
+        decoded = decode_page(data, charset)
+        cut = record.headers.get("warc-truncated", "").lower()
+        odd += [f"cut_{cut if cut in _CUT else 'otherwise'}"] if cut else []
+        odd += ["unread_characters"] if decoded.unread else []
+        date = parse_date(record.headers.get("warc-date", ""))
+        return Page(url, date, kind, decoded.text, "html" in kind, odd)
 
     def _named(self, kind: str) -> str:
         name = kind[:LONGEST_TYPE] if kind else "no_type"
@@ -217,6 +167,18 @@ class Pages:
             return "other_types"
         self._types.add(name)
         return name
+
+
+def _type_of(record: Record, response: Response) -> tuple[str, str | None]:
+    """The type of a record's content in small letters, and its charset by the header."""
+    headers = record.headers
+    if response.status is not None:
+        kind, charset = media_type(response.headers.get("content-type", ""))
+        return kind or ("text/html" if _STARTS_HTML.match(response.body) else ""), charset
+    if record.kind == "response":  # dns: and the like, or HTTP 0.9
+        return media_type(headers.get("arc-type") or headers.get("content-type", ""))
+    kind, charset = media_type(headers.get("content-type", ""))
+    return kind, charset or ("utf-8" if record.kind == "conversion" else None)
 
 
 def parse_date(value: str) -> datetime | None:

@@ -9,24 +9,23 @@ each begun by a record, or up to the end of the file, no record has them inside 
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import pairwise
 
-import numpy as np
 import pyarrow as pa
 
 from tokenmill.pipelines.core.errors import InputError
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.core.shard import InputFile, SourceShard
-from tokenmill.pipelines.read.batch import Failure, ReadBatch, make_batch, text_array
+from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batch_of, gathered
 from tokenmill.pipelines.read.columns import Columns, Piece
-from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Html, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, expansion_ratio
-from tokenmill.pipelines.read.web.extract import ExtractionError, Extractor
+from tokenmill.pipelines.read.options import Html, Limits, Reading
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, expansion_ratio
+from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
-from tokenmill.pipelines.read.web.pages import LostPage, Page, Pages, SkippedRecord
-from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Record, Walk, begins_record
+from tokenmill.pipelines.read.web.pages import Page, Pages
+from tokenmill.pipelines.read.web.records import LONGEST_ARC_LINE, Walk, begins_record
 from tokenmill.pipelines.storage.inputs import open_input, patiently
 
 STORED_BYTES = 128 * 1024  # of a zstd block; a stored block of deflate has 64 KiB
@@ -106,10 +105,9 @@ def _cut_plain(file: InputFile, shard_bytes: int, limits: Limits) -> list[Piece]
 
 
 def _pieces(starts: list[int], size: int, ratio: float) -> list[Piece]:
-    ends: list[int | None] = [*starts[1:], None]
     return [
-        Piece(_COLUMNS, a, b, bytes=int(((size if b is None else b) - a) * ratio))
-        for a, b in zip(starts, ends, strict=True)
+        Piece(_COLUMNS, a, None if b == size else b, bytes=int((b - a) * ratio))
+        for a, b in pairwise([*starts, size])
     ]
 
 
@@ -162,15 +160,6 @@ def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, by
         yield begin, head
 
 
-NO_TEXT = "no_text"
-
-
-class _Read(NamedTuple):
-    row: int
-    id: str
-    page: Page
-
-
 def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
     """Yield the documents of a shard's records.
 
@@ -184,76 +173,55 @@ def read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
         pieces, stop=shard.stop, plain=packing is None, most_bytes=limits.max_document_bytes
     )
     with contextlib.closing(pieces), Extractor(options) as extractor:
-        yield from _Reader(shard, options, extractor).batches(walk)
+        notes: Counter[str] = Counter()
+        documents = _documents(shard, walk, Pages(options), extractor, notes)
+        yield from gathered(documents, partial(_crawled, shard.ordinal), notes)
 
 
-class _Reader:
-    def __init__(self, shard: SourceShard, options: Html, extractor: Extractor) -> None:
-        self._shard, self._extractor = shard, extractor
-        self._pages = Pages(options)
-        self._row = 0
-        self._read: list[_Read] = []
-        self._failures: list[Failure] = []
-        self._notes: Counter[str] = Counter()
-
-    def batches(self, walk: Walk) -> Iterator[ReadBatch]:
-        held = 0
-        for record in walk:
-            held += self._take(record)
-            if held >= BATCH_BYTES or len(self._read) + len(self._failures) >= BATCH_DOCS:
-                yield self._batch()
-                held = 0
-        if self._read or self._failures or self._notes:
-            yield self._batch()
-
-    def _take(self, record: Record) -> int:
-        """Take a record in; return the bytes of its text."""
-        self._notes[f"records_{record.kind}"] += 1
-        found = self._pages(record)
-        if isinstance(found, SkippedRecord):
-            self._notes[found.why] += 1
-            return 0
-        made = self._read_page(found) if isinstance(found, Page) else found
-        row, self._row = self._row, self._row + 1
-        own = record.headers.get("warc-record-id") or f"{self._shard.names[0]}#{record.place}"
-        if isinstance(made, LostPage):
-            where = (
-                f"{self._shard.paths[0]} byte {record.place}: record {record.number} of the shard"
-            )
-            self._failures.append(Failure(row, own, made.cause, f"{where}: {made.message}"))
-            return 0
-        self._read.append(_Read(row, own, made))
-        return len(made.text)
-
-    def _read_page(self, page: Page) -> Page | LostPage:
-        """The page with its text alone."""
-        self._notes.update(page.odd)
+def _documents(
+    shard: SourceShard, walk: Walk, pages: Pages, extractor: Extractor, notes: Counter[str]
+) -> Iterator[SourceDocument]:
+    """The documents of a shard's records, in order; `notes` take up the rest."""
+    path, name = shard.paths[0], shard.names[0]
+    row = 0
+    for record in walk:
+        notes[f"records_{record.kind}"] += 1
+        own = record.headers.get("warc-record-id") or f"{name}#{record.place}"
         try:
-            text = self._extractor(page.text) if page.html else page.text
-        except ExtractionError as e:
-            return LostPage(e.cause, f"{page.url}: {e}")
-        if not text.strip():
-            return LostPage(NO_TEXT, f"{page.url}: nothing is left of the page")
-        return page._replace(text=text)
+            page = pages(record)
+            if isinstance(page, str):
+                notes[page] += 1
+                continue
+            notes.update(page.odd)
+            text = _text(page, extractor)
+        except UnreadableError as e:
+            where = f"{path} byte {record.place}: record {record.number} of the shard"
+            yield SourceDocument(row, own, lost=Lost(e.cause, f"{where}: {e}"))
+        else:
+            yield SourceDocument(row, own, text, page.url, date=page.date, content_type=page.type)
+        row += 1
 
-    def _batch(self) -> ReadBatch:
-        """All that was read since the last batch."""
-        read, pages = self._read, [r.page for r in self._read]
-        made = make_batch(
-            self._shard.ordinal,
-            np.array([r.row for r in read], np.int64),
-            ids=pa.array([r.id for r in read], pa.string()),
-            urls=pa.array([p.url for p in pages], pa.string()),
-            texts=text_array([p.text for p in pages]),
-            failures=self._failures,
-        )
-        further = (
-            pa.array([p.date for p in pages], CRAWLED.field("date").type),
-            pa.array([p.type for p in pages], pa.string()),
-        )
-        columns = [*made.documents.columns, *further]
-        documents = pa.record_batch(columns, schema=CRAWLED)
-        notes = dict(self._notes)
-        self._read, self._failures = [], []
-        self._notes.clear()
-        return made._replace(documents=documents, notes=notes)
+
+def _text(page: Page, extractor: Extractor) -> str:
+    """The text of a page.
+
+    Raises:
+        UnreadableError: there is none.
+    """
+    try:
+        text = extractor(page.text) if page.html else page.text
+    except UnreadableError as e:
+        raise UnreadableError(e.cause, f"{page.url}: {e}") from None
+    if not text.strip():
+        raise UnreadableError("no_text", f"{page.url}: nothing is left of the page")
+    return text
+
+
+def _crawled(ordinal: int, documents: Sequence[SourceDocument]) -> ReadBatch:
+    """Documents of pages as a batch."""
+    batch = batch_of(ordinal, documents)
+    read = [d for d in documents if d.lost is None]
+    dates = pa.array([d.date for d in read], CRAWLED.field("date").type)
+    types = pa.array([d.content_type for d in read], pa.string())
+    columns = [*batch.documents.columns, dates, types]
+    return batch._replace(documents=pa.record_batch(columns, schema=CRAWLED))

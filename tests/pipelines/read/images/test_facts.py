@@ -13,7 +13,8 @@ from PIL import Image
 
 from tests.pipelines.read.images.shards import encoded, gif, jpeg, noise, picture, png, webp
 from tests.pipelines.read.images.test_headers import chunk, png_of, segment
-from tokenmill.pipelines.read.images.facts import Facts, Unreadable, image_facts, lies
+from tokenmill.pipelines.read.batch import Lost
+from tokenmill.pipelines.read.images.facts import Facts, image_facts, lies
 from tokenmill.pipelines.read.options import Images
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -111,13 +112,13 @@ def test_facts_of_each_format(data, expected, options):
     ids=lambda v: v if isinstance(v, str) and "_" in v and " " not in v else "",
 )
 def test_what_cannot_be_read_is_named(data, options, cause, detail):
-    assert image_facts(data, options) == Unreadable(cause, detail)
+    assert image_facts(data, options) == Lost(cause, detail)
 
 
 def test_only_verifying_finds_damage_behind_the_header():
     data = encoded(noise(64, 64), "JPEG")[:-900]
     assert isinstance(image_facts(data, PLAIN), Facts)
-    assert isinstance(image_facts(data, VERIFY), Unreadable)
+    assert isinstance(image_facts(data, VERIFY), Lost)
 
 
 def test_limits_are_allowed_to_be_met():
@@ -129,7 +130,7 @@ def test_limits_are_allowed_to_be_met():
 
 def test_verifying_starts_no_program():
     found = image_facts(encoded(picture(9, 9), "EPS"), VERIFY)
-    assert found == Unreadable("unsupported_image", "EPS is not decoded here")
+    assert found == Lost("unsupported_image", "EPS is not decoded here")
     assert facts(encoded(picture(9, 9), "EPS")).format == "eps"
 
 
@@ -170,7 +171,7 @@ def test_a_jpeg_that_asks_for_pass_after_pass_is_not_decoded():
     again = segment(0xDA, b"\1\1\0\1\5\0")
     options = Images(verify=True, max_pixels=60_000)
     assert isinstance(image_facts(data, options), Facts)
-    assert image_facts(data[:at] + again * 30 + data[at:], options) == Unreadable(
+    assert image_facts(data[:at] + again * 30 + data[at:], options) == Lost(
         "bomb", f"{30 + data.count(bytes((0xFF, 0xDA)))} scans of 300 x 200 pixels"
     )
 
@@ -179,7 +180,7 @@ def test_a_moving_picture_is_verified_by_its_first_frame():
     more = [noise(40, 40, seed) for seed in range(3)]
     data = encoded(noise(40, 40, 9), "GIF", save_all=True, append_images=more)
     assert facts(data[: len(data) // 2], VERIFY).notes == ("animated",)
-    assert isinstance(image_facts(data[: len(data) // 8], VERIFY), Unreadable)
+    assert isinstance(image_facts(data[: len(data) // 8], VERIFY), Lost)
 
 
 @pytest.mark.parametrize("options", [PLAIN, VERIFY], ids=["header", "verify"])

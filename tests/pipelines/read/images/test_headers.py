@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image, UnidentifiedImageError
 
 from tests.pipelines.read.images.shards import encoded, gif, jpeg, picture, png, webp
-from tokenmill.pipelines.read.images.facts import Unreadable, opened
+from tokenmill.pipelines.read.batch import Lost
+from tokenmill.pipelines.read.images.facts import opened
 from tokenmill.pipelines.read.images.headers import canvas, exif_turns, read_header
 from tokenmill.pipelines.read.options import Images
 
@@ -99,7 +100,7 @@ def test_damaged_files_are_never_told_otherwise_than_pillow_does(file, data):
 def test_a_file_cut_anywhere_is_told_or_named(file, data):
     cut = file[1][: data.draw(st.integers(1, len(file[1])))]
     found = read_header(cut) or opened(cut, Images().max_pixels)
-    if isinstance(found, Unreadable):
+    if isinstance(found, Lost):
         assert of_pillow(cut) is None
         assert found.cause in ("not_an_image", "truncated_header", "damaged_header")
     else:

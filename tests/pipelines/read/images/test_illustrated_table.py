@@ -9,7 +9,7 @@ from PIL import Image
 from tests.pipelines.read.images.shards import encoded, jpeg, noise, png, webp
 from tests.pipelines.read.pictured import read_pictured
 from tokenmill.pipelines.core.schema import PLACEHOLDER as P
-from tokenmill.pipelines.read.images import documents as illustrated
+from tokenmill.pipelines.read import batch
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.table import image_values
 
@@ -280,7 +280,7 @@ def test_a_file_cut_short_or_damaged_says_where(tmp_path):
 
 @both
 def test_batches_hold_a_bounded_number_of_bytes(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(illustrated, "BATCH_IMAGE_BYTES", 20_000)
+    monkeypatch.setattr(batch, "BATCH_IMAGE_BYTES", 20_000)
     pictures = [encoded(noise(40, 40, i), "PNG") for i in range(20)]
     columns = {"caption": [str(i) for i in range(20)], "image": pictures}
     got = read_pictured(write(tmp_path / name, columns, rows=20), images="image")

@@ -31,7 +31,7 @@ from tests.reference import webdataset as reference
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import ILLUSTRATED, REMOVED, REMOVED_IMAGE
 from tokenmill.pipelines.core.shard import Input, Plan, SourceShard
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.images import webdataset
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
@@ -76,7 +76,7 @@ def read(path: Path, *, images: Images | None = None, limits: Limits | None = No
             got.failed.extend(batch.failed.to_pylist())
             got.failed_images.extend(batch.failed_images.to_pylist())
             got.notes.update(batch.notes)
-            got.damage.extend(damages(batch))
+            got.damage.extend(batch.damage)
             taken = [
                 batch.blobs.take(i["offset"], i["bytes"]) for d in documents for i in d["images"]
             ]
@@ -513,9 +513,7 @@ def test_a_packed_tar_cut_short_is_named(tmp_path, keep, cause):
 
 
 def test_batches_hold_bounded_bytes_of_images(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "tokenmill.pipelines.read.images.documents.BATCH_IMAGE_BYTES", 3 * len(JPEG)
-    )
+    monkeypatch.setattr("tokenmill.pipelines.read.batch.BATCH_IMAGE_BYTES", 3 * len(JPEG))
     path = write(tmp_path, {f"{i:02}.jpg": JPEG for i in range(10)})
     (shard,) = plan_inputs([Input(path=str(path))], 1 << 28, images=True).shards
     batches = list(read_shard(shard, limits=Limits(), images=Images()))
@@ -526,7 +524,7 @@ def test_batches_hold_bounded_bytes_of_images(tmp_path, monkeypatch):
 
 def test_batches_span_a_bounded_part_of_the_tar(tmp_path, monkeypatch):
     """Small images among large members that say nothing here keep whole blocks in memory."""
-    monkeypatch.setattr("tokenmill.pipelines.read.images.documents.BATCH_SPAN", 10_000)
+    monkeypatch.setattr("tokenmill.pipelines.read.batch.BATCH_SPAN", 10_000)
     members = {f"{i}.{kind}": data for i in range(7) for kind, data in MIXED.items()}
     (shard,) = plan_inputs([Input(path=str(write(tmp_path, members)))], 1 << 28, images=True).shards
     batches = list(read_shard(shard, limits=Limits(), images=Images()))

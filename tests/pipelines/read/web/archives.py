@@ -11,7 +11,7 @@ import zstandard
 
 from tokenmill.pipelines.core.schema import CRAWLED
 from tokenmill.pipelines.core.shard import Input, Plan
-from tokenmill.pipelines.read.batch import damages, read_stats
+from tokenmill.pipelines.read.batch import read_stats
 from tokenmill.pipelines.read.options import Html, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
@@ -109,7 +109,7 @@ def read(path: Path, *, shard_bytes=1 << 28, limits=None, options=None, **fields
             got.documents.extend(batch.documents.to_pylist())
             got.failed.extend(batch.failed.to_pylist())
             got.notes.update(batch.notes or {})
-            got.damage.extend(damages(batch))
+            got.damage.extend(batch.damage)
             rows += batch.documents["doc_id"].to_pylist() + batch.failed["doc_id"].to_pylist()
         assert sorted(rows) == [shard.ordinal << 32 | i for i in range(len(rows))]
     records = sum(n for name, n in got.notes.items() if name.startswith("records_"))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tokenmill.pipelines.read.options import Html
+from tokenmill.pipelines.read.stream import UnreadableError
 from tokenmill.pipelines.read.web.child import ANSWER, REFUSED, SIZE, TEXT, answer, serve
-from tokenmill.pipelines.read.web.extract import MOST_OPTIONS, ExtractionError, Extractor
+from tokenmill.pipelines.read.web.extract import MOST_OPTIONS, Extractor
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "html.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -78,7 +79,7 @@ def test_what_cannot_favor_says_so(given):
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_by_name(everything, name):
     page, cause = BOMBS[name]
-    with pytest.raises(ExtractionError) as e:
+    with pytest.raises(UnreadableError) as e:
         everything(page)
     assert e.value.cause == cause
 
@@ -99,7 +100,7 @@ def test_a_page_that_kills_the_extractor_is_named_and_the_next_one_read():
         process = extractor._process
         process.kill()
         process.wait()
-        with pytest.raises(ExtractionError) as e:
+        with pytest.raises(UnreadableError) as e:
             extractor("<p>two")
         assert (e.value.cause, str(e.value)) == (
             "extractor_stopped",
@@ -121,7 +122,7 @@ def test_a_page_that_takes_too_long_ends_its_process(monkeypatch):
 
     monkeypatch.setattr(Extractor, "_start", start)
     with Extractor(Html()) as extractor:
-        with pytest.raises(ExtractionError) as e:
+        with pytest.raises(UnreadableError) as e:
             extractor("<p>one")
         assert e.value.cause == "extractor_stopped"
         assert str(e.value) == "the extractor took more than 120 s of CPU time"

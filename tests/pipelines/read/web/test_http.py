@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.pipelines.read.web.archives import http
 from tests.reference import warc as reference
-from tokenmill.pipelines.read.web.http import CodingError, decoded_body, media_type, parse_response
+from tokenmill.pipelines.read.stream import UnreadableError
+from tokenmill.pipelines.read.web.http import decoded_body, media_type, parse_response
 
 BODY = b"<p>" + b"hello, world! " * 500
 
@@ -103,7 +104,7 @@ def test_of_chunks_that_break_off_what_came_before_is_taken():
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_a_bomb_is_given_up_at_the_bound(coding):
     packed = CODINGS[coding](bytes(20_000_000))
-    with pytest.raises(CodingError) as e:
+    with pytest.raises(UnreadableError) as e:
         decode(http(packed, Content_Encoding=coding))
     assert e.value.cause == "too_large"
     assert str(e.value).endswith("expand to more than html.max_bytes, 1048576")
@@ -118,13 +119,13 @@ def test_a_bomb_is_given_up_at_the_bound(coding):
     ],
 )
 def test_what_cannot_be_undone_is_named(coding, body, cause):
-    with pytest.raises(CodingError) as e:
+    with pytest.raises(UnreadableError) as e:
         decode(http(body, Content_Encoding=coding))
     assert e.value.cause == cause
 
 
 def test_a_body_over_the_bound_is_refused():
-    with pytest.raises(CodingError) as e:
+    with pytest.raises(UnreadableError) as e:
         decode(http(bytes(2000)), 1000)
     assert str(e.value) == "2000 bytes, html.max_bytes is 1000"
 
