@@ -1,6 +1,6 @@
 """Steps that ask a model, and the models that they ask.
 
-    language.py      ──►  py3langid's model, eldc, or fasttext.py
+    language.py      ──►  language_models.py: py3langid's model, eldc, or fasttext.py
     quality.py       ──►  quality_model.py: words, hashed, with a weight each; or fasttext.py
     perplexity.py    ──►  model.py, text.py: n-grams of words; or KenLM
 
