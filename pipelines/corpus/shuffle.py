@@ -89,7 +89,7 @@ class RangeWriter:
     def __init__(
         self, writer: pa.ipc.RecordBatchFileWriter, schema: pa.Schema, bits: int, chunk_rows: int
     ) -> None:
-        """schema: of the file, the key first.  bits: of a key, that tell its range."""
+        """schema: of the file, the key first.  bits: of a key, that tell its range, or 0."""
         self._writer, self._schema = writer, schema
         self._bits, self._chunk_rows = bits, chunk_rows
         self._held: list[tuple[npt.NDArray[Any], ...]] = []
@@ -100,7 +100,8 @@ class RangeWriter:
         at = 0
         while at < len(columns[0]):
             room = self._chunk_rows - self._n
-            self._held.append(tuple(column[at : at + room] for column in columns))
+            # copies, so that of what they were cut from nothing is held
+            self._held.append(tuple(column[at : at + room].copy() for column in columns))
             self._n += len(self._held[-1][0])
             at += room
             if self._n == self._chunk_rows:
