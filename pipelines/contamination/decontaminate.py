@@ -162,7 +162,7 @@ def find_ignored(run: RunFolder, part: Pass) -> Done:
 
     corpus, step = Corpus(run, part), part.step(NAME, Decontaminate)
     index = step._index(run)
-    keys = list(corpus.shard_keys())
+    keys = corpus.shard_keys()
     counts = count_corpus(
         (found for key in keys for found in surviving(corpus, key)), len(index.ngrams.hashes)
     )

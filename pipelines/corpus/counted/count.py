@@ -16,7 +16,6 @@ is bounded whatever their number, and so are those of a work.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -122,15 +121,10 @@ class Units(NamedTuple):
         of = np.searchsorted(self.buckets, cuts, side="right") - 1
         return [Span(b, *span) for b, span in zip(of.tolist(), pairwise(cuts), strict=False)]
 
-    def groups_in(self, bucket: int) -> list[int]:
-        return [g for g, span in enumerate(self.groups()) if span.bucket == bucket]
-
-    def _shard_cuts(self) -> Iterator[tuple[int, int]]:
-        return pairwise(groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist())
-
     def shard_groups(self) -> list[range]:
         """Shards in groups of about GROUP_ROWS units."""
-        return [range(*cut) for cut in self._shard_cuts()]
+        cuts = groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist()
+        return [range(*cut) for cut in pairwise(cuts)]
 
     def shards_of(self, span: Span) -> range:
         """The shards that have units of a span."""
@@ -200,7 +194,7 @@ def write_units(run: RunFolder, part: Pass) -> Done:
     """
     corpus = Corpus(run, part)
     step = corpus.last_step(CountedStep)
-    keys = tuple(corpus.shard_keys())
+    keys = corpus.shard_keys()
     paths = [corpus.path(UNITS, key=key) for key in keys]
     counts = [open_sidecar(path, step.unit_parameters()).n for path in paths]
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -228,13 +222,11 @@ def read_units(corpus: Corpus) -> Units:
 
 def rows_of(corpus: Corpus, units: Units) -> Rows:
     """The sidecars of all shards; none is opened before it is come to."""
-
-    def path_of(number: int) -> Path:
-        return corpus.path(UNITS, key=units.keys[number])
-
-    counts, first = np.diff(units.starts), int(units.starts[0])
     return corpus_rows(
-        path_of, counts, corpus.last_step(CountedStep).unit_parameters(), first=first
+        lambda number: corpus.path(UNITS, key=units.keys[number]),
+        np.diff(units.starts),
+        corpus.last_step(CountedStep).unit_parameters(),
+        first=int(units.starts[0]),
     )
 
 
@@ -252,7 +244,7 @@ def _buckets(corpus: Corpus, step: CountedStep, starts: I64) -> I64:
 def _first_units(corpus: Corpus, starts: I64, every: int) -> list[int]:
     """The unit row of each `every`-th document; every document has a unit, the first number 0."""
     docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
-    keys, found = list(corpus.shard_keys()), [0]
+    keys, found = corpus.shard_keys(), [0]
     for doc in range(every, int(docs[-1]), every):
         shard = int(np.searchsorted(docs, doc, side="right")) - 1
         left = doc - int(docs[shard])
@@ -315,13 +307,12 @@ def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
 
 def spilled_units(corpus: Corpus, units: Units, bucket: int, by: int, number: int) -> Range:
     """A range of a column of keys, of all units of a bucket that are still there."""
-    groups = units.groups()
-    of_bucket = units.groups_in(bucket)
+    groups = {g: span for g, span in enumerate(units.groups()) if span.bucket == bucket}
     return Range(
-        [corpus.path(UNIT_KEYS, group=group) for group in of_bucket],
+        [corpus.path(UNIT_KEYS, group=group) for group in groups],
         units.range_bits(bucket),
         number,
-        firsts=[groups[group].start for group in of_bucket],
+        firsts=[span.start for span in groups.values()],
         chunk=by,
         n_words=KEY.list_size,
     )

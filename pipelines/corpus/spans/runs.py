@@ -17,7 +17,7 @@ from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSp
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import Rows, arrow_file, open_arrow, open_sidecar
 
 # A run of n-grams that stand elsewhere, one word behind the other, there as here; a batch for each
 # of documents.
@@ -55,11 +55,10 @@ def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 
 def _names(corpus: Corpus) -> Rows:
     """The ids of all documents; of those of earlier runs there are none."""
-
-    def opening(shard: int) -> Opened:
-        return open_sidecar(corpus.path(SPANS, what="names", number=shard), {})
-
-    return Rows(corpus.shards.starts, opening)
+    return Rows(
+        corpus.shards.starts,
+        lambda shard: open_sidecar(corpus.path(SPANS, what="names", number=shard), {}),
+    )
 
 
 def _has_rows(names: Rows, shard: int) -> bool:
