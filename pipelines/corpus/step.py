@@ -26,7 +26,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
-from tokenmill.pipelines.storage.files import parquet_file
+from tokenmill.pipelines.storage.files import open_arrow, parquet_file
 
 Args: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = I64
@@ -97,6 +97,12 @@ class Applied(NamedTuple):
 # takes the documents that are left, and (n_docs,) the row of each in the batch as it was set down;
 # batches come in order, none is left out
 Applier: TypeAlias = Callable[[pa.RecordBatch, Rows], Applied]
+
+
+def applier_of(path: Path, apply: Callable[[pa.RecordBatch, pa.RecordBatch], Applied]) -> Applier:
+    """What takes documents and, batch by batch, what a file says of them."""
+    found = iter(open_arrow(path)[0])
+    return lambda documents, rows: apply(documents, next(found))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar
+from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Sidecar, applier_of
 from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys
@@ -110,12 +110,7 @@ class UnitStep(CorpusStep):
         raise NotImplementedError
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
-        found = iter(open_arrow(run.path(REPEATED, pass_index, key=key))[0])
-
-        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
-            return self.without(documents, next(found))
-
-        return apply
+        return applier_of(run.path(REPEATED, pass_index, key=key), self.without)
 
 
 class ImageStep(UnitStep):
