@@ -17,6 +17,7 @@ from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below,
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
+from tokenmill.pipelines.filters.text.parts import split_at
 from tokenmill.pipelines.filters.text.words import word_counts, words_of
 from tokenmill.pipelines.read.images.nodes import are_samples
 
@@ -70,10 +71,8 @@ def text_kinds(text: pa.Array) -> U8:
     text: (n_texts,) large_string. Of several lines, each a caption, one that says something is
     enough; else the first that is not blank tells.
     """
-    lists = pc.split_pattern(text, "\n")
-    of_line = _kinds_of_lines(pc.utf8_trim_whitespace(lists.flatten()))
-    ends = np.cumsum(np.asarray(lists.value_lengths()).astype(np.int64))
-    owners = np.repeat(np.arange(len(text)), np.diff(ends, prepend=0))
+    lines = split_at(text, "\n")
+    of_line, owners = _kinds_of_lines(pc.utf8_trim_whitespace(lines.text)), lines.owners
     found = np.full(len(text), EMPTY, np.uint8)
     told = np.flatnonzero(of_line != EMPTY)[::-1]
     found[owners[told]] = of_line[told]  # the first line is written last

@@ -4,14 +4,14 @@ Where paragraphs or lines are judged, a document is put together again of those 
 """
 
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tokenmill.dedup.arrays import I64, U8, Bools
+from tokenmill.dedup.arrays import U8, Bools
 from tokenmill.pipelines.core.config import by_name
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
 from tokenmill.pipelines.filters.models.language_models import (
@@ -24,39 +24,9 @@ from tokenmill.pipelines.filters.models.language_models import (
     known_languages,
     language_model,
 )
+from tokenmill.pipelines.filters.text.parts import Parts, split_at
 
 BREAKS = {"paragraph": "\n\n", "line": "\n"}
-
-
-class Parts(NamedTuple):
-    """Part `p` of document `d` is `text[starts[d] + p]`; every document has one at least.
-
-    starts: (n_docs + 1,) int64.
-    """
-
-    text: pa.Array
-    starts: I64
-    separator: str
-
-
-def parts_of(text: pa.Array, unit: str) -> Parts | None:
-    """None if the unit is the document."""
-    separator = BREAKS.get(unit)
-    if separator is None:
-        return None
-    lists = pc.split_pattern(text, separator)
-    lengths = np.asarray(lists.value_lengths(), np.int64)
-    return Parts(lists.flatten(), np.concatenate(([0], np.cumsum(lengths))), separator)
-
-
-def joined(parts: Parts, stays: Bools) -> pa.Array:
-    """(n_docs,), each document of those of its parts that stay."""
-    before = np.concatenate(([0], np.cumsum(stays)))[parts.starts]
-    kept = parts.text.filter(pa.array(stays))
-    lists = pa.ListArray.from_arrays(pa.array(before, pa.int32()), kept)
-    return pc.binary_join(lists, pa.scalar(parts.separator, kept.type))
-
-
 OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")
 
@@ -141,11 +111,11 @@ class Language(Step):
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         told = self._tell(batch["text"])
         verdicts = self._verdicts(told)
-        parts = parts_of(batch["text"], self.unit)
-        if parts is None:
+        if self.unit == "document":
             return self._result(batch, verdicts, told)
+        parts = split_at(batch["text"], BREAKS[self.unit])
         leaves, notes = self._leaving(parts, verdicts)
-        text = joined(parts, ~leaves)
+        text = parts.joined(~leaves)
         blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""), np.bool_)
         without = np.where(verdicts == KEEP, NO_TEXT, verdicts)
         after = np.where(blank, without, KEEP)
