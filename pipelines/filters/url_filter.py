@@ -296,8 +296,7 @@ class UrlFilter(Step):
         counts = np.empty(n, np.int64)
         buffers = text_buffers(urls)
         kernels.judge(
-            read_only(buffers.data),
-            read_only(buffers.offsets),
+            *buffers,
             table_of(self.domains, "hosts"),
             table_of(self.urls, "urls"),
             table_of(self.words, "words"),
