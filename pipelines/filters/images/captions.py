@@ -146,24 +146,19 @@ class Captions(Step):
         return edited_where(self.name, batch, batch, rules, None)
 
     def _rules(self, text: pa.Array) -> list[Rule]:
-        chars = characters(text)
+        kinds, chars = text_kinds(text), characters(text)
         n_words = word_counts(words_of(chars, "whitespace")).astype(np.float64)
         n_chars = char_counts(chars).astype(np.float64)
         facts = node_facts(text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=())
         return [
-            *self._kind_rules(text_kinds(text)),
+            without_value("empty", self.empty & (kinds == EMPTY)),
+            without_value("url", self.urls & (kinds == URL)),
+            without_value("file_name", self.file_names & (kinds == FILE_NAME)),
+            without_value("boilerplate", self.boilerplate & (kinds == BOILERPLATE)),
             below("too_few_words", n_words, self.min_words),
             above("too_many_words", n_words, self.max_words),
             below("too_few_chars", n_chars, self.min_chars),
             above("too_many_chars", n_chars, self.max_chars),
             above("repeated_characters", facts.char_repetition, self.max_char_repetition_ratio),
             above("repeated_words", facts.word_repetition, self.max_word_repetition_ratio),
-        ]
-
-    def _kind_rules(self, kinds: U8) -> list[Rule]:
-        return [
-            without_value("empty", self.empty & (kinds == EMPTY)),
-            without_value("url", self.urls & (kinds == URL)),
-            without_value("file_name", self.file_names & (kinds == FILE_NAME)),
-            without_value("boilerplate", self.boilerplate & (kinds == BOILERPLATE)),
         ]
