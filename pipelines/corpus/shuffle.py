@@ -15,7 +15,6 @@ first row, so that a key takes no more room for it.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,22 +159,19 @@ class Range:
         n_words: of a key, how many are looked at.
         """
         self._paths, self._bits, self._number = paths, bits, number
-        self._firsts, self._chunk, self._n_words = firsts, chunk, n_words
+        self._chunk, self._n_words = chunk, n_words
         self.shape: tuple[int, ...] = () if n_words == 1 else (n_words,)
         self._kept: dict[int, list[pa.RecordBatch]] = {}
         self._counts = [sum(batch.num_rows for batch in self._of(g)) for g in range(len(paths))]
         self.n = sum(self._counts)
-
-    @cached_property
-    def starts(self) -> I64:
-        """(n_groups + 1,) place in the range where the rows of each group begin."""
-        return np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
+        self._named = firsts is not None
+        self._firsts = np.cumsum([0, *self._counts]) if firsts is None else firsts
 
     def batches(self) -> Iterator[Keyed]:
         """Rows and keys in order, some at a time."""
         for first, batch in self._all():
             keys = words(values(batch, "key"))[:, : self._n_words]
-            rows = None if self._firsts is None else values(batch, "row")
+            rows = values(batch, "row") if self._named else None
             for at in range(0, batch.num_rows, AT_ONCE):
                 here = keys[at : at + AT_ONCE]
                 if rows is None:
@@ -194,7 +190,7 @@ class Range:
         found: dict[str, npt.NDArray[Any]] = {}
         for first, batch in self._all():
             here = np.arange(first, first + batch.num_rows)
-            if self._firsts is not None:
+            if self._named:
                 here = values(batch, "row").astype(np.int64) + first
             lo, hi = np.searchsorted(wanted, here[0]), np.searchsorted(wanted, here[-1], "right")
             if lo == hi:
@@ -218,10 +214,10 @@ class Range:
     def _all(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches that have rows, and what their rows count from."""
         for group, n in enumerate(self._counts):
-            at = int(self.starts[group]) if self._firsts is None else int(self._firsts[group])
+            at = int(self._firsts[group])
             for batch in self._of(group) if n else ():
                 yield at, batch
-                at += batch.num_rows if self._firsts is None else 0
+                at += 0 if self._named else batch.num_rows
 
     def _of(self, group: int) -> list[pa.RecordBatch]:
         if group not in self._kept:

@@ -275,17 +275,6 @@ ROW_BYTES = 58
 LARGEST_BYTES = 32  # key 16, of a hash table at most 16
 
 
-class Counts(NamedTuple):
-    """The units of a part.
-
-    first: (n,) place in the part of the first with the same key.
-    counts: (n,) of the first of each key how many have it, of others 0; (1,) if all are equal.
-    """
-
-    first: I64
-    counts: I64
-
-
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
     """Write the keys of a group's units, but of documents that a step before removes.
 
@@ -423,29 +412,29 @@ class _Counting:
 
     def __call__(self, part: Part) -> Leaving:
         """The units to be taken out."""
-        counted = _count(part)
-        self._note(part, counted)
-        out = (counted.counts > self._step.more_than)[counted.first]
+        firsts, n_each = _counted(part)
+        self._note(part, n_each)
+        out = (n_each > self._step.more_than)[firsts]
         if self._step.keep == "first":
-            out &= counted.first != np.arange(len(out))
-        first = counted.first[out]
+            out &= firsts != np.arange(len(out))
+        first = firsts[out]
         names = self._spilled.take_all(("doc_id", "number"), part.rows[first])
         by = np.full(len(first), self._by, np.uint8)
-        counts = np.minimum(counted.counts[first], MOST_TOLD).astype(np.uint32)
+        counts = np.minimum(n_each[first], MOST_TOLD).astype(np.uint32)
         doc_ids, numbers = names["doc_id"].astype(np.uint64), names["number"].astype(np.int32)
         return Leaving(part.rows[out], by, counts, doc_ids, numbers)
 
-    def _note(self, part: Part, counted: Counts) -> None:
+    def _note(self, part: Part, n_each: I64) -> None:
         """Remember how many are too frequent, and the most frequent."""
-        often = counted.counts[counted.counts > self._step.more_than]
+        often = n_each[n_each > self._step.more_than]
         self._keys += len(often)
         self._units += int(often.sum())
-        repeated = np.flatnonzero(counted.counts > 1)
+        repeated = np.flatnonzero(n_each > 1)
         if len(repeated) > MOST_FREQUENT:
             n = len(repeated) - MOST_FREQUENT
-            least = np.partition(counted.counts[repeated], n)[n]
-            repeated = repeated[counted.counts[repeated] >= least]
-        here = np.column_stack((counted.counts[repeated], part.rows[repeated]))
+            least = np.partition(n_each[repeated], n)[n]
+            repeated = repeated[n_each[repeated] >= least]
+        here = np.column_stack((n_each[repeated], part.rows[repeated]))
         top = np.concatenate((self._top, here))
         self._top = top[np.lexsort((top[:, 1], -top[:, 0]))][:MOST_FREQUENT]
 
@@ -460,12 +449,16 @@ class _Counting:
         return {"repeated": self._keys, "units": self._units, "most": most}
 
 
-def _count(part: Part) -> Counts:
+def _counted(part: Part) -> tuple[I64, I64]:
+    """(n,) place in a part of the first unit with the same key; and how many have the key of each.
+
+    The latter is 0 of units that are not the first of their key, and (1,) if all are equal.
+    """
     if part.all_equal:  # more rows than fit: no memory is taken for each of them
         n = len(part.rows)
-        return Counts(np.broadcast_to(np.int64(0), n), np.array([n]))
+        return np.broadcast_to(np.int64(0), n), np.array([n])
     first = first_occurrence(part.keys, prefix_bits(len(part.keys)))
-    return Counts(first, np.bincount(first, minlength=len(first)))
+    return first, np.bincount(first, minlength=len(first))
 
 
 def merged_facts(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
