@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.shuffle import RangeWriter
+from tokenmill.pipelines.corpus.shuffle import RangeWriter, rows_between
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 Pairs = I64
 
@@ -47,13 +47,8 @@ def read_pairs(path: Path) -> Iterator[Pairs]:
 
 def trees_between(path: Path, lo: int, hi: int) -> Pairs:
     """The (n, 2) rows of a forest, which ascend, from `lo` to before `hi`."""
-    found = [np.empty((0, 2), np.int64)]
-    for batch in open_arrow(path)[0]:
-        rows = values(batch, "row")
-        if rows[-1] >= lo and rows[0] < hi:
-            start, stop = np.searchsorted(rows, [lo, hi]).tolist()
-            found.append(np.column_stack([rows[start:stop], values(batch, "of")[start:stop]]))
-    return np.concatenate(found)
+    found = [np.column_stack([b[0], b[1]]) for b in rows_between([path], "row", [lo, hi])]
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 
 LARGEST_CLUSTERS = 20

@@ -14,7 +14,7 @@ first row, so that a key takes no more room for it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -229,6 +229,20 @@ class Range:
                 return cut
             self._kept[group] = cut
         return self._kept[group]
+
+
+def rows_between(
+    paths: Iterable[Path], name: str, bounds: npt.ArrayLike
+) -> Iterator[pa.RecordBatch]:
+    """Of each batch of files, where a column ascends, the rows between two bounds, if any.
+
+    bounds: (2,), the first row's least and what all rows are below; of the column's type.
+    """
+    for path in paths:
+        for batch in open_arrow(path)[0]:
+            start, stop = np.searchsorted(values(batch, name), bounds).tolist()
+            if start < stop:
+                yield batch.slice(start, stop - start)
 
 
 def of_range(batch: pa.RecordBatch, bits: int, number: int) -> pa.RecordBatch:

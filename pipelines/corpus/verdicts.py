@@ -162,10 +162,6 @@ def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
     step = last_with_verdicts(corpus.part, name)
     if step is None:
         return None
-    return _ids(corpus, step, key)
-
-
-def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[U64]:
     documents = open_arrow(corpus.path(KEYS, key=key))[0]
-    for batch, alive in zip(documents, alive_of(corpus, step, key), strict=True):
-        yield values(batch, "doc_id")[~alive]
+    pairs = zip(documents, alive_of(corpus, step, key), strict=True)
+    return (values(batch, "doc_id")[~alive] for batch, alive in pairs)

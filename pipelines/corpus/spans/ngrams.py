@@ -26,6 +26,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     Room,
     key_type,
     parts,
+    rows_between,
     turned,
 )
 from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, texts
@@ -33,7 +34,7 @@ from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, values
 
 HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(
@@ -113,15 +114,10 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     Raises:
         ConfigError: they do not fit into memory.
     """
-    found = [np.empty(0, np.uint64)]
-    for number in range(size.ranges):
-        for batch in open_arrow(corpus.path(SPANS, what="known", number=number))[0]:
-            lo, hi = np.searchsorted(
-                np.asarray(batch["group"]), [group.number, group.number + 1]
-            ).tolist()
-            if lo < hi:
-                # a copy, so that the file does not stay mapped
-                found.append(np.asarray(batch["hash"])[lo:hi].copy())
+    paths = span_paths(corpus, "known", range(size.ranges))
+    mine = rows_between(paths, "group", [group.number, group.number + 1])
+    # copies, so that no file stays mapped
+    found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
     corpus.memory_left(
         RepeatedSpans.name,
