@@ -177,7 +177,25 @@ class RepeatedParagraphs(CountedStep):
         return made
 
     def without(self, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
-        return without_paragraphs(self, documents, found)
+        """Take out the paragraphs, or lines, found; a document that goes has as value how many."""
+        of = rows_of(documents, found)
+        touched, which = np.unique(of, return_inverse=True)
+        paragraphs = split_at(documents["text"].take(pa.array(touched)), self.separator)
+        places = paragraphs.starts[which] + numbers_of(found)
+        stays = np.ones(len(paragraphs.text), np.bool_)
+        stays[places] = False
+        edited = (
+            with_texts(documents, touched, paragraphs.joined(stays)) if len(touched) else documents
+        )
+        lost = np.bincount(of, minlength=documents.num_rows)
+        rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
+        result = edited_where(self.name, documents, edited, [rule], None)
+        if len(places):
+            result = result._replace(notes={f"{self.unit}s_taken_out": len(places)})
+        sizes = text_buffers(paragraphs.text).lengths[places]
+        rows = _receipts(documents, found, pa.array(of), pa.array(sizes))
+        taken = {"removed": len(places), "bytes": int(sizes.sum())}
+        return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return text_bytes * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[self.unit]
@@ -272,31 +290,6 @@ def host_of(url: str | None) -> str:
         return urlsplit(url).netloc if url else ""
     except ValueError:  # brackets of an IPv6 address that do not match, and the like
         return ""
-
-
-def without_paragraphs(
-    step: RepeatedParagraphs, documents: pa.RecordBatch, found: pa.RecordBatch
-) -> Applied:
-    """Take out the paragraphs, or lines, found; a document that goes has as value how many.
-
-    found: schema FOUND, of these documents alone.
-    """
-    of = rows_of(documents, found)
-    touched, which = np.unique(of, return_inverse=True)
-    paragraphs = split_at(documents["text"].take(pa.array(touched)), step.separator)
-    places = paragraphs.starts[which] + numbers_of(found)
-    stays = np.ones(len(paragraphs.text), np.bool_)
-    stays[places] = False
-    edited = with_texts(documents, touched, paragraphs.joined(stays)) if len(touched) else documents
-    lost = np.bincount(of, minlength=documents.num_rows)
-    rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
-    result = edited_where(step.name, documents, edited, [rule], None)
-    if len(places):
-        result = result._replace(notes={f"{step.unit}s_taken_out": len(places)})
-    sizes = text_buffers(paragraphs.text).lengths[places]
-    rows = _receipts(documents, found, pa.array(of), pa.array(sizes))
-    taken = {"removed": len(places), "bytes": int(sizes.sum())}
-    return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
 
 
 def _is_empty(documents: pa.RecordBatch) -> Bools:
