@@ -4,7 +4,6 @@ bytes of images ── hashes, a sidecar ── all in memory: one work ── w
 """
 
 from collections.abc import Sequence
-from functools import cache
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -112,22 +111,17 @@ def image_hashes(documents: pa.RecordBatch, blobs: Blobs | None, *, max_pixels: 
 
 def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
     """ImageHash's perceptual hash, the first bit highest; None if the image does not decode."""
+    import imagehash  # an extra, and only for this step; takes 0.2 s
+
     from tokenmill.pipelines.read.images.facts import BAD, Unreadable, loaded
 
     image = loaded(data, max_pixels)
     if isinstance(image, Unreadable):
         return None
     try:
-        return int(str(_library().phash(image)), 16)
+        return int(str(imagehash.phash(image)), 16)
     except BAD:  # a mode that does not convert
         return None
-
-
-@cache
-def _library() -> Any:
-    import imagehash  # an extra, and only for this step; takes 0.2 s
-
-    return imagehash
 
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import xxhash
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.arrays import I64, Bools, text_buffers
+from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
@@ -188,7 +188,9 @@ class RepeatedParagraphs(CountedStep):
             with_texts(documents, touched, paragraphs.joined(stays)) if len(touched) else documents
         )
         lost = np.bincount(of, minlength=documents.num_rows)
-        rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
+        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(edited["text"]), ""))
+        empty = blank & (counts_of(edited) == 0)
+        rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & empty)
         result = edited_where(self.name, documents, edited, [rule], None)
         if len(places):
             result = result._replace(notes={f"{self.unit}s_taken_out": len(places)})
@@ -290,12 +292,6 @@ def host_of(url: str | None) -> str:
         return urlsplit(url).netloc if url else ""
     except ValueError:  # brackets of an IPv6 address that do not match, and the like
         return ""
-
-
-def _is_empty(documents: pa.RecordBatch) -> Bools:
-    """(n_docs,) whether there is neither text but for white space, nor an image."""
-    blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(documents["text"]), ""))
-    return blank & (counts_of(documents) == 0) if "images" in documents.schema.names else blank
 
 
 def _receipts(

@@ -159,9 +159,8 @@ def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: I64) -> Rule:
     left = np.asarray(pc.utf8_length(pc.utf8_trim_whitespace(edited["text"]))).astype(np.float64)
     lost = np.zeros(edited.num_rows, np.bool_)
     lost[docs] = True
-    if "images" in edited.schema.names:
-        lost &= counts_of(edited) == 0
-    return Rule(LITTLE_LEFT, left, lost & (left < step.least_chars))
+    lost &= (left < step.least_chars) & (counts_of(edited) == 0)
+    return Rule(LITTLE_LEFT, left, lost)
 
 
 def _named(documents: pa.RecordBatch, result: StageResult, runs: Runs) -> StageResult:

@@ -13,7 +13,9 @@ BREAK = "\n\n"  # between the nodes of a document
 
 
 def counts_of(documents: pa.RecordBatch) -> I64:
-    """(n_docs,) how many images each document has."""
+    """(n_docs,) how many images each document has; 0 where a run takes none."""
+    if "images" not in documents.schema.names:
+        return np.zeros(documents.num_rows, np.int64)
     return np.asarray(documents["images"].value_lengths()).astype(np.int64)
 
 
@@ -51,8 +53,7 @@ def without_places(text: str, keep: Sequence[bool]) -> str:
 
 def are_samples(documents: pa.RecordBatch) -> Bools:
     """(n_docs,) which are images with a caption: no place in the text is an image's."""
-    if "images" not in documents.schema.names:
-        return np.zeros(documents.num_rows, np.bool_)
-    placed = np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
-    samples: Bools = (counts_of(documents) > 0) & ~placed
+    samples: Bools = counts_of(documents) > 0
+    if samples.any():
+        samples &= ~np.asarray(pc.match_substring(documents["text"], PLACEHOLDER))
     return samples
