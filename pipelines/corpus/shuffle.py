@@ -131,13 +131,6 @@ def local_rows(rows: I64, first: int) -> U32:
 # reading
 
 
-class Keyed(NamedTuple):
-    """Rows and their keys: (n,) int64, ascending over all of a range, and (n, n_words) uint64."""
-
-    rows: I64
-    keys: U64
-
-
 class Range:
     """A range of the keys of all groups."""
 
@@ -167,8 +160,8 @@ class Range:
         self._named = firsts is not None
         self._firsts = np.cumsum([0, *self._counts]) if firsts is None else firsts
 
-    def batches(self) -> Iterator[Keyed]:
-        """Rows and keys in order, some at a time."""
+    def batches(self) -> Iterator[tuple[I64, U64]]:
+        """(n,) rows, ascending over all of a range, and their (n, n_words) keys, some at a time."""
         for first, batch in self._all():
             keys = words(values(batch, "key"))[:, : self._n_words]
             rows = values(batch, "row") if self._named else None
@@ -178,7 +171,7 @@ class Range:
                     numbers = np.arange(first + at, first + at + len(here))
                 else:
                     numbers = rows[at : at + AT_ONCE].astype(np.int64) + first
-                yield Keyed(numbers, here)
+                yield numbers, here
 
     def take(self, name: str, rows: I64) -> npt.NDArray[Any]:
         """(n,) values of a column at rows of the range, in any order."""
