@@ -129,7 +129,7 @@ class NearDedup(KeyedStep, VerdictStep):
 
     @property
     def shuffled(self) -> tuple[Shuffled, ...]:
-        return tuple(Shuffled(band_column(band)) for band in range(self.lsh().bands))
+        return tuple(Shuffled(f"band_{band:03d}") for band in range(self.lsh().bands))
 
     @property
     def joined_columns(self) -> int:
@@ -197,10 +197,6 @@ class NearDedup(KeyedStep, VerdictStep):
     def probe(self, probing: Probing) -> Any:
         columns = [column.keys for column in self.shuffled]
         return probing.near(columns, num_perm=self.num_perm, verify=self.verify)
-
-
-def band_column(band: int) -> str:
-    return f"band_{band:03d}"
 
 
 def _within_source(keys: Any, source: str) -> Any:

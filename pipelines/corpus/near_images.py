@@ -4,7 +4,6 @@ bytes of images ── hashes, a sidecar ── all in memory: one work ── w
 """
 
 from collections.abc import Sequence
-from functools import cache
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,7 +20,7 @@ from tokenmill.pipelines.corpus.units import (
     RUN,
     UNITS,
     ImageStep,
-    Runs,
+    leaving_between,
     run_of,
     units_left,
     write_found,
@@ -112,6 +111,8 @@ def image_hashes(documents: pa.RecordBatch, blobs: Blobs | None, *, max_pixels: 
 
 def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
     """ImageHash's perceptual hash, the first bit highest; None if the image does not decode."""
+    import imagehash  # an extra, and only for this step; takes 0.2 s
+
     from tokenmill.pipelines.read.batch import Lost
     from tokenmill.pipelines.read.images.facts import BAD, loaded
 
@@ -119,16 +120,9 @@ def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
     if isinstance(image, Lost):
         return None
     try:
-        return int(str(_library().phash(image)), 16)
+        return int(str(imagehash.phash(image)), 16)
     except BAD:  # a mode that does not convert
         return None
-
-
-@cache
-def _library() -> Any:
-    import imagehash  # an extra, and only for this step; takes 0.2 s
-
-    return imagehash
 
 
 def find_near_images(run: RunFolder, part: Pass) -> Done:
@@ -149,10 +143,10 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
             at = leaving[start : start + AT_ONCE]
             bits = np.bitwise_count(hashes[at] ^ hashes[first[at]])
             writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
-    files, runs = [], Runs([path])
+    files = []
     for shard, key in enumerate(corpus.shard_keys()):
         begin, end = rows.starts[shard : shard + 2].tolist()
-        found = runs.between(begin, end)
+        found = leaving_between([path], begin, end)
         files.append(corpus.path(REPEATED, key=key))
         write_found(files[-1], rows.shard(shard), found._replace(rows=found.rows - begin))
     path.unlink()

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64
 from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import RangeWriter, rows_between
 from tokenmill.pipelines.corpus.verdicts import Going, VerdictStep, write_verdicts
 from tokenmill.pipelines.runs.folder import Folder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 Pairs = I64
 
@@ -30,10 +31,11 @@ def write_pairs(path: Path, schema: pa.Schema, pairs: Iterable[Pairs]) -> int:
     """Write (n, 2) pairs as the two columns of a file; return how many there were."""
     n = 0
     with arrow_file(path, schema) as writer:
-        for block in _equal_blocks(pairs):
-            n += len(block)
-            columns = [pa.array(np.ascontiguousarray(block[:, side])) for side in (0, 1)]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+        rows = RangeWriter(writer, schema, 0, PAIRS_AT_ONCE)
+        for some in pairs:
+            rows.write(*some.T)
+            n += len(some)
+        rows.flush()
     return n
 
 
@@ -45,31 +47,8 @@ def read_pairs(path: Path) -> Iterator[Pairs]:
 
 def trees_between(path: Path, lo: int, hi: int) -> Pairs:
     """The (n, 2) rows of a forest, which ascend, from `lo` to before `hi`."""
-    found = [np.empty((0, 2), np.int64)]
-    for batch in open_arrow(path)[0]:
-        rows = values(batch, "row")
-        if rows[-1] >= lo and rows[0] < hi:
-            start, stop = np.searchsorted(rows, [lo, hi]).tolist()
-            found.append(np.column_stack([rows[start:stop], values(batch, "of")[start:stop]]))
-    return np.concatenate(found)
-
-
-def _equal_blocks(pairs: Iterable[Pairs]) -> Iterator[Pairs]:
-    """The pairs in blocks whose size does not depend on how they come, nor on the memory."""
-    waiting: list[Pairs] = []
-    n = 0
-    for found in pairs:
-        waiting.append(found)
-        n += len(found)
-        if n >= PAIRS_AT_ONCE:
-            joined = np.concatenate(waiting)
-            whole = n - n % PAIRS_AT_ONCE
-            for at in range(0, whole, PAIRS_AT_ONCE):
-                yield joined[at : at + PAIRS_AT_ONCE]
-            waiting = [joined[whole:].copy()]
-            n -= whole
-    if n:
-        yield np.concatenate(waiting)
+    found = [np.column_stack([b[0], b[1]]) for b in rows_between([path], "row", [lo, hi])]
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 
 LARGEST_CLUSTERS = 20

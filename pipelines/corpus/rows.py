@@ -8,7 +8,7 @@ keys are parted in ranges of about RANGE_ROWS. How many there are follows from t
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -161,11 +161,9 @@ class Corpus:
         """Ranges of the keys of documents."""
         return 1 << range_bits(self.n)
 
-    def shard_keys(self, first: int = 0, last: int | None = None) -> Iterator[str]:
-        """Of this run's shards, those from the `first` to before the `last` of all shards."""
-        for number in range(first, len(self.shards.keys) if last is None else last):
-            if number >= self.shards.n_earlier:
-                yield self.shards.keys[number].as_py()
+    def shard_keys(self) -> tuple[str, ...]:
+        """Of this run's shards, in order."""
+        return tuple(self.shards.keys[self.shards.n_earlier :].to_pylist())
 
     def rows(self) -> Rows:
         """Their key sidecars."""
@@ -196,14 +194,6 @@ class Corpus:
         first, last = self.shards.groups[number : number + 2].tolist()
         return range(first, last), range(*self.shards.starts[[first, last]].tolist())
 
-    def group_starts(self) -> I64:
-        """(n_groups,) the first row of each group."""
-        return self.shards.starts[self.shards.groups[:-1]]
-
-    def at_once(self, n_works: int) -> int:
-        """Of so many works of a phase those that one process may do at the same time."""
-        return max(min(self.run.options.works_per_process or os.cpu_count() or 1, n_works), 1)
-
     def memory_left(
         self,
         step: str,
@@ -222,7 +212,9 @@ class Corpus:
         Raises:
             ConfigError: less than `least`.
         """
-        budget, at_once = self.run.options.memory_budget, self.at_once(works)
+        budget = self.run.options.memory_budget
+        # works of the phase that this process may do at the same time
+        at_once = max(min(self.run.options.works_per_process or os.cpu_count() or 1, works), 1)
         least = LEAST_BYTES if least is None else least
         left = budget // at_once - n * per_doc
         if left < least:

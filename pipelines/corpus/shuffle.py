@@ -14,8 +14,7 @@ first row, so that a key takes no more room for it.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,7 +88,7 @@ class RangeWriter:
     def __init__(
         self, writer: pa.ipc.RecordBatchFileWriter, schema: pa.Schema, bits: int, chunk_rows: int
     ) -> None:
-        """schema: of the file, the key first.  bits: of a key, that tell its range."""
+        """schema: of the file, the key first.  bits: of a key, that tell its range, or 0."""
         self._writer, self._schema = writer, schema
         self._bits, self._chunk_rows = bits, chunk_rows
         self._held: list[tuple[npt.NDArray[Any], ...]] = []
@@ -100,7 +99,8 @@ class RangeWriter:
         at = 0
         while at < len(columns[0]):
             room = self._chunk_rows - self._n
-            self._held.append(tuple(column[at : at + room] for column in columns))
+            # copies, so that of what they were cut from nothing is held
+            self._held.append(tuple(column[at : at + room].copy() for column in columns))
             self._n += len(self._held[-1][0])
             at += room
             if self._n == self._chunk_rows:
@@ -131,13 +131,6 @@ def local_rows(rows: I64, first: int) -> U32:
 # reading
 
 
-class Keyed(NamedTuple):
-    """Rows and their keys: (n,) int64, ascending over all of a range, and (n, n_words) uint64."""
-
-    rows: I64
-    keys: U64
-
-
 class Range:
     """A range of the keys of all groups."""
 
@@ -159,29 +152,26 @@ class Range:
         n_words: of a key, how many are looked at.
         """
         self._paths, self._bits, self._number = paths, bits, number
-        self._firsts, self._chunk, self._n_words = firsts, chunk, n_words
+        self._chunk, self._n_words = chunk, n_words
         self.shape: tuple[int, ...] = () if n_words == 1 else (n_words,)
         self._kept: dict[int, list[pa.RecordBatch]] = {}
         self._counts = [sum(batch.num_rows for batch in self._of(g)) for g in range(len(paths))]
         self.n = sum(self._counts)
+        self._named = firsts is not None
+        self._firsts = np.cumsum([0, *self._counts]) if firsts is None else firsts
 
-    @cached_property
-    def starts(self) -> I64:
-        """(n_groups + 1,) place in the range where the rows of each group begin."""
-        return np.concatenate(([0], np.cumsum(self._counts))).astype(np.int64)
-
-    def batches(self) -> Iterator[Keyed]:
-        """Rows and keys in order, some at a time."""
+    def batches(self) -> Iterator[tuple[I64, U64]]:
+        """(n,) rows, ascending over all of a range, and their (n, n_words) keys, some at a time."""
         for first, batch in self._all():
             keys = words(values(batch, "key"))[:, : self._n_words]
-            rows = None if self._firsts is None else values(batch, "row")
+            rows = values(batch, "row") if self._named else None
             for at in range(0, batch.num_rows, AT_ONCE):
                 here = keys[at : at + AT_ONCE]
                 if rows is None:
                     numbers = np.arange(first + at, first + at + len(here))
                 else:
                     numbers = rows[at : at + AT_ONCE].astype(np.int64) + first
-                yield Keyed(numbers, here)
+                yield numbers, here
 
     def take(self, name: str, rows: I64) -> npt.NDArray[Any]:
         """(n,) values of a column at rows of the range, in any order."""
@@ -193,7 +183,7 @@ class Range:
         found: dict[str, npt.NDArray[Any]] = {}
         for first, batch in self._all():
             here = np.arange(first, first + batch.num_rows)
-            if self._firsts is not None:
+            if self._named:
                 here = values(batch, "row").astype(np.int64) + first
             lo, hi = np.searchsorted(wanted, here[0]), np.searchsorted(wanted, here[-1], "right")
             if lo == hi:
@@ -217,10 +207,10 @@ class Range:
     def _all(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches that have rows, and what their rows count from."""
         for group, n in enumerate(self._counts):
-            at = int(self.starts[group]) if self._firsts is None else int(self._firsts[group])
+            at = int(self._firsts[group])
             for batch in self._of(group) if n else ():
                 yield at, batch
-                at += batch.num_rows if self._firsts is None else 0
+                at += 0 if self._named else batch.num_rows
 
     def _of(self, group: int) -> list[pa.RecordBatch]:
         if group not in self._kept:
@@ -232,6 +222,20 @@ class Range:
                 return cut
             self._kept[group] = cut
         return self._kept[group]
+
+
+def rows_between(
+    paths: Iterable[Path], name: str, bounds: npt.ArrayLike
+) -> Iterator[pa.RecordBatch]:
+    """Of each batch of files, where a column ascends, the rows between two bounds, if any.
+
+    bounds: (2,), the first row's least and what all rows are below; of the column's type.
+    """
+    for path in paths:
+        for batch in open_arrow(path)[0]:
+            start, stop = np.searchsorted(values(batch, name), bounds).tolist()
+            if start < stop:
+                yield batch.slice(start, stop - start)
 
 
 def of_range(batch: pa.RecordBatch, bits: int, number: int) -> pa.RecordBatch:

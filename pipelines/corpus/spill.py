@@ -73,7 +73,7 @@ def spilled(corpus: Corpus, name: str, column: int, number: int) -> Range:
         [corpus.path(SPILL, step=name, group=group) for group in groups],
         range_bits(corpus.n),
         number,
-        firsts=corpus.group_starts(),
+        firsts=corpus.shards.starts[corpus.shards.groups[:-1]],
         chunk=column,
         n_words=step.shuffled[column].n_words,
     )

@@ -9,8 +9,8 @@ know none by its class. A step is made known by one call: `core.step.register`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar
 
@@ -26,7 +26,7 @@ from tokenmill.pipelines.read.options import Images
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Done, Finished, Phase, Phases, Work, do_phase
-from tokenmill.pipelines.storage.files import parquet_file
+from tokenmill.pipelines.storage.files import open_arrow, parquet_file
 
 Args: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = I64
@@ -54,9 +54,15 @@ class SideTable(NamedTuple):
     schema: pa.Schema
     opening: Callable[[Path], AbstractContextManager[Callable[[pa.RecordBatch], Any]]] | None = None
 
-    def open(self, path: Path) -> AbstractContextManager[Any]:
-        """What takes rows by a call, or by `write_batch`."""
-        return parquet_file(path, self.schema) if self.opening is None else self.opening(path)
+    @contextmanager
+    def open(self, path: Path) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+        """What takes the next rows."""
+        if self.opening is None:
+            with parquet_file(path, self.schema) as writer:
+                yield writer.write_batch
+        else:
+            with self.opening(path) as write:
+                yield write
 
 
 class Shuffled(NamedTuple):
@@ -91,6 +97,12 @@ class Applied(NamedTuple):
 # takes the documents that are left, and (n_docs,) the row of each in the batch as it was set down;
 # batches come in order, none is left out
 Applier: TypeAlias = Callable[[pa.RecordBatch, Rows], Applied]
+
+
+def applier_of(path: Path, apply: Callable[[pa.RecordBatch, pa.RecordBatch], Applied]) -> Applier:
+    """What takes documents and, batch by batch, what a file says of them."""
+    found = iter(open_arrow(path)[0])
+    return lambda documents, rows: apply(documents, next(found))
 
 
 @dataclass(frozen=True)
@@ -390,21 +402,3 @@ Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by section of the report
 
 def is_corpus_wide(step: Step) -> TypeGuard[CorpusStep]:
     return step.corpus_wide
-
-
-@dataclass
-class SideTables:
-    """The side tables of some steps, open for a shard."""
-
-    _writers: dict[str, Callable[[pa.RecordBatch], Any]] = field(default_factory=dict)
-
-    def open(self, table: SideTable, path: Path, files: Any) -> None:
-        """files: an ExitStack, which closes them."""
-        writer = files.enter_context(table.open(path))
-        self._writers[table.folder.name] = getattr(writer, "write_batch", writer)
-
-    def write(self, tables: Mapping[str, pa.RecordBatch]) -> None:
-        """Rows by the name of a folder."""
-        for name, rows in tables.items():
-            if rows.num_rows:
-                self._writers[name](rows)

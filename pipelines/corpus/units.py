@@ -7,7 +7,7 @@ documents.
 """
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,8 @@ from tokenmill.pipelines.core.schema import ROW_BITS
 from tokenmill.pipelines.core.step import Rule
 from tokenmill.pipelines.corpus.keys import KEY, fixed_size_list
 from tokenmill.pipelines.corpus.rows import Corpus
-from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Rows, Sidecar
+from tokenmill.pipelines.corpus.shuffle import rows_between
+from tokenmill.pipelines.corpus.step import Applied, Applier, CorpusStep, Sidecar, applier_of
 from tokenmill.pipelines.corpus.verdicts import removed_ids
 from tokenmill.pipelines.filters.images.edit import drop_images, edited_where, removed_images
 from tokenmill.pipelines.filters.images.keys import Keys
@@ -33,7 +34,6 @@ from tokenmill.pipelines.storage import files
 from tokenmill.pipelines.storage.files import (
     Opened,
     arrow_file,
-    open_arrow,
     values,
     with_parameters,
 )
@@ -110,12 +110,7 @@ class UnitStep(CorpusStep):
         raise NotImplementedError
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
-        found = iter(open_arrow(run.path(REPEATED, pass_index, key=key))[0])
-
-        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
-            return self.without(documents, next(found))
-
-        return apply
+        return applier_of(run.path(REPEATED, pass_index, key=key), self.without)
 
 
 class ImageStep(UnitStep):
@@ -208,31 +203,18 @@ def joined(parts: Sequence[Leaving]) -> Leaving:
     return whole.at(np.lexsort((whole.by, whole.rows)))
 
 
-class Runs:
-    """Files of batches of schema RUN; rows ascend in each. One is open at a time."""
+def leaving_between(paths: Sequence[Path], lo: int, hi: int) -> Leaving:
+    """The rows from `lo` to `hi` of files, ascending, each once: by its first key.
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-
-    def n(self, lo: int, hi: int) -> int:
-        """Rows from `lo` to `hi`, those of each batch."""
-        return sum(stop - start for _, start, stop in self._within(lo, hi))
-
-    def between(self, lo: int, hi: int) -> Leaving:
-        """The rows from `lo` to `hi` that any batch has, ascending, each once: by its first key."""
-        found = joined(
-            [
-                Leaving(*(values(batch, f.name) for f in RUN)).at(np.arange(start, stop))  # a copy
-                for batch, start, stop in self._within(lo, hi)
-            ]
-        )
-        return found.at(np.diff(found.rows, prepend=-1) > 0)
-
-    def _within(self, lo: int, hi: int) -> Iterator[tuple[pa.RecordBatch, int, int]]:
-        for path in self._paths:
-            for batch in open_arrow(path)[0]:
-                start, stop = np.searchsorted(values(batch, "row"), [lo, hi]).tolist()
-                yield batch, start, stop
+    paths: of batches of schema RUN, whose rows ascend in each. One is open at a time.
+    """
+    found = joined(
+        [
+            Leaving(*(values(batch, field.name).copy() for field in RUN))
+            for batch in rows_between(paths, "row", [lo, hi])
+        ]
+    )
+    return found.at(np.diff(found.rows, prepend=-1) > 0)
 
 
 def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:

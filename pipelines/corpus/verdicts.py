@@ -49,7 +49,8 @@ class VerdictStep(CorpusStep):
         return self.name
 
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
-        verdicts = read_verdicts(run.path(self.verdict_folder(), pass_index, key=key))
+        path = run.path(self.verdict_folder(), pass_index, key=key)
+        verdicts = iter(open_arrow(path)[0])
 
         def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
             found = next(verdicts).take(pa.array(rows))
@@ -117,11 +118,6 @@ def _write_shard(
             writer.write_batch(pa.record_batch(columns, schema=VERDICTS))
 
 
-def read_verdicts(path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows of a file (schema VERDICTS), a batch for each batch of documents."""
-    yield from open_arrow(path)[0]
-
-
 def last_with_verdicts(part: Pass, name: str = "") -> VerdictStep | None:
     """The last of the steps behind a pass with verdicts, or of those before that of a name."""
     found = None
@@ -154,7 +150,7 @@ def alive_before(corpus: Corpus, name: str, group: int) -> Bools:
 
 def alive_of(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[Bools]:
     """(n_docs,) of each batch of a shard the documents that are left behind a step."""
-    for batch in read_verdicts(corpus.path(step.verdict_folder(), key=key)):
+    for batch in open_arrow(corpus.path(step.verdict_folder(), key=key))[0]:
         yield np.asarray(batch["alive"].to_numpy(zero_copy_only=False))
 
 
@@ -166,10 +162,6 @@ def removed_ids(corpus: Corpus, name: str, key: str) -> Iterator[U64] | None:
     step = last_with_verdicts(corpus.part, name)
     if step is None:
         return None
-    return _ids(corpus, step, key)
-
-
-def _ids(corpus: Corpus, step: VerdictStep, key: str) -> Iterator[U64]:
     documents = open_arrow(corpus.path(KEYS, key=key))[0]
-    for batch, alive in zip(documents, alive_of(corpus, step, key), strict=True):
-        yield values(batch, "doc_id")[~alive]
+    pairs = zip(documents, alive_of(corpus, step, key), strict=True)
+    return (values(batch, "doc_id")[~alive] for batch, alive in pairs)

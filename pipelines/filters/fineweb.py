@@ -7,7 +7,6 @@ from pydantic import Field
 
 from tokenmill.pipelines.core.config import Fraction
 from tokenmill.pipelines.core.step import (
-    Rule,
     StageResult,
     Step,
     above,
@@ -16,7 +15,7 @@ from tokenmill.pipelines.core.step import (
     ratio,
     without_value,
 )
-from tokenmill.pipelines.filters.text.characters import Characters, char_counts, characters
+from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.parts import newline_counts, part_facts
 from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_of
 
@@ -52,9 +51,7 @@ class FineWeb(Step):
     words: WordKind = "whitespace"
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
-        return decide(self.name, batch, self._rules(characters(batch["text"])))
-
-    def _rules(self, text: Characters) -> list[Rule]:
+        text = characters(batch["text"])
         n_newlines = newline_counts(text)
         chars = char_counts(text)
         n_words = word_counts(words_of(text, self.words))
@@ -63,7 +60,7 @@ class FineWeb(Step):
         too_few = below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio)
         if self.keep_no_terminal_lines:
             too_few = too_few._replace(fails=too_few.fails & (terminal != 0))
-        return [
+        rules = [
             without_value("empty", lines.n == 0),
             too_few,
             above(
@@ -76,3 +73,4 @@ class FineWeb(Step):
             ),
             above("too_many_newlines", ratio(n_newlines, n_words), self.max_newlines_ratio),
         ]
+        return decide(self.name, batch, rules)

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tokenmill.dedup.arrays import F64, text_buffers
 from tokenmill.pipelines.core.config import Count, Fraction, check_order
-from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below, decide, ratio
+from tokenmill.pipelines.core.step import StageResult, Step, above, below, decide, ratio
 from tokenmill.pipelines.filters.kernels import lines, words
 from tokenmill.pipelines.filters.text.characters import Characters, characters
 from tokenmill.pipelines.filters.text.words import WordKind, Words, split, word_counts, words_of
@@ -78,9 +78,6 @@ class GopherQuality(Step):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         text = characters(batch["text"])
-        return decide(self.name, batch, self._rules(text))
-
-    def _rules(self, text: Characters) -> list[Rule]:
         word = word_facts(
             words_of(text, self.words), self.stop_words, enough=self.min_stop_words or 0
         )
@@ -93,7 +90,7 @@ class GopherQuality(Step):
         bullets = ratio(line[lines.N_BULLET_LINES], n_lines)
         trailing = ratio(line[lines.N_ELLIPSIS_LINES], n_lines)
         alpha = ratio(word[words.N_ALPHA_WORDS], n_words)
-        return [
+        rules = [
             below("too_few_words", n_content, self.min_words),
             above("too_many_words", n_content, self.max_words),
             below("words_too_short", length, self.min_avg_word_length),
@@ -105,6 +102,7 @@ class GopherQuality(Step):
             below("too_few_alpha_words", alpha, self.min_alpha_words_ratio),
             below("too_few_stop_words", word[words.N_STOP_WORDS], self.min_stop_words),
         ]
+        return decide(self.name, batch, rules)
 
 
 def word_facts(found: Words, stop_words: tuple[str, ...], *, enough: int) -> F64:

@@ -130,9 +130,8 @@ class _Column:
     """A text column's bytes; anchors are numbers of bytes within it."""
 
     def __init__(self, text: pa.Array) -> None:
-        buffers = text_buffers(text)
-        self.data, self.offsets = read_only(buffers.data), read_only(buffers.offsets)
-        self._first, self._end = (int(edge) for edge in buffers.offsets[[0, -1]])
+        self.data, self.offsets = text_buffers(text)
+        self._first, self._end = (int(edge) for edge in self.offsets[[0, -1]])
 
     def where(self, byte: bytes) -> I64:
         """(n,) where a byte stands."""
@@ -264,8 +263,7 @@ def masked(text: pa.Array, spans: Spans, replacements: tuple[str, ...]) -> pa.Ar
     n_bytes = int(buffers.lengths.sum() + (sizes[which] - (spans.ends - spans.starts)).sum())
     out, out_offsets = np.empty(n_bytes, np.uint8), np.empty(len(text) + 1, np.int64)
     splice(
-        read_only(buffers.data),
-        read_only(buffers.offsets),
+        *buffers,
         read_only(spans.starts),
         read_only(spans.ends),
         read_only(which),

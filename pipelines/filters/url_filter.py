@@ -25,19 +25,21 @@ from tokenmill.pipelines.filters.kernels import urls as kernels
 
 BLOCK_BYTES = 1 << 24
 MOST_SUBWORD_BYTES = 1_000_000  # all together: the automaton takes 148 bytes for each
-NOT_ALNUM = re.compile("[^a-zA-Z0-9]+")
+NOT_ALNUM = re.compile(b"[^a-zA-Z0-9]+")
 FORMS = re.compile(rb"[^\x00-\x7f]|xn--", re.IGNORECASE)
+ENTRY = re.compile(rb"[\x00- ]*[^\x00- #]")  # what begins a line that is no comment, nor empty
 
 
 class ListFile(PinnedFile):
-    """A file of entries, one a line, in UTF-8; empty lines and those that begin with "#" count not.
+    """A file of entries, one a line, in UTF-8; empty lines and comments do not count.
 
-    As the categories of the UT1 blacklists are, and datatrove's lists.
+    A comment begins with "#", spaces before it aside. The categories of the UT1 blacklists are such
+    files, and datatrove's lists.
     """
 
     @classmethod
     def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        if not any(entry.strip() and entry[:1] != b"#" for entry in _entries(path)):
+        if not any(map(ENTRY.match, _lines(path))):
             raise ConfigError(f"{path}: has no entry; expected one a line")
 
 
@@ -123,13 +125,9 @@ def _words(listed: Entries) -> list[str]:
     lines = (
         line
         for entry in listed
-        for line in (
-            [entry]
-            if isinstance(entry, str)
-            else (line.decode() for line in _entries(entry.checked()))
-        )
+        for line in ([entry.encode()] if isinstance(entry, str) else _lines(entry.checked()))
     )
-    found = (NOT_ALNUM.sub("", line).lower() for line in lines if line[:1] != "#")
+    found = (NOT_ALNUM.sub(b"", line).lower().decode() for line in lines if ENTRY.match(line))
     return list(dict.fromkeys(word for word in found if word))
 
 
@@ -200,7 +198,7 @@ def _hashed(block: bytes, *, hosts: bool) -> tuple[U64, U8]:
 
 def _other_forms(block: bytes) -> Iterator[bytes]:
     for line in block.split(b"\n"):
-        if FORMS.search(line) and line[:1] != b"#":
+        if FORMS.search(line) and ENTRY.match(line):
             host = line.decode().strip().lstrip("*.")
             try:
                 ascii_form = host.isascii()
@@ -209,7 +207,7 @@ def _other_forms(block: bytes) -> Iterator[bytes]:
                 continue
 
 
-def _entries(path: Path) -> Iterator[bytes]:
+def _lines(path: Path) -> Iterator[bytes]:
     for block in _blocks(path):
         yield from block.split(b"\n")
 
@@ -298,8 +296,7 @@ class UrlFilter(Step):
         counts = np.empty(n, np.int64)
         buffers = text_buffers(urls)
         kernels.judge(
-            read_only(buffers.data),
-            read_only(buffers.offsets),
+            *buffers,
             table_of(self.domains, "hosts"),
             table_of(self.urls, "urls"),
             table_of(self.words, "words"),

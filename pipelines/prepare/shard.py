@@ -22,7 +22,7 @@ from tokenmill.pipelines.core.shard import SourceShard
 from tokenmill.pipelines.core.step import Stage, StageResult
 from tokenmill.pipelines.corpus.keys import key_sidecar
 from tokenmill.pipelines.corpus.passes import corpus_steps, stage_names
-from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar, SideTables
+from tokenmill.pipelines.corpus.step import Applied, Pass, Sidecar
 from tokenmill.pipelines.filters.images.edit import image_stats
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.report.thumbnails import thumbnail_file
@@ -66,11 +66,12 @@ class Tally:
             path = self.path(REMOVED_IMAGES)
             self._removed_images = files.enter_context(parquet_file(path, REMOVED_IMAGE))
             self._thumbnails = files.enter_context(thumbnail_file(self.path(THUMBNAILS)))
-        self._tables = SideTables()
+        self._tables: dict[str, Write] = {}  # by folder
         for step in part.before:
             self.facts |= {section: dict(counts) for section, counts in step.counts.items()}
             for table in step.side_tables:
-                self._tables.open(table, self.path(table.folder), files)
+                opened = table.open(self.path(table.folder))
+                self._tables[table.folder.name] = files.enter_context(opened)
 
     def path(self, folder: Folder) -> Path:
         """The shard's file of a folder, which this pass writes."""
@@ -91,7 +92,9 @@ class Tally:
     def applied(self, name: str, before: pa.RecordBatch, applied: Applied) -> None:
         """What a corpus-wide step did to the batch `before`."""
         self.add(name, before, applied.result)
-        self._tables.write(applied.tables)
+        for folder, rows in applied.tables.items():
+            if rows.num_rows:
+                self._tables[folder](rows)
         for section, counts in applied.counts.items():
             for counted, n in counts.items():
                 self.facts[section][counted] += n

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from tests.bench.language_libraries import LIBRARIES
-from tokenmill.pipelines.filters.models.language import code_of
+from tokenmill.pipelines.filters.models.language_models import code_of
 
 LENGTHS = {"document": 1000, "paragraph": 200, "short": 40}  # characters
 TEXTS = {"document": 10, "paragraph": 40, "short": 60}  # of a language, at most

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from tokenmill.pipelines.filters.models.language import code_of, langid_model
+from tokenmill.pipelines.filters.models.language_models import code_of, langid_model
 
 LONGEST = 10_000  # characters looked at, as the step does
 

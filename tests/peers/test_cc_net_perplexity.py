@@ -9,7 +9,7 @@ from hypothesis import given
 
 from tests.pipelines.filters.texts import texts
 from tests.pipelines.train.lm.models import saved_arpa
-from tokenmill.pipelines.filters.models.perplexity import KenlmModel
+from tokenmill.pipelines.filters.models.kenlm import KenlmModel
 from tokenmill.pipelines.filters.models.text import normalize
 
 cc_net = pytest.importorskip("cc_net.perplexity")

@@ -15,13 +15,12 @@ from tokenmill.pipelines.corpus.equal import DATE
 from tokenmill.pipelines.corpus.keys import key_schema
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide, passes
-from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
-from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file
+from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow
 
 
 def job_of(out, steps, budget="4GiB", workers=1):
@@ -115,7 +114,7 @@ def found(job, step, sizes, *, earlier=0):
     made, at = {}, sum(sizes[:earlier])
     for shard in range(earlier, len(sizes)):
         path, n = job.path(step.verdict_folder(), 0, key=f"{shard:05d}"), 0
-        for batch in read_verdicts(path):
+        for batch in open_arrow(path)[0]:
             for row, verdict in enumerate(batch.to_pylist()):
                 of, alike = verdict["duplicate_of"], verdict["similarity"]
                 if of is not None:

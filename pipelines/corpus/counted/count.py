@@ -36,6 +36,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     local_rows,
     parts,
     row_schema,
+    rows_between,
 )
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
@@ -44,9 +45,9 @@ from tokenmill.pipelines.corpus.units import (
     RUN,
     UNITS,
     Leaving,
-    Runs,
     UnitStep,
     joined,
+    leaving_between,
     units_left,
     write_found,
 )
@@ -122,15 +123,10 @@ class Units(NamedTuple):
         of = np.searchsorted(self.buckets, cuts, side="right") - 1
         return [Span(b, *span) for b, span in zip(of.tolist(), pairwise(cuts), strict=False)]
 
-    def groups_in(self, bucket: int) -> list[int]:
-        return [g for g, span in enumerate(self.groups()) if span.bucket == bucket]
-
-    def _shard_cuts(self) -> Iterator[tuple[int, int]]:
-        return pairwise(groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist())
-
     def shard_groups(self) -> list[range]:
         """Shards in groups of about GROUP_ROWS units."""
-        return [range(*cut) for cut in self._shard_cuts()]
+        cuts = groups_of(self.starts - self.starts[0], GROUP_ROWS).tolist()
+        return [range(*cut) for cut in pairwise(cuts)]
 
     def shards_of(self, span: Span) -> range:
         """The shards that have units of a span."""
@@ -200,7 +196,7 @@ def write_units(run: RunFolder, part: Pass) -> Done:
     """
     corpus = Corpus(run, part)
     step = corpus.last_step(CountedStep)
-    keys = tuple(corpus.shard_keys())
+    keys = corpus.shard_keys()
     paths = [corpus.path(UNITS, key=key) for key in keys]
     counts = [open_sidecar(path, step.unit_parameters()).n for path in paths]
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -228,13 +224,11 @@ def read_units(corpus: Corpus) -> Units:
 
 def rows_of(corpus: Corpus, units: Units) -> Rows:
     """The sidecars of all shards; none is opened before it is come to."""
-
-    def path_of(number: int) -> Path:
-        return corpus.path(UNITS, key=units.keys[number])
-
-    counts, first = np.diff(units.starts), int(units.starts[0])
     return corpus_rows(
-        path_of, counts, corpus.last_step(CountedStep).unit_parameters(), first=first
+        lambda number: corpus.path(UNITS, key=units.keys[number]),
+        np.diff(units.starts),
+        corpus.last_step(CountedStep).unit_parameters(),
+        first=int(units.starts[0]),
     )
 
 
@@ -252,7 +246,7 @@ def _buckets(corpus: Corpus, step: CountedStep, starts: I64) -> I64:
 def _first_units(corpus: Corpus, starts: I64, every: int) -> list[int]:
     """The unit row of each `every`-th document; every document has a unit, the first number 0."""
     docs = corpus.shards.starts[corpus.shards.n_earlier :] - corpus.shards.first_new_row
-    keys, found = list(corpus.shard_keys()), [0]
+    keys, found = corpus.shard_keys(), [0]
     for doc in range(every, int(docs[-1]), every):
         shard = int(np.searchsorted(docs, doc, side="right")) - 1
         left = doc - int(docs[shard])
@@ -283,17 +277,6 @@ ROW_BYTES = 58
 LARGEST_BYTES = 32  # key 16, of a hash table at most 16
 
 
-class Counts(NamedTuple):
-    """The units of a part.
-
-    first: (n,) place in the part of the first with the same key.
-    counts: (n,) of the first of each key how many have it, of others 0; (1,) if all are equal.
-    """
-
-    first: I64
-    counts: I64
-
-
 def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
     """Write the keys of a group's units, but of documents that a step before removes.
 
@@ -315,13 +298,12 @@ def spill_units(run: RunFolder, part: Pass, group: int) -> Done:
 
 def spilled_units(corpus: Corpus, units: Units, bucket: int, by: int, number: int) -> Range:
     """A range of a column of keys, of all units of a bucket that are still there."""
-    groups = units.groups()
-    of_bucket = units.groups_in(bucket)
+    groups = {g: span for g, span in enumerate(units.groups()) if span.bucket == bucket}
     return Range(
-        [corpus.path(UNIT_KEYS, group=group) for group in of_bucket],
+        [corpus.path(UNIT_KEYS, group=group) for group in groups],
         units.range_bits(bucket),
         number,
-        firsts=[groups[group].start for group in of_bucket],
+        firsts=[span.start for span in groups.values()],
         chunk=by,
         n_words=KEY.list_size,
     )
@@ -399,15 +381,11 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
     groups, rows, paths = units.shard_groups(), rows_of(corpus, units), []
     for shard in groups[group]:
         start, stop = units.starts[shard : shard + 2].tolist()
-        runs = [(span, _runs(corpus, units, span.bucket)) for span in units.spans_of(start, stop)]
-        corpus.memory_left(
-            step.name,
-            sum(run.n(span.start, span.stop) for span, run in runs),
-            FOUND_BYTES,
-            works=len(groups),
-            of=step.units,
-        )
-        found = joined([run.between(span.start, span.stop) for span, run in runs])
+        spans = units.spans_of(start, stop)
+        runs = [(_runs(corpus, units, span.bucket), span.start, span.stop) for span in spans]
+        n = sum(b.num_rows for files, *ends in runs for b in rows_between(files, "row", ends))
+        corpus.memory_left(step.name, n, FOUND_BYTES, works=len(groups), of=step.units)
+        found = joined([leaving_between(*run) for run in runs])
         paths.append(corpus.path(REPEATED, key=units.keys[shard]))
         alive = None
         if step.has_copies:
@@ -417,9 +395,10 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
     return Done(files=paths)
 
 
-def _runs(corpus: Corpus, units: Units, bucket: int) -> Runs:
+def _runs(corpus: Corpus, units: Units, bucket: int) -> list[Path]:
+    """Files of what was counted in a bucket."""
     numbers = range(units.ranges(bucket))
-    return Runs([corpus.path(UNIT_COUNTS, bucket=bucket, number=n) for n in numbers])
+    return [corpus.path(UNIT_COUNTS, bucket=bucket, number=n) for n in numbers]
 
 
 class _Counting:
@@ -432,29 +411,29 @@ class _Counting:
 
     def __call__(self, part: Part) -> Leaving:
         """The units to be taken out."""
-        counted = _count(part)
-        self._note(part, counted)
-        out = (counted.counts > self._step.more_than)[counted.first]
+        firsts, n_each = _counted(part)
+        self._note(part, n_each)
+        out = (n_each > self._step.more_than)[firsts]
         if self._step.keep == "first":
-            out &= counted.first != np.arange(len(out))
-        first = counted.first[out]
+            out &= firsts != np.arange(len(out))
+        first = firsts[out]
         names = self._spilled.take_all(("doc_id", "number"), part.rows[first])
         by = np.full(len(first), self._by, np.uint8)
-        counts = np.minimum(counted.counts[first], MOST_TOLD).astype(np.uint32)
+        counts = np.minimum(n_each[first], MOST_TOLD).astype(np.uint32)
         doc_ids, numbers = names["doc_id"].astype(np.uint64), names["number"].astype(np.int32)
         return Leaving(part.rows[out], by, counts, doc_ids, numbers)
 
-    def _note(self, part: Part, counted: Counts) -> None:
+    def _note(self, part: Part, n_each: I64) -> None:
         """Remember how many are too frequent, and the most frequent."""
-        often = counted.counts[counted.counts > self._step.more_than]
+        often = n_each[n_each > self._step.more_than]
         self._keys += len(often)
         self._units += int(often.sum())
-        repeated = np.flatnonzero(counted.counts > 1)
+        repeated = np.flatnonzero(n_each > 1)
         if len(repeated) > MOST_FREQUENT:
             n = len(repeated) - MOST_FREQUENT
-            least = np.partition(counted.counts[repeated], n)[n]
-            repeated = repeated[counted.counts[repeated] >= least]
-        here = np.column_stack((counted.counts[repeated], part.rows[repeated]))
+            least = np.partition(n_each[repeated], n)[n]
+            repeated = repeated[n_each[repeated] >= least]
+        here = np.column_stack((n_each[repeated], part.rows[repeated]))
         top = np.concatenate((self._top, here))
         self._top = top[np.lexsort((top[:, 1], -top[:, 0]))][:MOST_FREQUENT]
 
@@ -469,12 +448,16 @@ class _Counting:
         return {"repeated": self._keys, "units": self._units, "most": most}
 
 
-def _count(part: Part) -> Counts:
+def _counted(part: Part) -> tuple[I64, I64]:
+    """(n,) place in a part of the first unit with the same key; and how many have the key of each.
+
+    The latter is 0 of units that are not the first of their key, and (1,) if all are equal.
+    """
     if part.all_equal:  # more rows than fit: no memory is taken for each of them
         n = len(part.rows)
-        return Counts(np.broadcast_to(np.int64(0), n), np.array([n]))
+        return np.broadcast_to(np.int64(0), n), np.array([n])
     first = first_occurrence(part.keys, prefix_bits(len(part.keys)))
-    return Counts(first, np.bincount(first, minlength=len(first)))
+    return first, np.bincount(first, minlength=len(first))
 
 
 def merged_facts(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import xxhash
 from pydantic import Field, field_validator
 
-from tokenmill.dedup.arrays import I64, Bools, text_buffers
+from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.same.digest import digests, first_occurrence, sha1_prefixes
 from tokenmill.dedup.text.ccnet import ccnet_form
 from tokenmill.pipelines.core.config import Config
@@ -30,6 +30,7 @@ from tokenmill.pipelines.corpus.step import Applied, SideTable
 from tokenmill.pipelines.corpus.units import UnitsOf, numbers_of, rows_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.images.keys import KEY_BYTES, Keys, has_key
+from tokenmill.pipelines.filters.text.parts import Parts, split_at
 from tokenmill.pipelines.read.images.blobs import Blobs
 from tokenmill.pipelines.read.images.nodes import counts_of
 from tokenmill.pipelines.read.options import Images
@@ -176,7 +177,27 @@ class RepeatedParagraphs(CountedStep):
         return made
 
     def without(self, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
-        return without_paragraphs(self, documents, found)
+        """Take out the paragraphs, or lines, found; a document that goes has as value how many."""
+        of = rows_of(documents, found)
+        touched, which = np.unique(of, return_inverse=True)
+        paragraphs = split_at(documents["text"].take(pa.array(touched)), self.separator)
+        places = paragraphs.starts[which] + numbers_of(found)
+        stays = np.ones(len(paragraphs.text), np.bool_)
+        stays[places] = False
+        edited = (
+            with_texts(documents, touched, paragraphs.joined(stays)) if len(touched) else documents
+        )
+        lost = np.bincount(of, minlength=documents.num_rows)
+        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(edited["text"]), ""))
+        empty = blank & (counts_of(edited) == 0)
+        rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & empty)
+        result = edited_where(self.name, documents, edited, [rule], None)
+        if len(places):
+            result = result._replace(notes={f"{self.unit}s_taken_out": len(places)})
+        sizes = text_buffers(paragraphs.text).lengths[places]
+        rows = _receipts(documents, found, pa.array(of), pa.array(sizes))
+        taken = {"removed": len(places), "bytes": int(sizes.sum())}
+        return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         return text_bytes * SCRATCH_BYTES_PER_UNIT / BYTES_PER_UNIT[self.unit]
@@ -199,17 +220,11 @@ class Paragraphs(NamedTuple):
     firsts: I64
 
 
-def split_units(text: pa.Array, step: RepeatedParagraphs) -> pa.Array:
-    """(n_docs,) lists of paragraphs or lines, as `str.split` has them: one at least."""
-    return pc.split_pattern(text, pattern=step.separator)
-
-
 def keyed_paragraphs(documents: pa.RecordBatch, step: RepeatedParagraphs) -> Paragraphs:
     """The paragraphs of documents; by `count: documents` later copies in one have no key."""
-    units = split_units(documents["text"], step)
-    n_each = np.asarray(units.value_lengths()).astype(np.int64)
-    rows = np.repeat(np.arange(len(n_each)), n_each)
-    numbers = np.arange(len(rows)) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+    units = split_at(documents["text"], step.separator)
+    rows = units.owners
+    numbers = np.arange(len(rows)) - units.starts[rows]
     keys = paragraph_keys(documents, units, step)
     firsts = numbers
     if step.count == "documents":
@@ -218,21 +233,20 @@ def keyed_paragraphs(documents: pa.RecordBatch, step: RepeatedParagraphs) -> Par
     return Paragraphs(rows, numbers, keys, firsts)
 
 
-def paragraph_keys(documents: pa.RecordBatch, units: pa.Array, step: RepeatedParagraphs) -> Keys:
-    """(n, 2) of the lists of `split_units`.
+def paragraph_keys(documents: pa.RecordBatch, units: Parts, step: RepeatedParagraphs) -> Keys:
+    """(n, 2) of the paragraphs of documents.
 
     No key for those in which images stand, and the empty ones if they stay; within domains, for
     those of documents without a host neither, and equal ones of two hosts have two keys.
     """
-    flat = units.flatten()
-    forms = ccnet_form(flat) if step.normalize == "ccnet" else flat
+    forms = ccnet_form(units.text) if step.normalize == "ccnet" else units.text
     keys = _digests(forms, step)
     if step.empty == "stay":
         keys[np.asarray(pc.equal(forms, pa.scalar("", forms.type)))] = 0
-    keys[np.asarray(pc.match_substring(flat, PLACEHOLDER))] = 0
+    keys[np.asarray(pc.match_substring(units.text, PLACEHOLDER))] = 0
     if step.within != "domain":
         return keys
-    salts = np.repeat(host_keys(documents["url"]), np.asarray(units.value_lengths()), axis=0)
+    salts = host_keys(documents["url"])[units.owners]
     return np.where((has_key(keys) & has_key(salts))[:, None], keys ^ salts, np.uint64(0))
 
 
@@ -278,42 +292,6 @@ def host_of(url: str | None) -> str:
         return urlsplit(url).netloc if url else ""
     except ValueError:  # brackets of an IPv6 address that do not match, and the like
         return ""
-
-
-def without_paragraphs(
-    step: RepeatedParagraphs, documents: pa.RecordBatch, found: pa.RecordBatch
-) -> Applied:
-    """Take out the paragraphs, or lines, found; a document that goes has as value how many.
-
-    found: schema FOUND, of these documents alone.
-    """
-    of = rows_of(documents, found)
-    touched, which = np.unique(of, return_inverse=True)
-    paragraphs = split_units(documents["text"].take(pa.array(touched)), step)
-    starts = np.cumsum(np.append(0, np.asarray(paragraphs.value_lengths()))).astype(np.int64)
-    places = starts[which] + numbers_of(found)
-    flat = paragraphs.flatten()
-    keep = np.ones(len(flat), np.bool_)
-    keep[places] = False
-    kept_before = np.concatenate(([0], np.cumsum(keep)))[starts]
-    kept = pa.ListArray.from_arrays(pa.array(kept_before, pa.int32()), flat.filter(pa.array(keep)))
-    left = pc.binary_join(kept, pa.scalar(step.separator, flat.type))
-    edited = with_texts(documents, touched, left) if len(touched) else documents
-    lost = np.bincount(of, minlength=documents.num_rows)
-    rule = Rule(NO_TEXT, lost.astype(np.float64), (lost > 0) & _is_empty(edited))
-    result = edited_where(step.name, documents, edited, [rule], None)
-    if len(places):
-        result = result._replace(notes={f"{step.unit}s_taken_out": len(places)})
-    sizes = text_buffers(flat).lengths[places]
-    rows = _receipts(documents, found, pa.array(of), pa.array(sizes))
-    taken = {"removed": len(places), "bytes": int(sizes.sum())}
-    return Applied(result, tables={REMOVED_PARAGRAPHS.name: rows}, counts={"paragraphs": taken})
-
-
-def _is_empty(documents: pa.RecordBatch) -> Bools:
-    """(n_docs,) whether there is neither text but for white space, nor an image."""
-    blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(documents["text"]), ""))
-    return blank & (counts_of(documents) == 0) if "images" in documents.schema.names else blank
 
 
 def _receipts(

@@ -1,6 +1,6 @@
 """Documents less what stood before: stretches of words cut out, or lines or documents dropped.
 
-documents, FOUND of them ── without_spans ──► StageResult, a row of SPAN for each cut
+documents, FOUND of them ── without_spans ──► Applied, a row of SPAN for each cut
 """
 
 from typing import Any, NamedTuple
@@ -14,19 +14,13 @@ from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.step import Rule, StageResult, ratio, with_texts
-from tokenmill.pipelines.corpus.spans.step import SPAN, RepeatedSpans
+from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS, SPAN, RepeatedSpans
+from tokenmill.pipelines.corpus.step import Applied
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.read.images.nodes import counts_of
 
 REPEATED, LITTLE_LEFT = "repeated_ngrams", "too_little_left"  # reasons
 ROW_BITS = 32
-
-
-class Taken(NamedTuple):
-    """result: as of any stage.  spans: schema SPAN, what was taken out of documents."""
-
-    result: StageResult
-    spans: pa.RecordBatch
 
 
 class Runs(NamedTuple):
@@ -57,7 +51,7 @@ class Spans(NamedTuple):
     runs: I64
 
 
-def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.RecordBatch) -> Taken:
+def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.RecordBatch) -> Applied:
     """Take out what was found (schema FOUND) in these documents.
 
     Receipts: "repeated_ngrams" of a document that is dropped for the share of its n-grams, its
@@ -83,7 +77,7 @@ def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.Reco
     result = _named(documents, result, runs)
     what = "lines" if step.of_lines else "spans"
     result = result._replace(notes={f"{what}_taken_out": len(spans.docs)})
-    return Taken(result, _receipts(documents, spans, runs))
+    return Applied(result, tables={REMOVED_SPANS.name: _receipts(documents, spans, runs)})
 
 
 def _runs(documents: pa.RecordBatch, found: pa.RecordBatch) -> Runs:
@@ -165,9 +159,8 @@ def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: I64) -> Rule:
     left = np.asarray(pc.utf8_length(pc.utf8_trim_whitespace(edited["text"]))).astype(np.float64)
     lost = np.zeros(edited.num_rows, np.bool_)
     lost[docs] = True
-    if "images" in edited.schema.names:
-        lost &= counts_of(edited) == 0
-    return Rule(LITTLE_LEFT, left, lost & (left < step.least_chars))
+    lost &= (left < step.least_chars) & (counts_of(edited) == 0)
+    return Rule(LITTLE_LEFT, left, lost)
 
 
 def _named(documents: pa.RecordBatch, result: StageResult, runs: Runs) -> StageResult:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, Bools
+from tokenmill.dedup.arrays import I64
 from tokenmill.dedup.overlap.ngrams import Known
 from tokenmill.dedup.same.partition import prefix_bits
 from tokenmill.pipelines.core.errors import ConfigError
@@ -26,6 +26,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     Room,
     key_type,
     parts,
+    rows_between,
     turned,
 )
 from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, texts
@@ -33,7 +34,7 @@ from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import arrow_file, open_arrow, values
+from tokenmill.pipelines.storage.files import arrow_file, values
 
 HASHES = pa.schema([pa.field("key", key_type(1))])
 KNOWN = pa.schema(
@@ -47,7 +48,7 @@ ROW_BYTES = 44  # of a part: row and hash 16, partition 4, members 12, their end
 LARGEST_BYTES = 36  # of a hash table at most 16, hashes 8, members' places 12
 CHUNK_BYTES = 40  # of a hash that is spilled: held, joined, parted, in order 8 each; partition 4
 KNOWN_BYTES = 28  # of a hash of a group that stands twice: read, joined, sorted 8, its bucket 4
-KNOWN_AT_ONCE = 1 << 14  # known ones that are written at a time
+KNOWN_AT_ONCE = 1 << 14  # known ones that are written at a time: many batches take time to open
 LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 
 
@@ -88,8 +89,13 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
         twice[members] = True
     path = corpus.path(SPANS, what="known", number=number)
     with arrow_file(path, KNOWN) as writer:
-        for batch in _joined(_known(rows, twice)):
-            writer.write_batch(batch)
+        known, at = RangeWriter(writer, KNOWN, 0, KNOWN_AT_ONCE), 0
+        for group, batch in rows.groups():
+            hashes = values(batch, "key")
+            there = np.unique(hashes[twice[at : at + len(hashes)]])
+            at += len(hashes)
+            known.write(np.full(len(there), group, np.uint32), there)
+        known.flush()
     return Done(files=[path], facts={"minimizers": rows.n, "known": int(twice.sum())})
 
 
@@ -102,44 +108,16 @@ def equal_rows(rows: Range, room: int) -> Iterator[tuple[I64, I64]]:
         yield equal.buckets(prefix_bits(rows.n))
 
 
-def _known(rows: Range, twice: Bools) -> Iterator[pa.RecordBatch]:
-    at = 0
-    for group, batch in rows.groups():
-        hashes = values(batch, "key")
-        there = np.unique(hashes[twice[at : at + len(hashes)]])
-        at += len(hashes)
-        if len(there):
-            groups = np.full(len(there), group, np.uint32)
-            yield pa.record_batch([pa.array(groups), pa.array(there)], schema=KNOWN)
-
-
-def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in few batches, since many take time to open."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= KNOWN_AT_ONCE:
-            yield pa.concat_batches(held)
-            held = []
-    if held:
-        yield pa.concat_batches(held)
-
-
 def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     """The minimizers of a group that stand at more than one place in the corpus.
 
     Raises:
         ConfigError: they do not fit into memory.
     """
-    found = [np.empty(0, np.uint64)]
-    for number in range(size.ranges):
-        for batch in open_arrow(corpus.path(SPANS, what="known", number=number))[0]:
-            lo, hi = np.searchsorted(
-                np.asarray(batch["group"]), [group.number, group.number + 1]
-            ).tolist()
-            if lo < hi:
-                # a copy, so that the file does not stay mapped
-                found.append(np.asarray(batch["hash"])[lo:hi].copy())
+    paths = span_paths(corpus, "known", range(size.ranges))
+    mine = rows_between(paths, "group", [group.number, group.number + 1])
+    # copies, so that no file stays mapped
+    found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
     corpus.memory_left(
         RepeatedSpans.name,

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.corpus.rows import Corpus
+from tokenmill.pipelines.corpus.shuffle import rows_between
 from tokenmill.pipelines.corpus.spans.ngrams import LEAST_BYTES, WORD_BITS
-from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of
+from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, span_paths
 from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
-from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow, open_sidecar
+from tokenmill.pipelines.storage.files import Rows, arrow_file, open_arrow, open_sidecar
 
 # A run of n-grams that stand elsewhere, one word behind the other, there as here; a batch for each
 # of documents.
@@ -55,11 +56,10 @@ def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 
 def _names(corpus: Corpus) -> Rows:
     """The ids of all documents; of those of earlier runs there are none."""
-
-    def opening(shard: int) -> Opened:
-        return open_sidecar(corpus.path(SPANS, what="names", number=shard), {})
-
-    return Rows(corpus.shards.starts, opening)
+    return Rows(
+        corpus.shards.starts,
+        lambda shard: open_sidecar(corpus.path(SPANS, what="names", number=shard), {}),
+    )
 
 
 def _has_rows(names: Rows, shard: int) -> bool:
@@ -103,16 +103,12 @@ def _doc_ids(names: Rows, places: Places) -> Places:
     return names.take("doc_id", rows.astype(np.int64)).astype(np.uint64)[where]
 
 
-def _equal(corpus: Corpus, size: Size) -> Iterator[pa.RecordBatch]:
-    for number in range(size.ranges):
-        yield from open_arrow(corpus.path(SPANS, what="equal", number=number))[0]
-
-
 def _counts(corpus: Corpus, bounds: Places, size: Size) -> I64:
     """(n,) n-grams found between each two of (n + 1,) places."""
     counts = np.zeros(len(bounds) - 1, np.int64)
-    for batch in _equal(corpus, size):
-        counts += np.diff(np.searchsorted(np.asarray(batch["place"]), bounds))
+    for path in span_paths(corpus, "equal", range(size.ranges)):
+        for batch in open_arrow(path)[0]:
+            counts += np.diff(np.searchsorted(np.asarray(batch["place"]), bounds))
     return counts
 
 
@@ -130,12 +126,9 @@ def _slices(counts: I64, most: int) -> Iterator[tuple[int, int]]:
 
 def _gathered(corpus: Corpus, bounds: Places, size: Size) -> tuple[Places, Places]:
     """Places of the n-grams between two, ascending, and where each stands first."""
-    found = [(np.empty(0, np.uint64), np.empty(0, np.uint64))]
-    for batch in _equal(corpus, size):
-        places = np.asarray(batch["place"])
-        at = slice(*np.searchsorted(places, bounds).tolist())
-        if at.start < at.stop:
-            found.append((places[at].copy(), np.asarray(batch["of_place"])[at].copy()))
-    places, of = (np.concatenate(column) for column in zip(*found, strict=True))
+    found = [np.empty((0, 2), np.uint64)]
+    for batch in rows_between(span_paths(corpus, "equal", range(size.ranges)), "place", bounds):
+        found.append(np.column_stack([batch[0], batch[1]]))
+    places, of = np.concatenate(found).T
     order = np.argsort(places)
     return places[order], of[order]

@@ -4,6 +4,7 @@ text of a group ── minimizers ── which stand twice ── n-grams of the
 ── runs of them, by shard ── applier
 """
 
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import pyarrow as pa
@@ -12,17 +13,15 @@ from pydantic import Field, model_validator
 from tokenmill.dedup.overlap.ngrams import Ngrams
 from tokenmill.pipelines.core.schema import SCHEMA_VERSION
 from tokenmill.pipelines.corpus.step import (
-    Applied,
     Applier,
     Chain,
     CuttingStep,
-    Rows,
     SideTable,
     Size,
+    applier_of,
 )
 from tokenmill.pipelines.runs.folder import Folder, RunFolder
 from tokenmill.pipelines.runs.work import Phases
-from tokenmill.pipelines.storage.files import open_arrow
 
 SPANS = Folder("8-spans", "{what}-{number:05d}.arrow")
 FOUND_SPANS = Folder("9-spans", "part-{key}.arrow")
@@ -123,13 +122,8 @@ class RepeatedSpans(CuttingStep):
     def applier(self, run: RunFolder, pass_index: int, key: str) -> Applier:
         from tokenmill.pipelines.corpus.spans.apply import without_spans
 
-        found = iter(open_arrow(run.path(FOUND_SPANS, pass_index, key=key))[0])
-
-        def apply(documents: pa.RecordBatch, rows: Rows) -> Applied:
-            taken = without_spans(self, documents, next(found))
-            return Applied(taken.result, tables={REMOVED_SPANS.name: taken.spans})
-
-        return apply
+        path = run.path(FOUND_SPANS, pass_index, key=key)
+        return applier_of(path, partial(without_spans, self))
 
     def scratch_bytes(self, text_bytes: float, docs: float) -> float:
         from tokenmill.pipelines.corpus.spans.size import scratch_bytes

@@ -17,6 +17,7 @@ from tokenmill.pipelines.core.step import Rule, StageResult, Step, above, below,
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.characters import char_counts, characters
 from tokenmill.pipelines.filters.text.node_facts import node_facts
+from tokenmill.pipelines.filters.text.parts import split_at
 from tokenmill.pipelines.filters.text.words import word_counts, words_of
 from tokenmill.pipelines.read.images.nodes import are_samples
 
@@ -70,10 +71,8 @@ def text_kinds(text: pa.Array) -> U8:
     text: (n_texts,) large_string. Of several lines, each a caption, one that says something is
     enough; else the first that is not blank tells.
     """
-    lists = pc.split_pattern(text, "\n")
-    of_line = _kinds_of_lines(pc.utf8_trim_whitespace(lists.flatten()))
-    ends = np.cumsum(np.asarray(lists.value_lengths()).astype(np.int64))
-    owners = np.repeat(np.arange(len(text)), np.diff(ends, prepend=0))
+    lines = split_at(text, "\n")
+    of_line, owners = _kinds_of_lines(pc.utf8_trim_whitespace(lines.text)), lines.owners
     found = np.full(len(text), EMPTY, np.uint8)
     told = np.flatnonzero(of_line != EMPTY)[::-1]
     found[owners[told]] = of_line[told]  # the first line is written last
@@ -147,24 +146,19 @@ class Captions(Step):
         return edited_where(self.name, batch, batch, rules, None)
 
     def _rules(self, text: pa.Array) -> list[Rule]:
-        chars = characters(text)
+        kinds, chars = text_kinds(text), characters(text)
         n_words = word_counts(words_of(chars, "whitespace")).astype(np.float64)
         n_chars = char_counts(chars).astype(np.float64)
         facts = node_facts(text, char_ngram=self.char_ngram, word_ngram=self.word_ngram, lists=())
         return [
-            *self._kind_rules(text_kinds(text)),
+            without_value("empty", self.empty & (kinds == EMPTY)),
+            without_value("url", self.urls & (kinds == URL)),
+            without_value("file_name", self.file_names & (kinds == FILE_NAME)),
+            without_value("boilerplate", self.boilerplate & (kinds == BOILERPLATE)),
             below("too_few_words", n_words, self.min_words),
             above("too_many_words", n_words, self.max_words),
             below("too_few_chars", n_chars, self.min_chars),
             above("too_many_chars", n_chars, self.max_chars),
             above("repeated_characters", facts.char_repetition, self.max_char_repetition_ratio),
             above("repeated_words", facts.word_repetition, self.max_word_repetition_ratio),
-        ]
-
-    def _kind_rules(self, kinds: U8) -> list[Rule]:
-        return [
-            without_value("empty", self.empty & (kinds == EMPTY)),
-            without_value("url", self.urls & (kinds == URL)),
-            without_value("file_name", self.file_names & (kinds == FILE_NAME)),
-            without_value("boilerplate", self.boilerplate & (kinds == BOILERPLATE)),
         ]

@@ -11,18 +11,22 @@ document have the same names and other values.
 """
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
+from tokenmill.dedup.arrays import I64, Bools
 from tokenmill.pipelines.core.config import Config, Count, Fraction, check_order
+from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.core.step import KEEP, Rule, StageResult, Step, above, below, first_failing
 from tokenmill.pipelines.filters.bad_words import Words, table_of
 from tokenmill.pipelines.filters.images.edit import edited_where
 from tokenmill.pipelines.filters.text.node_facts import ENGLISH, NodeFacts, node_facts
-from tokenmill.pipelines.read.images.nodes import are_samples, measured_text, split_nodes, without
+from tokenmill.pipelines.filters.text.parts import Parts, split_at
+from tokenmill.pipelines.read.images.nodes import BREAK, are_samples
 
 MODELS = {
     "min_language_score": "language identification",
@@ -115,6 +119,42 @@ class DocumentLimits(NodeLimits):
     spam_words_ratio: Fraction | None = None
 
 
+class Nodes(NamedTuple):
+    """Documents taken apart at `BREAK`.
+
+    measured: the text of each node, images as spaces.
+    n_images: (n_nodes,) placeholders in each.  is_image: whether it holds nothing else.
+    """
+
+    parts: Parts
+    measured: pa.Array
+    n_images: I64
+    is_image: Bools
+
+    def without(self, failing: Bools) -> pa.Array:
+        """(n_docs,) large_string, the documents without some nodes; of those the images stay."""
+        alone = pa.array(
+            [BREAK.join([PLACEHOLDER] * n) for n in range(int(self.n_images.max(initial=0)) + 1)],
+            pa.large_string(),
+        )
+        images = alone.take(pa.array(self.n_images))
+        left = pc.if_else(pa.array(failing), images, self.parts.text)
+        return self.parts._replace(text=left).joined(~failing | (self.n_images > 0))
+
+    def measured_text(self, keep: Bools) -> pa.Array:
+        """(n_docs,) large_string, what is to be measured of documents with some of their nodes."""
+        return self.parts._replace(text=self.measured).joined(keep & ~self.is_image)
+
+
+def split_nodes(text: pa.Array) -> Nodes:
+    """Take documents, (n_docs,) large_string, apart."""
+    parts = split_at(text, BREAK)
+    n_images = np.asarray(pc.count_substring(parts.text, PLACEHOLDER)).astype(np.int64)
+    measured = pc.replace_substring(parts.text, PLACEHOLDER, " ") if n_images.any() else parts.text
+    blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(measured), ""))
+    return Nodes(parts, measured, n_images, (n_images > 0) & blank)
+
+
 # rules that are off without a list of words: they stand in the order of the lists
 OF_LISTS = (
     "min_stop_words_ratio",
@@ -160,20 +200,21 @@ class InterleavedText(Step):
 
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         nodes = split_nodes(batch["text"])
+        owners = nodes.parts.owners
         spared = are_samples(batch)
         rules = self._rules(nodes.measured, self.node)
-        verdicts, _ = first_failing(rules, len(nodes.text))
-        verdicts[nodes.is_image | spared[nodes.owners]] = KEEP
+        verdicts, _ = first_failing(rules, len(owners))
+        verdicts[nodes.is_image | spared[owners]] = KEEP
         failing = verdicts != KEEP
         edited = batch
         if failing.any():
             column = batch.schema.get_field_index("text")
-            edited = batch.set_column(column, batch.schema.field(column), without(nodes, failing))
-        left = self._rules(measured_text(nodes, ~failing), self.document)
+            edited = batch.set_column(column, batch.schema.field(column), nodes.without(failing))
+        left = self._rules(nodes.measured_text(~failing), self.document)
         document_rules = [rule._replace(fails=rule.fails & ~spared) for rule in left]
         # (n_docs, n_rules) how many nodes of each document failed each rule
         shape = batch.num_rows, len(rules)
-        cells = nodes.owners[failing] * len(rules) + (verdicts[failing] - 1)
+        cells = owners[failing] * len(rules) + (verdicts[failing] - 1)
         counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         details = pa.array([_told(row, rules) for row in counts.tolist()], pa.string())
         result = edited_where(self.name, batch, edited, document_rules, None, details=details)

@@ -178,7 +178,12 @@ class ImageRules(Step):
             details=_details(columns, part, places, reasons),
         )
         edited = drop_images(batch, verdicts == KEEP)
-        return edited_where(self.name, batch, edited, self._count_rules(edited), removed)
+        n = counts_of(edited).astype(np.float64)
+        of_documents = [
+            below("too_few_images", n, self.min_images),
+            above("too_many_images", n, self.max_images),
+        ]
+        return edited_where(self.name, batch, edited, of_documents, removed)
 
     def _unknown(self, columns: ImageColumns) -> Bools:
         sides = (self.min_side, self.max_side, self.min_ratio, self.max_ratio)
@@ -208,13 +213,6 @@ class ImageRules(Step):
             below("too_narrow", wide, self.min_ratio),
             above("too_wide", wide, self.max_ratio),
             below("too_few_bytes", columns.bytes, self.min_bytes),
-        ]
-
-    def _count_rules(self, documents: pa.RecordBatch) -> list[Rule]:
-        n = counts_of(documents).astype(np.float64)
-        return [
-            below("too_few_images", n, self.min_images),
-            above("too_many_images", n, self.max_images),
         ]
 
 

@@ -7,17 +7,14 @@ All finders: `data` (n_bytes,) is UTF-8 of all documents, document d at `offsets
 `anchors` (n,) ascend; `starts` and `ends` (n,) take what is found, which never overlaps.
 """
 
-import numpy as np
-
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
-from tokenmill.dedup.kernels.utf8 import place
+from tokenmill.dedup.kernels.utf8 import BLANK, before, decode, place
 from tokenmill.dedup.text.unicode import WORD
 
 DASH, DOT, COLON, PLUS, SLASH, SPACE = b"-.:+/ "
 OPEN, CLOSE, OPEN_BRACKET, CLOSE_BRACKET = b"()[]"
 ZERO, ONE, TWO, NINE = b"0129"
 
-LAST_CODE_POINT = 0x10FFFF
 
 ATOM = 1  # kinds of a byte, as pipelines.filters.pii has them
 ALNUM = 2
@@ -29,22 +26,12 @@ MOST_OF_IPV6 = 45  # characters: eight groups, two of them as IPv4
 
 
 @inlined
-def is_word(data: U8, first: int, i: int, kinds: U8, pages: U16, flags: U8) -> bool:
+def is_word(data: U8, first: int, i: int, pages: U16, flags: U8) -> bool:
     """Whether the character that ends before byte i is of `\\w`; none does where a text begins."""
     if i <= first:
         return False
-    i -= 1
-    if data[i] < 0x80:
-        return bool((kinds[data[i]] & (ALNUM | UNDERSCORE)) != 0)
-    cp, shift = 0, 0
-    while i > first and data[i] & 0xC0 == 0x80 and shift < 18:
-        cp |= (int(data[i]) & 0x3F) << shift
-        shift += 6
-        i -= 1
-    cp |= (int(data[i]) & (0x3F >> (shift // 6))) << shift
-    if cp > LAST_CODE_POINT:
-        return False
-    return bool((flags[place(pages, np.uint32(cp))] & WORD) != 0)
+    cp, _ = decode(data, before(data, first, i), i, BLANK)
+    return bool((flags[place(pages, cp)] & WORD) != 0)
 
 
 @inlined
@@ -142,17 +129,15 @@ def find_emails(
         # back over atoms with single dots between them
         start = at
         while start > least:
-            before = data[start - 1]
-            if kinds[before] & ATOM:
-                start -= 1
-            elif before == DOT and start < at and data[start] != DOT:
-                start -= 1
-            else:
+            last = data[start - 1]
+            single = last == DOT and start < at and data[start] != DOT
+            if not (kinds[last] & ATOM or single):
                 break
+            start -= 1
         # on to the first character of an atom that stands at a word's edge
         while start < at:
             here = (kinds[data[start]] & (ALNUM | UNDERSCORE)) != 0
-            if data[start] != DOT and here != is_word(data, first, start, kinds, pages, flags):
+            if data[start] != DOT and here != is_word(data, first, start, pages, flags):
                 break
             start += 1
         if start == at:
@@ -347,10 +332,10 @@ def stands_free(data: U8, first: int, i: int, kinds: U8) -> bool:
     """Whether before byte i is neither a letter, digit or "_" of ASCII nor one of "-.+/"."""
     if i == first:
         return True
-    before = data[i - 1]
-    if before == DASH or before == DOT or before == PLUS or before == SLASH:
+    last = data[i - 1]
+    if last == DASH or last == DOT or last == PLUS or last == SLASH:
         return False
-    return bool((kinds[before] & (ALNUM | UNDERSCORE)) == 0)
+    return bool((kinds[last] & (ALNUM | UNDERSCORE)) == 0)
 
 
 @kernel

@@ -7,7 +7,8 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import F32, F64, I64, U8, U32, inlined, kernel
 from tokenmill.dedup.kernels.minhash import premix
-from tokenmill.dedup.kernels.u64 import FOUR, ONE, THREE, TWO, ZERO
+from tokenmill.dedup.kernels.swar import eight
+from tokenmill.dedup.kernels.u64 import FOUR, ZERO
 
 # MurmurHash3_x86_32 (Austin Appleby, public domain) with the seed of Spark's HashingTF
 SEED = np.uint32(42)
@@ -16,7 +17,7 @@ C2 = np.uint32(0x1B873593)
 STEP = np.uint32(0xE6546B64)
 FIVE = np.uint32(5)
 
-BITS_8, BITS_16, BITS_24 = np.uint32(8), np.uint32(16), np.uint32(24)
+BITS_8 = np.uint32(8)
 BITS_13, BITS_15, BITS_17, BITS_19 = np.uint32(13), np.uint32(15), np.uint32(17), np.uint32(19)
 
 
@@ -30,24 +31,18 @@ def scrambled(chunk: np.uint32) -> np.uint32:
 
 @inlined
 def murmur3(letters: U8, start: np.uint64, end: np.uint64) -> np.uint32:
-    """The hash of letters[start:end]; the three bytes behind are read, and count for nothing."""
+    """The hash of letters[start:end]; eight bytes behind are read, and count for nothing."""
     h = SEED
     at = start
     while at + FOUR <= end:
-        chunk = np.uint32(letters[at])
-        chunk |= np.uint32(np.uint32(letters[at + ONE]) << BITS_8)
-        chunk |= np.uint32(np.uint32(letters[at + TWO]) << BITS_16)
-        chunk |= np.uint32(np.uint32(letters[at + THREE]) << BITS_24)
-        h = np.uint32(h ^ scrambled(chunk))
+        h = np.uint32(h ^ scrambled(np.uint32(eight(letters, at))))
         h = np.uint32(h << BITS_13) | np.uint32(h >> BITS_19)
         h = np.uint32(np.uint32(h * FIVE) + STEP)
         at += FOUR
     left = np.uint32(end - at)
-    chunk = np.uint32(letters[at])
-    chunk |= np.uint32(np.uint32(letters[at + ONE]) << BITS_8)
-    chunk |= np.uint32(np.uint32(letters[at + TWO]) << BITS_16)
-    chunk &= np.uint32(np.uint32(np.uint32(1) << np.uint32(left * BITS_8)) - np.uint32(1))
-    h = np.uint32(h ^ scrambled(chunk))  # of no bytes 0, which changes nothing
+    mask = np.uint32(np.uint32(np.uint32(1) << np.uint32(left * BITS_8)) - np.uint32(1))
+    chunk = np.uint32(eight(letters, at)) & mask  # of no bytes 0, which changes nothing
+    h = np.uint32(h ^ scrambled(chunk))
     return premix(np.uint32(h ^ np.uint32(end - start)))
 
 

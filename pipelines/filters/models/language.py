@@ -1,308 +1,32 @@
 """Documents, or their paragraphs, by the language that a model tells.
 
-Where paragraphs or lines are judged, a document is put together again of those that stay. Models
-are py3langid's, eldc's, or a fastText model of the user's.
-
-py3langid's model is read as data, and its arrays are walked here, ten times as fast:
-
-    text ──automaton over bytes──► counts of sequences ──naive Bayes──► scores ──softmax──► shares
-
-Model, scores and the temperature of the softmax are the library's (version 0.4); the model has 4
-MB, is never unpickled, and comes from no network. Reference: Lui and Baldwin, langid.py: an
-off-the-shelf language identification tool, ACL 2012.
-
-Whatever a library calls a language, here it has its code of ISO 639-1 where it has one. Source:
-ISO 639-3 code tables: the two-letter code of each three-letter one, and, for those that it takes
-for several languages, the one that models are trained on (arb for Arabic).
+Where paragraphs or lines are judged, a document is put together again of those that stay.
 """
 
-import functools
-import re
-from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tokenmill.dedup.arrays import F32, F64, I32, I64, U8, U16, Bools, text_buffers
-from tokenmill.pipelines.core.config import PinnedFile, by_name
-from tokenmill.pipelines.core.errors import ConfigError
+from tokenmill.dedup.arrays import U8, Bools
+from tokenmill.pipelines.core.config import by_name
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where, with_text
-from tokenmill.pipelines.filters.kernels.controls import MAY_COMPOSE
-from tokenmill.pipelines.filters.kernels.langid import score_languages
-from tokenmill.pipelines.filters.models.fasttext import LIBRARY as FASTTEXT
-from tokenmill.pipelines.filters.models.fasttext import (
-    PREFIX,
-    best_labels,
-    check_fasttext,
-    is_fasttext,
+from tokenmill.pipelines.filters.models.language_models import (
+    LEAST,
+    Detected,
+    LanguageFile,
+    Library,
+    check_library,
+    code_of,
+    known_languages,
+    language_model,
 )
-from tokenmill.pipelines.filters.normalize import normalized, work_needed
-
-_LABEL = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z]+)?$")
-
-_TWO_LETTERS = """
-aar=aa abk=ab afr=af aka=ak amh=am ara=ar arg=an asm=as ava=av ave=ae aym=ay aze=az bak=ba bam=bm
-bel=be ben=bn bis=bi bod=bo bos=bs bre=br bul=bg cat=ca ces=cs cha=ch che=ce chu=cu chv=cv cor=kw
-cos=co cre=cr cym=cy dan=da deu=de div=dv dzo=dz ell=el eng=en epo=eo est=et eus=eu ewe=ee fao=fo
-fas=fa fij=fj fin=fi fra=fr fry=fy ful=ff gla=gd gle=ga glg=gl glv=gv grn=gn guj=gu hat=ht hau=ha
-hbs=sh heb=he her=hz hin=hi hmo=ho hrv=hr hun=hu hye=hy ibo=ig ido=io iii=ii iku=iu ile=ie ina=ia
-ind=id ipk=ik isl=is ita=it jav=jv jpn=ja kal=kl kan=kn kas=ks kat=ka kau=kr kaz=kk khm=km kik=ki
-kin=rw kir=ky kom=kv kon=kg kor=ko kua=kj kur=ku lao=lo lat=la lav=lv lim=li lin=ln lit=lt ltz=lb
-lub=lu lug=lg mah=mh mal=ml mar=mr mkd=mk mlg=mg mlt=mt mon=mn mri=mi msa=ms mya=my nau=na nav=nv
-nbl=nr nde=nd ndo=ng nep=ne nld=nl nno=nn nor=no nya=ny oci=oc oji=oj ori=or orm=om oss=os pan=pa
-pli=pi pol=pl por=pt pus=ps que=qu roh=rm ron=ro run=rn rus=ru sag=sg san=sa sin=si slk=sk slv=sl
-sme=se smo=sm sna=sn snd=sd som=so sot=st spa=es sqi=sq srd=sc srp=sr ssw=ss sun=su swa=sw swe=sv
-tah=ty tam=ta tat=tt tel=te tgk=tg tgl=tl tha=th tir=ti ton=to tsn=tn tso=ts tuk=tk tur=tr twi=tw
-uig=ug ukr=uk urd=ur uzb=uz ven=ve vie=vi vol=vo wln=wa wol=wo xho=xh yid=yi yor=yo zha=za zho=zh
-zul=zu
-"""
-_OF_SEVERAL = """
-arb=ar als=sq ayr=ay azj=az cmn=zh ekk=et fil=tl gaz=om gug=gn khk=mn kmr=ku lvs=lv npi=ne ory=or
-pbt=ps pes=fa quy=qu
-plt=mg swh=sw uzn=uz ydd=yi zsm=ms
-"""
-_OTHER_NAMES = "nb=no nob=no iw=he in=id ji=yi jw=jv mo=ro"  # no is Bokmål where nn is Nynorsk
-
-CODES = dict(
-    pair.split("=") for pair in (*_TWO_LETTERS.split(), *_OF_SEVERAL.split(), *_OTHER_NAMES.split())
-)
-
-
-def code_of(label: str) -> str:
-    """The code of a library's label, whose script does not count; the label where it is no code.
-
-    >>> [code_of(label) for label in ("en", "eng_Latn", "zh-Hant", "nb", "ceb", "english")]
-    ['en', 'en', 'zh', 'no', 'ceb', 'english']
-    """
-    found = _LABEL.match(label)
-    return CODES.get(found[1], found[1]) if found else label
-
-
-DIGITS = 6  # of a probability: what processors round otherwise is smaller
-ROOM = 1 << 20  # features: 12 MB; a quarter of it costs a third of the speed
-AT_ONCE = 4096  # texts: their scores take 4.6 MB
-
-
-class Detected(NamedTuple):
-    """codes: (n_texts,) string, null where no language is told.
-
-    probabilities: (n_texts,) float64 in [0, 1]; 0 where none is.
-    """
-
-    codes: pa.Array
-    probabilities: F64
-
-
-@dataclass(frozen=True, eq=False)
-class LangidModel:
-    """moves, features, start, weights: as in `score_languages`.  prior: (n_classes,) float64.
-
-    classes: (n_classes,) int64, the language of each, of which some have two (by script).
-    languages: their codes.
-    """
-
-    moves: U16
-    features: I32
-    start: np.uint16
-    weights: F32
-    prior: F64
-    classes: I64
-    languages: tuple[str, ...]
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Codes of the languages that it can tell."""
-        return frozenset(self.languages)
-
-    def tell(self, text: pa.Array) -> Detected:
-        """The most probable language of each text. text: (n_texts,) string or large_string."""
-        parts = [self._tell(text.slice(at, AT_ONCE)) for at in range(0, len(text), AT_ONCE)]
-        best = np.concatenate([part[0] for part in parts] or [np.empty(0, np.int64)])
-        probabilities = np.concatenate([part[1] for part in parts] or [np.empty(0)])
-        places = pa.array(best, mask=best < 0)
-        return Detected(pa.array(self.languages, pa.string()).take(places), probabilities)
-
-    def _tell(self, text: pa.Array) -> tuple[I64, F64]:
-        """The number of the language of each text, -1 where none is, and its probability."""
-        buffers = text_buffers(as_trained(text))
-        n_bytes = buffers.lengths
-        n_features, n_classes = self.weights.shape
-        longest = int(n_bytes.max())
-        room = max(longest + 1, ROOM)
-        ends = np.zeros(len(text) + 1, np.int64)
-        scores = np.zeros((len(text), n_classes))
-        score_languages(
-            *buffers,
-            self.moves,
-            self.features,
-            self.start,
-            self.weights,
-            np.log1p(np.arange(longest + 1)),
-            np.zeros(n_features, np.int32),
-            np.empty(room, np.int32),
-            np.empty(room, np.float64),
-            ends,
-            scores,
-        )
-        # less sure of what is short: this keeps the probabilities calibrated, says the library
-        scores = (scores + self.prior) / np.sqrt(np.maximum(n_bytes, 1))[:, None]
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
-        whole = np.zeros((len(text), len(self.languages)))
-        for place, language in enumerate(self.classes):
-            whole[:, language] += shares[:, place]
-        tells = np.diff(ends) > 0
-        best = np.where(tells, whole.argmax(axis=1), -1)
-        return best, np.where(tells, whole.max(axis=1), 0.0).round(DIGITS)
-
-
-def as_trained(text: pa.Array) -> pa.Array:
-    """Texts all in capitals in small letters, and all composed (NFC)."""
-    capitals = pc.utf8_is_upper(text)  # but for ª and º, small letters that have no case
-    if pc.any(capitals).as_py():  # by Python: Arrow lowers each character by itself
-        some = text.filter(capitals).to_pylist()
-        small = [one.lower() if one.isupper() else one for one in some]
-        text = pc.replace_with_mask(text, capitals, pa.array(small, text.type))
-    return normalized(text, work_needed(text) & np.uint8(MAY_COMPOSE))
-
-
-@functools.cache
-def langid_model() -> LangidModel:
-    """The library's model, once a process: 120 MB."""
-    from py3langid.langid import MODEL_DIR, MODEL_FILE  # optional
-    from py3langid.modelio import load_model
-
-    weights, prior, labels, moves, rows, features = load_model(MODEL_DIR / MODEL_FILE)
-    states, row_of = np.asarray(moves), np.asarray(rows)
-    codes = [code_of(label) for label in labels]
-    languages = tuple(dict.fromkeys(codes))
-    return LangidModel(
-        moves=row_of[states],
-        features=np.asarray(features, np.int32)[states],
-        start=row_of[0],
-        weights=np.ascontiguousarray(weights, np.float32),
-        prior=np.asarray(prior, np.float64),
-        classes=np.array([languages.index(code) for code in codes]),
-        languages=languages,
-    )
-
-
-Library: TypeAlias = Literal["py3langid", "eldc", "fasttext"]
-PROBES = {"py3langid": "py3langid", "eldc": "eldc", "fasttext": FASTTEXT}  # modules
-EXTRAS = {"py3langid": "language", "eldc": "eldc", "fasttext": "fasttext"}
-# eldc's is a score, not a probability: whole English pages have 0.7 to 0.85
-LEAST = {"py3langid": 0.65, "eldc": 0.5, "fasttext": 0.65}
-
-
-class LanguageFile(PinnedFile):
-    """A supervised model of fastText whose labels are languages, as lid.176.bin."""
-
-    @classmethod
-    def look(cls, path: Path, settings: dict[str, Any]) -> None:
-        if not is_fasttext(path):
-            raise ConfigError(f"{path}: no fastText model; name one, as lid.176.bin or lid.176.ftz")
-        check_fasttext(path)
-
-
-class Eldc:
-    """Nito's ELD in C: 60 languages; it lets go of the interpreter while it looks."""
-
-    def __init__(self) -> None:
-        import eldc  # optional
-
-        eldc.init()
-        self._eldc = eldc.instance()
-        self._eldc.set_scores(1)
-        self.known = frozenset(map(code_of, eldc.LANGUAGES))
-
-    def tell(self, text: pa.Array) -> Detected:
-        found = [self._eldc.detect_details(one).scores for one in text.to_pylist()]
-        codes = [code_of(next(iter(scores))) if scores else None for scores in found]
-        values = [next(iter(scores.values()), 0.0) for scores in found]
-        return Detected(pa.array(codes, pa.string()), np.array(values, np.float64))
-
-
-class FastTextLanguages:
-    """A fastText model; a label's language counts, not its script, as in eng_Latn."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._codes = {label: code_of(label.removeprefix(PREFIX)) for label in check_fasttext(path)}
-        self.known = frozenset(self._codes.values())
-
-    def tell(self, text: pa.Array) -> Detected:
-        labels, probabilities = best_labels(self._path, text)
-        codes = [None if label is None else self._codes[label] for label in labels]
-        return Detected(pa.array(codes, pa.string()), probabilities)
-
-
-LanguageModel: TypeAlias = LangidModel | Eldc | FastTextLanguages
-
-
-def check_library(library: Library) -> None:
-    """Raises:
-    ValueError: it is not installed.
-    """
-    if find_spec(PROBES[library]) is None:
-        raise ValueError(f"needs {library}; pip install 'tokenmill[{EXTRAS[library]}]'")
-
-
-def known_languages(library: Library, file: LanguageFile | None) -> frozenset[str]:
-    """Codes, before a run begins; none where the model file is gone, as of a finished run."""
-    if file is None:
-        return language_model(library, None).known
-    path = Path(file.file)
-    return FastTextLanguages(path).known if path.exists() else frozenset()
-
-
-@functools.cache  # once a process
-def language_model(library: Library, file: LanguageFile | None) -> LanguageModel:
-    """Raises:
-    ConfigError: the file is not the one that the run began with.
-    """
-    if file is not None:
-        return FastTextLanguages(file.checked())
-    return Eldc() if library == "eldc" else langid_model()
-
+from tokenmill.pipelines.filters.text.parts import Parts, split_at
 
 BREAKS = {"paragraph": "\n\n", "line": "\n"}
-
-
-class Parts(NamedTuple):
-    """Part `p` of document `d` is `text[starts[d] + p]`; every document has one at least.
-
-    starts: (n_docs + 1,) int64.
-    """
-
-    text: pa.Array
-    starts: I64
-    separator: str
-
-
-def parts_of(text: pa.Array, unit: str) -> Parts | None:
-    """None if the unit is the document."""
-    separator = BREAKS.get(unit)
-    if separator is None:
-        return None
-    lists = pc.split_pattern(text, separator)
-    lengths = np.asarray(lists.value_lengths(), np.int64)
-    return Parts(lists.flatten(), np.concatenate(([0], np.cumsum(lengths))), separator)
-
-
-def joined(parts: Parts, stays: Bools) -> pa.Array:
-    """(n_docs,), each document of those of its parts that stay."""
-    before = np.concatenate(([0], np.cumsum(stays)))[parts.starts]
-    kept = parts.text.filter(pa.array(stays))
-    lists = pa.ListArray.from_arrays(pa.array(before, pa.int32()), kept)
-    return pc.binary_join(lists, pa.scalar(parts.separator, kept.type))
-
-
 OTHER, UNCERTAIN, NO_TEXT = 1, 2, 3
 REASONS = ("other_language", "uncertain_language", "no_text_left")
 
@@ -387,11 +111,11 @@ class Language(Step):
     def __call__(self, batch: pa.RecordBatch) -> StageResult:
         told = self._tell(batch["text"])
         verdicts = self._verdicts(told)
-        parts = parts_of(batch["text"], self.unit)
-        if parts is None:
+        if self.unit == "document":
             return self._result(batch, verdicts, told)
+        parts = split_at(batch["text"], BREAKS[self.unit])
         leaves, notes = self._leaving(parts, verdicts)
-        text = joined(parts, ~leaves)
+        text = parts.joined(~leaves)
         blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""), np.bool_)
         without = np.where(verdicts == KEEP, NO_TEXT, verdicts)
         after = np.where(blank, without, KEEP)

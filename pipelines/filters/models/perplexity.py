@@ -1,19 +1,6 @@
-"""Documents by how well a language model of good text foretells them, as CCNet's buckets.
-
-Models are our own (`model.py`), or a user's of KenLM, as CCNet reads its: by the kenlm library
-(the extra `lm`).
-
-    text --normalize--> --SentencePiece--> pieces, one line --KenLM--> perplexity
-    text --lines--> --normalize--> words at spaces ------------KenLM--> perplexity
-
-A document of pieces has lost its newlines by CCNet's normalization: it is one line there, too.
-
-Source: cc_net/perplexity.py and cc_net/mine.py of facebookresearch/cc_net (MIT): `DocLM`, its line
-of no words counting for one, and `SentencePiece`.
-"""
+"""Documents by how well a language model of good text foretells them, as CCNet's buckets."""
 
 import functools
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,59 +8,24 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.dedup.arrays import F64, I64
+from tokenmill.dedup.arrays import I64
 from tokenmill.pipelines.core.config import PinnedFile, by_name, readable
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import KEEP, StageResult, Step, keep_where
-from tokenmill.pipelines.filters.models.model import DECIMALS, MAGIC, LanguageModel, load_model
-from tokenmill.pipelines.filters.models.text import normalize
+from tokenmill.pipelines.filters.models.kenlm import (
+    KenlmModel,
+    Normalization,
+    begins_kenlm,
+    load_kenlm,
+    load_pieces,
+)
+from tokenmill.pipelines.filters.models.model import MAGIC, LanguageModel, load_model
 
-KENLM, PIECES = "kenlm", "sentencepiece"  # modules
-BINARY = b"mmap lm http://kheafield.com/code format version"
-ARPA = b"\\data\\"
 Kind = Literal["train-lm", "kenlm"]
-Normalization = Literal["ccnet", "none"]
 Bucket = Literal["head", "middle", "tail"]
 BUCKETS: tuple[Bucket, ...] = ("head", "middle", "tail")
 NO_WORDS = 1  # the verdict; those of buckets follow
 REASONS = ("no_words", *(f"{bucket}_perplexity" for bucket in BUCKETS))
-
-
-class KenlmModel:
-    """The perplexities that a KenLM model gives.
-
-    pieces: a SentencePiece model that cuts text for it; without, words part at white space.
-    """
-
-    def __init__(self, path: Path, *, normalization: Normalization, pieces: Path | None) -> None:
-        self._model = load_kenlm(path)
-        self._pieces = None if pieces is None else load_pieces(pieces)
-        self._normalize = normalization == "ccnet"
-
-    def perplexities(self, text: pa.Array) -> F64:
-        """(n_docs,) float64, with one decimal as CCNet has them; NaN of a document without words.
-
-        text: (n_docs,) string or large_string, no nulls.
-        """
-        return np.array([self._perplexity(one) for one in text.to_pylist()], np.float64)
-
-    def _perplexity(self, text: str) -> float:
-        log, n_words, n_lines = 0.0, 0, 0
-        for line in self._lines(text):
-            log += self._model.score(line)
-            n_words += len(line.split())
-            n_lines += 1
-        if n_words == 0:
-            return float("nan")
-        return float(round(10.0 ** (-log / (n_words + n_lines)), DECIMALS))
-
-    def _lines(self, text: str) -> list[str]:
-        if self._pieces is not None:
-            whole = normalize(text) if self._normalize else text
-            return " ".join(self._pieces.encode(whole, out_type=str)).split("\n")
-        if self._normalize:
-            return [normalize(line) for line in text.split("\n")]
-        return text.replace("\0", " ").split("\n")  # it would end a line for the library
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -86,47 +38,7 @@ def kind_of(path: Path) -> Kind | None:
         begins = f.read(4096)
     if begins.startswith(MAGIC):
         return "train-lm"
-    return "kenlm" if begins.startswith(BINARY) or begins.lstrip().startswith(ARPA) else None
-
-
-@functools.cache  # once a process
-def load_kenlm(path: Path) -> Any:
-    """The library's model. It takes a file for what it says it is: use files that you trust.
-
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
-    """
-    if find_spec(KENLM) is None:
-        raise ConfigError(
-            f"{path}: a KenLM model needs the kenlm library; pip install 'tokenmill[lm]', which"
-            " builds it with CMake and a C++ compiler"
-        )
-    import kenlm  # optional
-
-    config = kenlm.Config()
-    config.show_progress = False
-    config.arpa_complain = kenlm.ARPALoadComplain.NONE
-    try:
-        return kenlm.Model(str(path), config)
-    except (OSError, MemoryError) as e:
-        raise ConfigError(f"{path}: KenLM cannot read it ({e}); copy it again") from e
-
-
-@functools.cache
-def load_pieces(path: Path) -> Any:
-    """The library's model.
-
-    Raises:
-        ConfigError: the library is missing, or cannot read the file.
-    """
-    if find_spec(PIECES) is None:
-        raise ConfigError(f"{path}: needs sentencepiece; pip install 'tokenmill[sentencepiece]'")
-    import sentencepiece  # optional
-
-    try:
-        return sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
-    except (OSError, RuntimeError) as e:
-        raise ConfigError(f"{path}: not a SentencePiece model ({e})") from e
+    return "kenlm" if begins_kenlm(begins) else None
 
 
 class LmFile(PinnedFile):

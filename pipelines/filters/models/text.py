@@ -210,10 +210,7 @@ def _found(text: TextBuffers, *, with_spans: bool) -> PlacedWords:
     hashes = np.empty(room, np.uint64)
     spans = np.empty((room if with_spans else 0, 2), np.int64)
     doc_ends = np.empty(n_docs + 1, np.int64)
-    tables = characters()
-    kernels.word_hashes(
-        read_only(text.data), read_only(text.offsets), *tables, hashes, spans, doc_ends
-    )
+    kernels.word_hashes(*text, *characters(), hashes, spans, doc_ends)
     n = doc_ends[-1]
     return PlacedWords(LineWords(hashes[:n], doc_ends), spans[:n], text)
 

@@ -63,7 +63,6 @@ def characters(column: pa.Array) -> Characters:
     text = text_buffers(column)
     first, last = int(text.offsets[0]), int(text.offsets[-1])
     data = text.data[first:last]
-    data.flags.writeable = False  # or kernels would be compiled twice: empty columns have no buffer
     classes = np.empty(len(data) + PADDING, np.uint8)
     class_of_bytes(data, class_table(), classes)
     return Characters(data, classes, text.offsets - first)

@@ -127,9 +127,8 @@ def _char_facts(text: pa.Array, ngram: int) -> F64:
     buffers = text_buffers(text)
     most = int(buffers.lengths.max(initial=1))
     out = np.empty((len(text), kernels.N_CHAR_FACTS), np.float64)
-    scratch = (np.empty(most, np.uint32), *_tables(most), np.zeros(most + 1, np.int64))
-    data, offsets = read_only(buffers.data), read_only(buffers.offsets)
-    kernels.char_facts(data, offsets, marks_table(), ngram, *scratch, out)
+    points, tally = np.empty(most, np.uint32), np.zeros(most + 1, np.int64)
+    kernels.char_facts(*buffers, marks_table(), ngram, points, *_tables(most), tally, out)
     return out.T
 
 

@@ -1,10 +1,15 @@
-"""Lines and paragraphs of documents: how many, how many that repeat one before, are short, …"""
+"""Lines and paragraphs of documents: how many, how many that repeat one before, are short, …
+
+Or cut apart, and joined again of those that stay.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from tokenmill.dedup.arrays import F64, I64
+from tokenmill.dedup.arrays import F64, I64, Bools
 from tokenmill.pipelines.filters.kernels import parts
 from tokenmill.pipelines.filters.kernels.words import count_bits
 from tokenmill.pipelines.filters.text.characters import Characters
@@ -52,3 +57,33 @@ def part_facts(
     out = np.empty((n_docs, parts.N_PART_FACTS), np.int64)
     parts.part_facts(*text, n_newlines, newlines, trim, skip_blank, short_chars, table, out)
     return PartFacts(*out.T.astype(np.float64))
+
+
+class Parts(NamedTuple):
+    """Part `p` of document `d` is `text[starts[d] + p]`; every document has one at least.
+
+    starts: (n_docs + 1,) int64.
+    """
+
+    text: pa.Array
+    starts: I64
+    separator: str
+
+    @property
+    def owners(self) -> I64:
+        """(n_parts,) the row of each part's document."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def joined(self, stays: Bools) -> pa.Array:
+        """(n_docs,), each document of those of its parts that stay."""
+        before = np.concatenate(([0], np.cumsum(stays)))[self.starts]
+        kept = self.text.filter(pa.array(stays))
+        lists = pa.ListArray.from_arrays(pa.array(before, pa.int32()), kept)
+        return pc.binary_join(lists, pa.scalar(self.separator, kept.type))
+
+
+def split_at(text: pa.Array, separator: str) -> Parts:
+    """Cut documents where a separator stands, as `str.split` does."""
+    lists = pc.split_pattern(text, separator)
+    lengths = np.asarray(lists.value_lengths(), np.int64)
+    return Parts(lists.flatten(), np.concatenate(([0], np.cumsum(lengths))), separator)

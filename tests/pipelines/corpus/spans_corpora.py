@@ -73,7 +73,7 @@ def found_in(job, shard):
 
 
 def taken(job, shards, *, batch=2):
-    """What the step makes of the shards: [Taken] of all batches, in order."""
+    """What the step makes of the shards: [Applied] of all batches, in order."""
     step, made = job.recipe.steps[-1], []
     for shard, texts in enumerate(shards):
         batches = batches_of(shard, texts, batch)

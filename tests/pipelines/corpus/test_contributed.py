@@ -23,13 +23,13 @@ from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.corpus import rows as corpus_rows
 from tokenmill.pipelines.corpus.passes import passes
-from tokenmill.pipelines.corpus.verdicts import read_verdicts
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.inspect import beside, removals
 from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.work import one_by_one
+from tokenmill.pipelines.storage.files import open_arrow
 
 MODULE = "tests.pipelines.corpus.per_host"
 MOST = 4
@@ -211,7 +211,7 @@ def test_any_corpus_in_any_parts_is_that_of_plain_loops(
     verdicts = [
         verdict
         for shard in range(earlier, len(sizes))
-        for batch in read_verdicts(job.path(step.verdict_folder(), key=f"{shard:05d}"))
+        for batch in open_arrow(job.path(step.verdict_folder(), key=f"{shard:05d}"))[0]
         for verdict in batch.to_pylist()
     ]
     seen, expected = Counter(), []
@@ -229,7 +229,7 @@ def test_one_host_of_more_documents_than_fit_keeps_its_first(plugged, tmp_path):
     write_shards(job, (step,), (n,), np.zeros((n, 0)), np.ones((n, 2), np.uint64))
     find(job, (step,), (n,))
     (path,) = (job.out / step.verdict_folder().named(0)).iterdir()
-    alive = [alive for batch in read_verdicts(path) for alive in batch["alive"].to_pylist()]
+    alive = [alive for batch in open_arrow(path)[0] for alive in batch["alive"].to_pylist()]
     assert alive == [row < 7 for row in range(n)]
 
 

@@ -13,6 +13,7 @@ from tests.pipelines.corpus.spans_corpora import find, job_of, taken
 from tests.reference.shingle import words_of
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import word_places
+from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS
 
 NGRAM = 50
 
@@ -37,7 +38,9 @@ def test_lines_that_dolma_dropped_are_dropped(shared_data, tmp_path):
     step = {"ngram": 13, "action": "paragraph"}
     job = job_of(tmp_path, [{"repeated_spans": step}])
     find(job, [texts])
-    rows = [row for one in taken(job, [texts]) for row in one.spans.to_pylist()]
+    rows = [
+        row for one in taken(job, [texts]) for row in one.tables[REMOVED_SPANS.name].to_pylist()
+    ]
     ours = {
         (row["doc_id"], texts[row["doc_id"]].encode()[row["start"] : row["end"]].decode())
         for row in rows
@@ -65,7 +68,7 @@ def test_words_that_go_of_documentation_are_those_of_a_set(shared_data, tmp_path
             seen.add(gram)
     places = word_places(text_buffers(pa.array(texts)), "unicode")
     found = [np.zeros(len(w), np.bool_) for w in words]
-    for row in (row for one in made for row in one.spans.to_pylist()):
+    for row in (row for one in made for row in one.tables[REMOVED_SPANS.name].to_pylist()):
         shard, at = divmod(row["doc_id"], 1 << 32)
         doc = shard * 300 + at
         of_doc = slice(*places.doc_words[doc : doc + 2])

@@ -153,6 +153,27 @@ def test_what_is_wrong_with_a_list_is_told_before_work_starts(tmp_path):
             recipe(step)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("domains", "blocked_domain"),
+        ("urls", "blocked_url"),
+        ("words", "blocked_word"),
+        ("soft_words", "blocked_soft_words"),
+        ("subwords", "blocked_subword"),
+    ],
+)
+def test_a_comment_may_stand_behind_spaces(tmp_path, name, reason):
+    path = tmp_path / "list"
+    path.write_text(" # münchen.de\n\t#x\n")
+    with pytest.raises(ConfigError, match="list: has no entry; expected one a line"):
+        recipe({name: {"file": str(path)}})
+    path.write_text("bad\n # münchen.de\n\t#x\n")
+    step = UrlFilter.model_validate({name: {"file": str(path)}, "least_soft_words": 1})
+    urls = ["bad", "# münchen.de", "xn--mnchen-3ya.de", "x", "mnchende"]
+    assert reasons(step, urls) == [reason, None, None, None, None]
+
+
 def test_a_file_is_pinned_by_its_bytes(tmp_path):
     path = tmp_path / "domains"
     path.write_text("bad.com\n")

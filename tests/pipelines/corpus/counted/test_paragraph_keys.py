@@ -1,5 +1,7 @@
 """Paragraphs and lines are the same where their slow twin says so."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -7,12 +9,9 @@ from hypothesis import strategies as st
 
 from tests.pipelines.corpus.counted.test_keys import documents, same, sliced
 from tests.reference import repeats as reference
-from tokenmill.pipelines.corpus.counted.paragraphs import (
-    RepeatedParagraphs,
-    keyed_paragraphs,
-    split_units,
-)
+from tokenmill.pipelines.corpus.counted.paragraphs import RepeatedParagraphs, keyed_paragraphs
 from tokenmill.pipelines.filters.images.keys import has_key
+from tokenmill.pipelines.filters.text.parts import split_at
 
 steps = st.builds(
     RepeatedParagraphs,
@@ -32,7 +31,9 @@ HOST = [{"doc_id": 0, "url": "//a.org", "text": "a.org", "images": []}]
 def test_paragraphs_are_the_same_if_their_forms_are(docs, step):
     batch = sliced(docs)
     units = [doc["text"].split(step.separator) for doc in docs]
-    assert split_units(batch["text"], step).to_pylist() == units
+    parts = split_at(batch["text"], step.separator)
+    bounds = pairwise(parts.starts.tolist())
+    assert [parts.text[start:stop].to_pylist() for start, stop in bounds] == units
     how = step.model_dump(include={"unit", "normalize", "empty"})
     names, firsts = [], []
     for doc, parts in zip(docs, units, strict=True):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pipelines.filters.languages import SENTENCES
-from tokenmill.pipelines.filters.models.language import CODES, code_of, language_model
+from tokenmill.pipelines.filters.models.language_models import CODES, code_of, language_model
 
 OTHERS = {"deu": "de", "zh-Hant": "zh", "cmn_Hani": "zh", "fil": "tl", "nb": "no", "iw": "he"}
 

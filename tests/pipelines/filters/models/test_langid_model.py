@@ -12,8 +12,8 @@ from py3langid.modelio import load_model
 from tests.pipelines.filters.languages import SENTENCES
 from tests.reference import language as reference
 from tests.strategies import text_columns
-from tokenmill.pipelines.filters.models import language as ours
-from tokenmill.pipelines.filters.models.language import code_of, langid_model
+from tokenmill.pipelines.filters.models import language_models as ours
+from tokenmill.pipelines.filters.models.language_models import code_of, langid_model
 
 
 @functools.cache

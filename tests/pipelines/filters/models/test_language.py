@@ -17,8 +17,9 @@ from tests.reference import language as reference
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.filters.models import language
-from tokenmill.pipelines.filters.models.language import LEAST, Language, language_model
+from tokenmill.pipelines.filters.models import language, language_models
+from tokenmill.pipelines.filters.models.language import Language
+from tokenmill.pipelines.filters.models.language_models import LEAST, language_model
 from tokenmill.pipelines.prepare.job import run_identity
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.options import Images, Limits
@@ -233,7 +234,7 @@ def test_a_language_that_is_not_known_is_refused_with_those_that_are():
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_that_is_missing_is_named_with_its_extra(library, monkeypatch):
-    monkeypatch.setitem(language.PROBES, library, "no_such_library")
+    monkeypatch.setitem(language_models.PROBES, library, "no_such_library")
     extra = {"py3langid": "language"}.get(library, library)
     message = f"needs {library}; pip install 'tokenmill[{extra}]'"
     with pytest.raises(ConfigError, match=re.escape(message)):

@@ -12,12 +12,8 @@ from tests.pipelines.filters.texts import texts
 from tests.pipelines.train.lm.models import saved, saved_arpa
 from tests.reference import perplexity as reference
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.filters.models.perplexity import (
-    KenlmModel,
-    kind_of,
-    load_kenlm,
-    load_pieces,
-)
+from tokenmill.pipelines.filters.models.kenlm import KenlmModel, load_kenlm, load_pieces
+from tokenmill.pipelines.filters.models.perplexity import kind_of
 
 DOCS = [
     "The CÁT sat\non a mat .\n\n",
@@ -131,7 +127,7 @@ def test_a_file_of_no_pieces_is_told(arpa):
 
 
 def test_the_extra_is_named_where_the_library_is_missing(arpa, monkeypatch):
-    monkeypatch.setattr("tokenmill.pipelines.filters.models.perplexity.KENLM", "no_such_library")
+    monkeypatch.setattr("tokenmill.pipelines.filters.models.kenlm.LIBRARY", "no_such_library")
     load_kenlm.cache_clear()
     with pytest.raises(ConfigError, match=r"pip install 'tokenmill\[lm\]'"):
         load_kenlm(arpa)
