@@ -30,7 +30,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U8, Bools, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import (
+    I64,
+    U8,
+    Bools,
+    TextBuffers,
+    large_strings,
+    read_only,
+    text_buffers,
+)
 from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
 from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
 from tokenmill.dedup.kernels.words import cut_places
@@ -109,9 +117,7 @@ def copy_spans(data: U8, starts: I64, ends: I64) -> pa.Array:
     out = np.empty(int((ends - starts).sum()), np.uint8)
     out_offsets = np.empty(len(starts) + 1, np.int64)
     copy_ranges(read_only(data), read_only(starts), read_only(ends), out, out_offsets)
-    return pa.LargeStringArray.from_buffers(
-        len(starts), pa.py_buffer(out_offsets), pa.py_buffer(out)
-    )
+    return large_strings(out, out_offsets)
 
 
 def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
@@ -119,12 +125,8 @@ def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
 
     docs, starts, ends: (n_spans,) the document of each, ascending, and its bytes.
     """
-    lengths = np.zeros(n, np.int64)
-    np.add.at(lengths, docs, ends - starts)
-    parts = copy_spans(data, starts, ends)
-    return pa.LargeStringArray.from_buffers(
-        n, pa.py_buffer(np.append(0, np.cumsum(lengths))), parts.buffers()[2]
-    )
+    out, offsets = text_buffers(copy_spans(data, starts, ends))
+    return large_strings(out, offsets[np.searchsorted(docs, np.arange(n + 1))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,10 +142,10 @@ class ParagraphRule:
 
 
 class Remaining(NamedTuple):
-    """Documents without the paragraphs dropped, and those paragraphs.
+    """Documents without the paragraphs dropped, or the spans cut out, and where these stood.
 
     text: (n_docs,) large_string; "" where nothing is left.
-    docs: (n_dropped,) int64, the document of each paragraph dropped, in order.
+    docs: (n_dropped,) int64, the document of each paragraph or span, in order.
     starts, ends: (n_dropped,) int64, its UTF-8 bytes from the beginning of the document.
     """
 
@@ -218,19 +220,7 @@ def _dropped(
     return dropped & (n_words >= rule.least_words)
 
 
-class Rest(NamedTuple):
-    """What is left of documents.
-
-    text: (n_docs,) large_string.
-    starts, ends: (n_cuts,) int64, the bytes cut, from the beginning of the document.
-    """
-
-    text: pa.Array
-    starts: I64
-    ends: I64
-
-
-def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Rest:
+def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Remaining:
     """Cut spans of words out of documents.
 
     places: of `text`.
@@ -253,7 +243,7 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts:
         out,
     )
     starts, ends = np.ascontiguousarray(out.T)
-    return Rest(without(text, docs, starts, ends), starts, ends)
+    return Remaining(without(text, docs, starts, ends), docs, starts, ends)
 
 
 def without(text: pa.Array, docs: I64, starts: I64, ends: I64) -> pa.Array:
