@@ -24,7 +24,6 @@ the marks up to white space. Of the white space before and behind the one stays 
 feeds, so that lines and paragraphs which were apart stay apart.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -49,17 +48,8 @@ from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.gram_words import chars, count_words
 from tokenmill.dedup.text.words import Units, WordPlaces, word_characters
 
-
-@dataclass(frozen=True, kw_only=True)
-class Cutting:
-    """How to cut; the defaults are GPT-3's.
-
-    window_chars: removed on each side of an n-gram.
-    most_pieces: a document that falls into more is dropped.
-    """
-
-    window_chars: int = 200
-    most_pieces: int = 10
+LEAST_WORDS = 13  # of a paragraph that is dropped
+LEAST_FRAC = 0.5  # of its windows, of one length of the index, that it has
 
 
 class Pieces(NamedTuple):
@@ -78,28 +68,29 @@ class Pieces(NamedTuple):
 
 
 def cut(
-    text: pa.Array, docs: I64, starts: I64, ends: I64, cutting: Cutting | None = None
+    text: pa.Array,
+    docs: I64,
+    starts: I64,
+    ends: I64,
+    *,
+    window_chars: int = 200,
+    most_pieces: int = 10,
 ) -> Pieces:
-    """Cut spans out of documents, with the text around them.
+    """Cut spans out of documents, with the text around them; the defaults are GPT-3's.
 
     text: (n_docs,) string column, no nulls.
     docs, starts, ends: (n_spans,) int64, rows of `text` and bytes of the document, at characters:
         of `dedup.overlap.find.Hits` or `Overlaps`; in any order, and spans may overlap.
+    window_chars: removed on each side of a span.
+    most_pieces: a document that falls into more is dropped.
     """
-    rules = cutting or Cutting()
     data, offsets = text_buffers(text)
     spans = np.column_stack((docs, starts, ends))
     spans = spans[np.lexsort((ends, starts, docs))]
     pieces = np.empty((len(text) + len(spans), 3), np.int64)
     n_pieces = np.empty(len(text), np.int64)
     kept = cut_documents(
-        data,
-        offsets,
-        read_only(spans),
-        rules.window_chars,
-        rules.most_pieces,
-        pieces,
-        n_pieces,
+        data, offsets, read_only(spans), window_chars, most_pieces, pieces, n_pieces
     )
     of_docs, piece_starts, piece_ends = np.ascontiguousarray(pieces[:kept].T)
     return Pieces(of_docs, piece_starts, piece_ends, n_pieces)
@@ -129,18 +120,6 @@ def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
     return large_strings(out, offsets[np.searchsorted(docs, np.arange(n + 1))])
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParagraphRule:
-    """Which paragraphs to drop.
-
-    least_words: shorter ones stay.
-    least_frac: share of a paragraph's windows, of one length of the index, that it has.
-    """
-
-    least_words: int = 13
-    least_frac: float = 0.5
-
-
 class Remaining(NamedTuple):
     """Documents without the paragraphs dropped, or the spans cut out, and where these stood.
 
@@ -159,7 +138,6 @@ def drop_paragraphs(
     text: pa.Array,
     index: NgramIndex,
     ignored: Bools | None = None,
-    rule: ParagraphRule | None = None,
     folding: Folding | None = None,
 ) -> Remaining:
     """Drop paragraphs of documents.
@@ -173,7 +151,7 @@ def drop_paragraphs(
     begins = buffers.offsets[docs]
     paragraphs = copy_spans(buffers.data, begins + starts, begins + ends)
     seen = paragraphs if folding is None else fold(paragraphs, folding).text
-    dropped = _dropped(seen, index, ignored, rule or ParagraphRule())
+    dropped = _dropped(seen, index, ignored)
     kept = np.flatnonzero(~dropped)
     # up to the next paragraph, if another one of the document is kept
     is_last = np.diff(docs[kept], append=len(text)) > 0
@@ -204,9 +182,7 @@ def _in_order(places: I64) -> I64:
     return np.ascontiguousarray(places[np.argsort(places[:, 0], kind="stable")].T)
 
 
-def _dropped(
-    paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None, rule: ParagraphRule
-) -> Bools:
+def _dropped(paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None) -> Bools:
     """(n_paragraphs,) bool, which to drop."""
     hits = find(paragraphs, index)
     if ignored is not None:
@@ -216,8 +192,8 @@ def _dropped(
     for length in index.lengths.tolist():
         of_length = hits.lasts - hits.firsts + 1 == length
         found = np.bincount(hits.docs[of_length], minlength=len(paragraphs))
-        dropped |= (found > 0) & (found >= rule.least_frac * (n_words - length + 1))
-    return dropped & (n_words >= rule.least_words)
+        dropped |= (found > 0) & (found >= LEAST_FRAC * (n_words - length + 1))
+    return dropped & (n_words >= LEAST_WORDS)
 
 
 def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Remaining:

@@ -8,7 +8,7 @@ are taken as equal if their hashes are. Of D n-grams of documents and I of items
 D * I / 2**64 match falsely: of 1e12 (some 6 TB of English) and 1e6, 0.05.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,11 +97,7 @@ def windows_of(texts: pa.Array, lengths: I64) -> Windows:
             rows_of,
         )
         made.append(Windows(grams[:n], minimizers[:n], rows_of[:n] + block.doc))
-    return Windows(
-        np.concatenate([w.grams for w in made]),
-        np.concatenate([w.minimizers for w in made]),
-        np.concatenate([w.texts for w in made]),
-    )
+    return Windows(*map(np.concatenate, zip(*made, strict=True)))
 
 
 def bitmap_of(minimizers: U64, family: Family) -> U64:
@@ -126,7 +122,6 @@ MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 MAX_NGRAM = MAX_WORDS
 
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
-_COLUMNS = ("hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +194,7 @@ class NgramIndex:
 
     def save(self, path: Path) -> None:
         """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ngrams"}
         save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams))
 
     @classmethod

@@ -136,7 +136,8 @@ class Cleaner:
 
     def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
         _, docs, _, _, _, starts, ends = told.hits
-        pieces = cut(batch["text"], docs, starts, ends, self.config.cutting())
+        window, most = self.config.window_chars, self.config.most_pieces
+        pieces = cut(batch["text"], docs, starts, ends, window_chars=window, most_pieces=most)
         made, links = _documents(batch, pieces, told.ngrams > 0)
         chars = np.asarray(pc.utf8_length(made["text"]))
         numbered = told.ngrams[pieces.docs] > 0

@@ -2,15 +2,12 @@
 
 # stands alone: the step and what does its work both take from it, and settings load no kernels
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from tokenmill.pipelines.core.config import Config
 from tokenmill.pipelines.core.pieces import MOST_PIECES
-
-if TYPE_CHECKING:
-    from tokenmill.dedup.overlap.cut import Cutting
 
 NAME = "decontaminate"
 
@@ -31,8 +28,3 @@ class Cleaning(Config):
                 "'remove' is called 'document' now (drop it whole); the default, 'cut', drops less"
             )
         return action
-
-    def cutting(self) -> "Cutting":
-        from tokenmill.dedup.overlap.cut import Cutting  # compiles; settings must not
-
-        return Cutting(window_chars=self.window_chars, most_pieces=self.most_pieces)
