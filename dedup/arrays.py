@@ -21,6 +21,8 @@ from tokenmill.dedup.kernels._jit import U64 as U64
 Bools = npt.NDArray[np.bool_]
 T = TypeVar("T", bound=np.generic)
 
+KEYS_PER_BUCKET = 2
+
 
 def read_only(array: npt.NDArray[T]) -> npt.NDArray[T]:
     """View an input as a C-contiguous, read-only array; copied only if it is not contiguous.
@@ -41,6 +43,17 @@ def power_of_two(least: int) -> int:
 def shift_of(array: npt.NDArray[Any]) -> np.uint64:
     """By how much to shift a hash right to number the elements of a power-of-two array."""
     return np.uint64(65 - len(array).bit_length())
+
+
+def bucket_starts(hashes: U64) -> I32:
+    """(n_buckets + 1,) where buckets of the same first bits begin, a power of two of them.
+
+    hashes: (n,) distinct, ascending; KEYS_PER_BUCKET of them in a bucket at most, on the average.
+    """
+    n_buckets = power_of_two(-(-len(hashes) // KEYS_PER_BUCKET))
+    buckets = hashes >> np.uint64(65 - n_buckets.bit_length())
+    counts = np.bincount(buckets.astype(np.int64), minlength=n_buckets)
+    return np.append(0, np.cumsum(counts)).astype(np.int32)
 
 
 def parts(sizes: npt.NDArray[np.int64], most: int) -> Iterator[slice]:

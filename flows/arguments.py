@@ -18,17 +18,39 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (summary, add_arguments) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
-        command.add_argument(
-            "--json",
-            action="store_true",
-            help="print machine-readable output to stdout and no more",
-        )
+        _flags(command, ("json", "print machine-readable output to stdout and no more"))
         add_arguments(command)
     return top
 
 
 def _inputs(command: argparse.ArgumentParser, option: str, text: str, **more: Any) -> None:
     command.add_argument(option, nargs="+", action="extend", metavar="PATH", help=text, **more)
+
+
+def _out(command: argparse.ArgumentParser, text: str, metavar: str | None = None) -> None:
+    command.add_argument("--out", required=True, metavar=metavar, help=text)
+
+
+def _options(command: argparse.ArgumentParser, *options: tuple[str, Any, str | None, str]) -> None:
+    """Options that take a value: name, default or else what reads a value, metavar, help.
+
+    Values are of the type of their default, which the help tells.
+    """
+    for name, default, metavar, text in options:
+        given = {"type": default}
+        if not callable(default):
+            given = {"type": type(default), "default": default}
+            text = f"{text} (%(default)s)"
+        command.add_argument(f"--{name}", metavar=metavar, help=text, **given)
+
+
+def _repeated(command: argparse.ArgumentParser, name: str, metavar: str, text: str) -> None:
+    command.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=text)
+
+
+def _flags(command: argparse.ArgumentParser, *options: tuple[str, str]) -> None:
+    for name, text in options:
+        command.add_argument(f"--{name}", action="store_true", help=text)
 
 
 def _runner(
@@ -40,83 +62,57 @@ def _runner(
         choices=runners,
         help="where the work is done: in this process, by a Dask cluster, in jobs of SLURM",
     )
-    command.add_argument(
-        "--address", metavar="URL", help="of a Dask scheduler, as tcp://10.0.0.1:8786"
+    _options(
+        command,
+        ("address", str, "URL", "of a Dask scheduler, as tcp://10.0.0.1:8786"),
+        ("workers", int, None, "shards worked on at a time"),
     )
-    command.add_argument("--workers", type=int, help="shards worked on at a time")
 
 
-def _values(command: argparse.ArgumentParser, *options: tuple[str, Any, str, str]) -> None:
-    """Options that take a value: name, default, metavar, help; of the type of their default."""
-    for name, default, metavar, text in options:
-        command.add_argument(
-            f"--{name}",
-            type=type(default),
-            default=default,
-            metavar=metavar,
-            help=f"{text} (%(default)s)",
-        )
+def _recipe(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
+    )
 
 
 def _set(command: argparse.ArgumentParser, example: str = "") -> None:
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help=f"override a setting of the recipe{example}; may be given again",
-    )
+    text = f"override a setting of the recipe{example}; may be given again"
+    _repeated(command, "set", "KEY=VALUE", text)
 
 
 def _demo(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument("--out", default="tokenmill-demo", help="where to put it (%(default)s)")
+    _options(demo, ("out", "tokenmill-demo", None, "where to put it"))
 
 
 def _prepare(prepare: argparse.ArgumentParser) -> None:
-    prepare.add_argument(
-        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
-    )
-    prepare.add_argument(
-        "--out",
-        required=True,
-        help="run directory, or s3://bucket/run; the same command continues it",
-    )
+    _recipe(prepare)
+    _out(prepare, "run directory, or s3://bucket/run; the same command continues it")
     _set(prepare, ", as output.seq_len=2048")
     _runner(prepare)
-    prepare.add_argument(
-        "--estimate",
-        metavar="PATH",
-        help="what tokenmill measure predicted for this recipe, to be held against the run; without"
+    estimate = (
+        "what tokenmill measure predicted for this recipe, to be held against the run; without"
         " it, an estimate.json made for this recipe in or beside the run directory, or beside the"
-        " recipe",
+        " recipe"
     )
-    prepare.add_argument(
-        "--dry-run", action="store_true", help="show inputs, shards, steps and disk; write nothing"
-    )
+    _options(prepare, ("estimate", str, "PATH", estimate))
+    _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
 
 
 def _measure(measure: argparse.ArgumentParser) -> None:
-    measure.add_argument(
-        "recipe", help="a recipe file, or the name of one that ships with tokenmill"
-    )
-    measure.add_argument(
-        "--out", required=True, help="estimate.json, for tokenmill size --corpus; a file"
-    )
+    _recipe(measure)
+    _out(measure, "estimate.json, for tokenmill size --corpus; a file")
     share = "BYTES|FRACTION"
     all_read = "what may be read of them; of less than all, unique is a model or bounds"
-    _values(
+    grown = "unique documents of a larger corpus: 1.5x of this one, or documents at exact or near"
+    _options(
         measure,
         ("probes", 10_000, "N", "documents drawn, of which all duplicates are counted"),
         ("sample", "20%", share, "what is tokenized of the inputs"),
         ("budget", "100%", share, all_read),
+        ("grow-to", str, "TIMES|DOCS", grown),
+        ("seed", 0, None, "of what is drawn"),
+        ("cores", int, None, "of the run that is predicted; those it has"),
     )
-    measure.add_argument(
-        "--grow-to",
-        metavar="TIMES|DOCS",
-        help="unique documents of a larger corpus: 1.5x of this one, or documents at exact or near",
-    )
-    measure.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
-    measure.add_argument("--cores", type=int, help="of the run that is predicted; those it has")
     _set(measure, ", as output.seq_len=2048")
     _runner(measure)
 
@@ -125,58 +121,47 @@ def _contamination(contamination: argparse.ArgumentParser) -> None:
     contamination.add_argument(
         "paths", nargs="+", metavar="PATH", help="a file, folder or pattern of the corpus; a source"
     )
-    contamination.add_argument(
-        "--benchmark",
-        action="append",
-        default=[],
-        metavar="NAME=PATH[:FIELDS]",
-        help="items to look for; NAME alone of a well-known one reads it from the hub; may be"
-        " given again",
+    items = (
+        "items to look for; NAME alone of a well-known one reads it from the hub; may be"
+        " given again"
     )
-    contamination.add_argument(
-        "--out", required=True, help="folder of the reports; the same command continues it"
-    )
+    _repeated(contamination, "benchmark", "NAME=PATH[:FIELDS]", items)
+    _out(contamination, "folder of the reports; the same command continues it")
     in_a_row = "words that must stand in a row; auto is 8 to 13 by the items' lengths"
-    _values(
+    disguises = (
+        "disguises to see through: all, none, or some of entities, line_breaks, compat,"
+        " invisible, signs, marks (accents), confusables, with commas between them; without it all"
+        " but marks"
+    )
+    edited = (
+        "share of an item's word pairs that an edited copy of it still has in one place; none"
+        " looks for n-grams alone, in half the time"
+    )
+    _options(
         contamination,
         ("ngram", "auto", "N", in_a_row),
         ("most-docs", "10", "N", "n-grams in more documents count for nothing; none is no limit"),
+        ("folding", str, "LIST", disguises),
+        ("containment", "0.6", "SHARE", edited),
+        ("text-column", str, "NAME", COLUMN),
     )
-    contamination.add_argument(
-        "--folding",
-        metavar="LIST",
-        help="disguises to see through: all, none, or some of entities, line_breaks, compat,"
-        " invisible, signs, marks (accents), confusables, with commas between them; without it all"
-        " but marks",
-    )
-    contamination.add_argument(
-        "--containment",
-        default="0.6",
-        metavar="SHARE",
-        help="share of an item's word pairs that an edited copy of it still has in one place; none"
-        " looks for n-grams alone, in half the time (%(default)s)",
-    )
-    contamination.add_argument("--text-column", metavar="NAME", help=COLUMN)
-    contamination.add_argument(
-        "--fail-on-hit", action="store_true", help="exit with 1 if any item is in the corpus"
-    )
+    _flags(contamination, ("fail-on-hit", "exit with 1 if any item is in the corpus"))
     _runner(contamination, ("threads", "dask"))
 
 
 def _inspect(inspect: argparse.ArgumentParser) -> None:
     inspect.add_argument("run", help="run directory, or s3://bucket/run")
-    inspect.add_argument(
-        "--reason",
-        help="list the documents and images removed or failed for this reason, or the documents"
-        " cut into pieces: cut",
+    reason = (
+        "list the documents and images removed or failed for this reason, or the documents"
+        " cut into pieces: cut"
     )
-    inspect.add_argument(
-        "--doc", type=_doc_id, metavar="DOC_ID", help="show one document, its fate and its images'"
+    _options(
+        inspect,
+        ("reason", str, None, reason),
+        ("doc", _doc_id, "DOC_ID", "show one document, its fate and its images'"),
     )
-    inspect.add_argument(
-        "--documents", action="store_true", help="list documents of the dataset, decoded"
-    )
-    inspect.add_argument("--limit", type=int, default=10, help="rows to list (%(default)s)")
+    _flags(inspect, ("documents", "list documents of the dataset, decoded"))
+    _options(inspect, ("limit", 10, None, "rows to list"))
 
 
 def _doc_id(text: str) -> int:
@@ -200,21 +185,13 @@ def _export(export: argparse.ArgumentParser) -> None:
         help="megatron: a .bin and .idx for each split; parquet: all columns, compressed by zstd;"
         " mds: a folder of shards for each split, for mosaicml-streaming",
     )
-    export.add_argument("--out", required=True, metavar="FOLDER", help="empty or new, or an export")
-    export.add_argument(
-        "--shard-bytes",
-        metavar="SIZE",
-        help="of a file, as 256MB: by default 512 MB of parquet, 67 MB of mds",
-    )
-    export.add_argument(
-        "--by-source",
-        action="store_true",
-        help="megatron: a pair of files for each source, to be blended by weight",
-    )
-    export.add_argument(
-        "--tokens-only",
-        action="store_true",
-        help="parquet, mds: without doc_id, id, source, url and the like",
+    _out(export, "empty or new, or an export", "FOLDER")
+    of_a_file = "of a file, as 256MB: by default 512 MB of parquet, 67 MB of mds"
+    _options(export, ("shard-bytes", str, "SIZE", of_a_file))
+    _flags(
+        export,
+        ("by-source", "megatron: a pair of files for each source, to be blended by weight"),
+        ("tokens-only", "parquet, mds: without doc_id, id, source, url and the like"),
     )
 
 
@@ -225,26 +202,22 @@ def _size(size: argparse.ArgumentParser) -> None:
         help="plan file, or the name of an example that ships; without one every default is"
         " assumed",
     )
-    size.add_argument(
-        "--corpus",
-        metavar="PATH",
-        help="run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
-        " corpus.path",
+    measured = (
+        "run directory, here or on s3://, report.json or estimate.json, in place of the plan's"
+        " corpus.path"
     )
-    size.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="KEY=V1,V2",
-        help="compare the plan with other settings, as model.params=8e9,70e9; given again, every"
-        " combination",
+    _options(size, ("corpus", str, "PATH", measured))
+    others = (
+        "compare the plan with other settings, as model.params=8e9,70e9; given again, every"
+        " combination"
     )
-    size.add_argument("--all", action="store_true", help="show every section of the sheet")
-    size.add_argument("--out", metavar="FOLDER", help="write requirements.md, .html and .json")
+    _repeated(size, "vary", "KEY=V1,V2", others)
+    _flags(size, ("all", "show every section of the sheet"))
+    _options(size, ("out", str, "FOLDER", "write requirements.md, .html and .json"))
 
 
 def _claims(claims: argparse.ArgumentParser) -> None:
-    claims.add_argument("--id", metavar="CLAIM", help="show one claim in full")
+    _options(claims, ("id", str, "CLAIM", "show one claim in full"))
 
 
 def _probe(probe: argparse.ArgumentParser) -> None:
@@ -260,8 +233,11 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         " Where twice the hosts no longer give twice the sum, the storage is what limits."
     )
     probe.add_argument("dataset", help="a saved dataset, or a run directory, on the storage")
-    probe.add_argument("--plan", help="plan file, or the name of an example that ships")
-    probe.add_argument("--split", help="of the dataset (train)")
+    _options(
+        probe,
+        ("plan", str, None, "plan file, or the name of an example that ships"),
+        ("split", str, None, "of the dataset (train)"),
+    )
     probe.add_argument(
         "--order",
         choices=("sequential", "chunked", "random", "mmap"),
@@ -269,36 +245,28 @@ def _probe(probe: argparse.ArgumentParser) -> None:
         " of rows at random, single rows at random, or single rows through a memory map that the"
         " kernel reads ahead in",
     )
-    probe.add_argument("--chunk-rows", type=int, metavar="N", help="of a run in order chunked (64)")
-    probe.add_argument(
-        "--accelerators", type=int, metavar="N", help="this host must feed (those of a node)"
+    written = (
+        "first write a dataset of random token ids, as 150GB, into a new folder; one that is"
+        " there from an earlier --fill of the same size is read again"
     )
-    probe.add_argument("--most", type=int, metavar="N", help="to be tried (those of the job)")
-    probe.add_argument(
-        "--processes",
-        type=int,
-        metavar="N",
-        help="that stand for accelerators (twice the cores, 8 at most)",
+    _options(
+        probe,
+        ("chunk-rows", int, "N", "of a run in order chunked (64)"),
+        ("accelerators", int, "N", "this host must feed (those of a node)"),
+        ("most", int, "N", "to be tried (those of the job)"),
+        ("processes", int, "N", "that stand for accelerators (twice the cores, 8 at most)"),
     )
     probe.add_argument(
         "--seconds", type=float, default=120.0, help="for reading, in all (%(default)g)"
     )
-    probe.add_argument(
-        "--checkpoint", metavar="FOLDER", help="write checkpoints here too, and read them back"
+    _options(
+        probe,
+        ("checkpoint", str, "FOLDER", "write checkpoints here too, and read them back"),
+        ("checkpoint-bytes", str, "SIZE", "of a node's checkpoint, at most (1GB)"),
+        ("fill", str, "SIZE", written),
     )
-    probe.add_argument(
-        "--checkpoint-bytes", metavar="SIZE", help="of a node's checkpoint, at most (1GB)"
-    )
-    probe.add_argument(
-        "--fill",
-        metavar="SIZE",
-        help="first write a dataset of random token ids, as 150GB, into a new folder; one that is"
-        " there from an earlier --fill of the same size is read again",
-    )
-    probe.add_argument(
-        "--remove", action="store_true", help="delete what --fill wrote when all is read"
-    )
-    probe.add_argument("--out", metavar="FOLDER", help="write probe.md, .html and .json")
+    _flags(probe, ("remove", "delete what --fill wrote when all is read"))
+    _options(probe, ("out", str, "FOLDER", "write probe.md, .html and .json"))
 
 
 def _serve(serve: argparse.ArgumentParser) -> None:
@@ -314,16 +282,14 @@ def _serve(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "recipe", nargs="?", help="what prepare-corpus runs, unless its form says otherwise"
     )
-    serve.add_argument("--out", help="run directory of the recipe")
+    _options(serve, ("out", str, None, "run directory of the recipe"))
     when = serve.add_mutually_exclusive_group()
     when.add_argument("--cron", metavar="CRON", help="run the recipe then, as '0 3 * * *'")
     when.add_argument(
         "--interval", type=float, metavar="SECONDS", help="run the recipe once in so many seconds"
     )
     _set(serve)
-    serve.add_argument(
-        "--limit", type=int, default=1, metavar="N", help="runs at a time (%(default)s)"
-    )
+    _options(serve, ("limit", 1, "N", "runs at a time"))
     _runner(serve)
 
 
@@ -336,18 +302,16 @@ def _train_quality(train: argparse.ArgumentParser) -> None:
     for side in ("good", "bad"):
         text = f"files, folders or patterns of {side} documents, in any format that is read"
         _inputs(train, f"--{side}", text, required=True)
-    train.add_argument(
-        "--out", required=True, metavar="FILE", help="the model, as quality.npz; a .md is put by it"
-    )
-    _values(
+    _out(train, "the model, as quality.npz; a .md is put by it", "FILE")
+    _options(
         train,
         ("documents", 100_000, "N", "of each side at most, drawn by id"),
         ("holdout", 0.2, "SHARE", "of documents, to evaluate with"),
         ("features", 1 << 20, "N", "that words are hashed to, a power of two"),
         ("alpha", 9.0, "ALPHA", "of the Pareto rule whose effect is told"),
         ("seed", 0, "SEED", "of what is drawn"),
+        ("text-column", str, "NAME", COLUMN),
     )
-    train.add_argument("--text-column", metavar="NAME", help=COLUMN)
 
 
 def _train_lm(train: argparse.ArgumentParser) -> None:
@@ -363,14 +327,12 @@ def _train_lm(train: argparse.ArgumentParser) -> None:
         " (without: those of --text that it is not trained on)"
     )
     _inputs(train, "--cutoffs", cutoffs, default=[])
-    train.add_argument(
-        "--out", required=True, metavar="FILE", help="the model, as lm.npz; a .md is put by it"
-    )
-    train.add_argument("--arpa", metavar="FILE", help="write it for KenLM too, as lm.arpa")
+    _out(train, "the model, as lm.npz; a .md is put by it", "FILE")
     words = "trained on at most, drawn by documents' ids; some 120 bytes of memory each"
     rare = "n-grams of 3 words or more that occur at most so often are left out"
-    _values(
+    _options(
         train,
+        ("arpa", str, "FILE", "write it for KenLM too, as lm.arpa"),
         ("order", 4, "N", "words of the longest n-grams"),
         ("vocabulary", 1 << 18, "N", "words of the model at most, the most frequent"),
         ("min-count", 2, "N", "how often a word must occur to be one of them"),
@@ -380,8 +342,8 @@ def _train_lm(train: argparse.ArgumentParser) -> None:
         ("holdout", 0.05, "X", "share of documents that it is not trained on"),
         ("head", 30.0, "X", "percentile of perplexity below which a document is head"),
         ("tail", 60.0, "X", "percentile from which on it is tail"),
+        ("text-column", str, "NAME", COLUMN),
     )
-    train.add_argument("--text-column", metavar="NAME", help=COLUMN)
 
 
 def _steps(steps: argparse.ArgumentParser) -> None:

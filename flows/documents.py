@@ -47,17 +47,15 @@ def shortened(text: str, most: int) -> str:
     return f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
 
 
-def reasons(stretches: Sequence[CutOut]) -> list[str]:
+def cut_lines(stretches: Sequence[CutOut]) -> Iterator[str]:
     """A line for each stretch: where it is, how long, whose, and the words that tell."""
-    lines = []
     for number, cut in enumerate(stretches, 1):
         more = len(cut.items) - MOST_ITEMS
         items = ", ".join(cut.items[:MOST_ITEMS]) + (f" and {more} more" if more > 0 else "")
-        lines.append(
-            f"{number}  bytes {cut.start_byte:,} to {cut.end_byte:,}, {len(cut.text):,}"
+        yield (
+            f"  {number}  bytes {cut.start_byte:,} to {cut.end_byte:,}, {len(cut.text):,}"
             f" characters: {items} '{cut.excerpt}'"
         )
-    return lines
 
 
 def marked(text: bytes, stretches: Sequence[CutOut]) -> Text:
@@ -72,11 +70,6 @@ def marked(text: bytes, stretches: Sequence[CutOut]) -> Text:
         end = cut.end_byte
     made.append(_shown(text[end:].decode(errors="replace"), STAYS_CHARS))
     return made
-
-
-def cut_blocks(text: bytes, stretches: Sequence[CutOut]) -> tuple[list[str], Text]:
-    """What was cut out of a document, or repeats benchmark items in it."""
-    return [f"  {line}" for line in reasons(stretches)], marked(text, stretches)
 
 
 def piece_blocks(
@@ -183,11 +176,7 @@ def inline(shown: Iterable[Shown]) -> Text:
 
 def one_side(shown: Iterable[Shown], side: str) -> Text:
     """One of the documents, with what it has alone in colour."""
-    made = Text()
-    for kind, text, style in shown:
-        if kind in ("equal", side):
-            made.append(text, style)
-    return made
+    return Text.assemble(*((s.text, s.style) for s in shown if s.kind in ("equal", side)))
 
 
 def removed_table(reason: str, rows: Sequence[Row]) -> Table:

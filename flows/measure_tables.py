@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import bounded
@@ -23,6 +23,9 @@ TIMED = "seconds on this machine"
 ASSUMED = "assumed"  # how many batches a run writes, in how many bands a pair meets
 HEADS = ("figure", "value", "95 % interval", "rests on")
 HOUR_S = 3600
+
+_count, _ratio = "{:,.0f}".format, "{:.3f}".format
+_Row: TypeAlias = tuple[str, Figure | None, Callable[[float], str], str]  # of `FigureRow`
 
 
 class FigureRow(NamedTuple):
@@ -80,7 +83,7 @@ def figure_rows(outcome: "Outcome") -> list[FigureRow]:
     drawn = list(dict.fromkeys([counted, *([unique] if unique else [])]))
     after = ", ".join(drawn)
     tokens = ", ".join([*drawn, PARTS])
-    rows: list[tuple[str, Figure | None, Callable[[float], str], str]] = [
+    rows: list[_Row] = [
         ("documents in", estimate.docs_in, _count, counted),
         ("text in", estimate.text_bytes_in, format_bytes, counted),
         *_kept(outcome, unique),
@@ -147,9 +150,7 @@ def _counted_on(outcome: "Outcome") -> str:
     return COUNTED if outcome.predicted.is_whole else READ
 
 
-def _kept(
-    outcome: "Outcome", unique: str
-) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
+def _kept(outcome: "Outcome", unique: str) -> Iterator[_Row]:
     """But of steps that removed nothing of what they were given."""
     for name, figure in outcome.estimate.kept_frac.items():
         is_counted = name in outcome.predicted.totals
@@ -158,9 +159,7 @@ def _kept(
             yield f"kept by {name}", figure, _share, rests_on
 
 
-def _images(
-    outcome: "Outcome", counted: str, after: str
-) -> Iterator[tuple[str, Figure, Callable[[float], str], str]]:
+def _images(outcome: "Outcome", counted: str, after: str) -> Iterator[_Row]:
     """Images of the inputs and of the dataset, by format too, and how many of them repeat."""
     told = outcome.estimate.images
     if told is None:
@@ -213,14 +212,6 @@ def _plain(value: float) -> str:
 
 def _cores(cores: int | None) -> str:
     return "1 core" if cores == 1 else f"{cores} cores"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.3f}"
 
 
 def _share(value: float) -> str:

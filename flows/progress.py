@@ -5,9 +5,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+T = TypeVar("T")
 
 LINE_EVERY_S = 5.0
 
@@ -75,6 +78,16 @@ watcher: ContextVar[Watcher] = ContextVar("watcher", default=NOTHING)
 
 
 @contextlib.contextmanager
+def holding(variable: ContextVar[T], value: T) -> Iterator[T]:
+    """Have a variable of the context hold a value for the length of the block."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
+
+
+@contextlib.contextmanager
 def watching(*, quiet: bool) -> Iterator[None]:
     """Show progress for the length of the block, in the way that fits where stderr goes."""
     console = Console(stderr=True)
@@ -87,8 +100,5 @@ def watching(*, quiet: bool) -> Iterator[None]:
             columns = TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn()
             bars = Progress(*columns, TimeElapsedColumn(), console=console)
             shown = Bars(stack.enter_context(bars))
-        token = watcher.set(shown)
-        try:
-            yield
-        finally:
-            watcher.reset(token)
+        stack.enter_context(holding(watcher, shown))
+        yield

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, U32, U64, inlined, kernel
-from tokenmill.dedup.kernels.overlap import BASE, hash_of
+from tokenmill.dedup.kernels.overlap import BASE, hash_of, power
 from tokenmill.dedup.kernels.table import SPREAD, bits_of
 from tokenmill.dedup.kernels.u64 import ONE, U64_32, ZERO
 
@@ -224,9 +224,7 @@ def candidates(words: U64, probe: Probe, lasts: I64) -> np.int64:
     a bit: the processor fetches many of them at once.
     """
     n = words.shape[0]
-    weight = ONE
-    for _ in range(probe.shortest - 1):
-        weight = weight * BASE
+    weight = power(probe.shortest - 1)
     h = hash_of(words, 0, min(probe.shortest - 1, n))
     found = np.int64(0)
     for k in range(probe.shortest - 1, n):

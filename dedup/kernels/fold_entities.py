@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I32, I64, U8, inlined, kernel
 from tokenmill.dedup.kernels.fold import Edits, Found, note
+from tokenmill.dedup.kernels.utf8 import encode
 
 BLOCK = 128  # bytes that are looked at together
 LONGEST_NAME = 32  # bytes, with its semicolon
@@ -35,18 +36,9 @@ class Entities(NamedTuple):
 @inlined
 def put(fresh: U8, at: int, cp: np.int64) -> int:
     """Append the UTF-8 of a code point to the `at` bytes there if there is room; their number."""
-    if cp < 0x80:
-        width, lead = 1, cp
-    elif cp < 0x800:
-        width, lead = 2, 0xC0 | cp >> 6
-    elif cp < 0x10000:
-        width, lead = 3, 0xE0 | cp >> 12
-    else:
-        width, lead = 4, 0xF0 | cp >> 18
+    width = 1 + int(cp >= 0x80) + int(cp >= 0x800) + int(cp >= 0x10000)
     if at + width <= fresh.shape[0]:
-        fresh[at] = lead
-        for k in range(1, width):
-            fresh[at + k] = 0x80 | (cp >> 6 * (width - 1 - k) & 0x3F)
+        encode(np.uint32(cp), fresh, at)
     return at + width
 
 

@@ -9,23 +9,24 @@ import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, inlined, kernel
 from tokenmill.dedup.kernels.u64 import ONE, THREE, TWO, ZERO
-from tokenmill.dedup.kernels.utf8 import place
+from tokenmill.dedup.kernels.utf8 import BLANK, decode, place
 
 # Kinds of byte; of ASCII that is kept, its lower case.
 NON_ASCII = np.uint8(0x80)
 SPACE = np.uint8(0x81)  # of code points too
 DELETE = np.uint8(0x82)
 KEEP = np.uint8(0)  # of code points
+FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case; of code points as well
 CONTINUES, CONTINUATION = np.uint8(0xC0), np.uint8(0x80)  # of a byte that begins no character
 LINE_FEED = np.uint8(0x0A)
-FIRST_LETTER, LAST_LETTER = np.uint8(0x61), np.uint8(0x7A)  # in lower case
 
 
 class Chars(NamedTuple):
     """What becomes of each character; `dedup.text.unicode` has the two-level layout.
 
     ascii: (256,) by byte: its lower case, SPACE, DELETE or NON_ASCII.
-    pages, kinds, lower_delta: of all code points; kinds are SPACE, DELETE or KEEP.
+    pages, kinds, lower_delta: of all code points; kinds are SPACE, DELETE, FIRST_LETTER of all
+        letters, or KEEP.
     """
 
     ascii: U8
@@ -35,15 +36,18 @@ class Chars(NamedTuple):
 
 
 @inlined
-def code_point(data: U8, i: int, stop: int) -> tuple[np.uint32, int]:
-    """The code point of the multi-byte sequence at `i`, and the place after it, at most `stop`."""
-    lead = np.uint32(data[i])
-    width = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
-    cp = np.uint32(lead & np.uint32(0x7F >> width))
-    after = min(i + width, stop)
-    for j in range(i + 1, after):
-        cp = np.uint32((cp << np.uint32(6)) | (np.uint32(data[j]) & np.uint32(0x3F)))
-    return min(cp, np.uint32(0x10FFFF)), after
+def kind_at(data: U8, i: int, stop: int, chars: Chars) -> tuple[np.uint8, int]:
+    """The kind of the character at `i`, and the place after it."""
+    kind = chars.ascii[data[i]]
+    if kind != NON_ASCII:
+        return kind, i + 1
+    cp, size = decode(data, i, stop, BLANK)
+    return chars.kinds[place(chars.pages, cp)], i + size
+
+
+@inlined
+def is_letter(kind: np.uint8) -> bool:
+    return bool(FIRST_LETTER <= kind <= LAST_LETTER)
 
 
 @kernel
@@ -84,9 +88,9 @@ def split(
                 kind = chars.ascii[data[i]]
             if i >= stop:
                 break
-            cp, after = code_point(data, int(i), int(stop))
+            cp, size = decode(data, i, stop, BLANK)
             at = place(chars.pages, cp)
-            if chars.kinds[at] == KEEP:
+            if chars.kinds[at] < NON_ASCII:
                 lower = np.uint32(cp + chars.lower_delta[at])
                 if lower < 128:
                     letters[k] = lower
@@ -101,19 +105,11 @@ def split(
                 stops[n] = i
                 n += np.uint64(k > begun)
                 begun = k
-            i = np.uint64(after)
+            i += size
         ends[n] = k
         stops[n] = stop
         n += np.uint64(k > begun)
         doc_words[d + 1] = n
-
-
-@inlined
-def keeps(data: U8, i: int, stop: int, chars: Chars) -> bool:
-    """Whether a character of more than a byte that belongs to words begins at `i`."""
-    if data[i] & CONTINUES == CONTINUATION:
-        return False
-    return bool(chars.kinds[place(chars.pages, code_point(data, i, stop)[0])] == KEEP)
 
 
 @kernel
@@ -140,18 +136,18 @@ def locate(
         start = begins[d] if first == doc_words[d] else stops[first - 1]
         end = stops[last]
         while start < end:
-            kind = chars.ascii[data[start]]
-            if kind < NON_ASCII or (kind == NON_ASCII and keeps(data, start, end, chars)):
+            kind, after = kind_at(data, start, end, chars)
+            if kind < NON_ASCII:
                 break
-            start += 1
+            start = after
         at = end
         while at > start:
             at -= 1
-            kind = chars.ascii[data[at]]
-            if kind < NON_ASCII or (kind == NON_ASCII and keeps(data, at, end, chars)):
+            if data[at] & CONTINUES == CONTINUATION:
+                continue
+            if kind_at(data, at, end, chars)[0] < NON_ASCII:
                 break
-            if data[at] & CONTINUES != CONTINUATION:
-                end = at
+            end = at
         before = doc_words[d] - (passed if d == 0 else 0)
         hits[w, 0] = doc + d
         hits[w, 1] = windows[w, 1]
@@ -162,12 +158,9 @@ def locate(
 
 
 @kernel
-def letterless_runs(
-    data: U8, starts: I64, ends: I64, chars: Chars, is_letter: U8, runs: I64
-) -> None:
+def letterless_runs(data: U8, starts: I64, ends: I64, chars: Chars, runs: I64) -> None:
     """Tell how many gram words without a letter stand in a row in `data[starts[s]:ends[s]]`.
 
-    is_letter: of all code points, in the places of `chars.kinds`; 1 or 0.
     runs: (n_spans,), out; the most of each span.
     """
     for s in range(starts.shape[0]):
@@ -175,16 +168,9 @@ def letterless_runs(
         run = longest = 0
         is_word = has_letter = False
         while i < stop:
-            kind = chars.ascii[data[i]]
-            if kind == NON_ASCII:
-                cp, i = code_point(data, i, stop)
-                at = place(chars.pages, cp)
-                kind = chars.kinds[at]
-                has_letter |= is_letter[at] != 0
-            else:
-                i += 1
-                has_letter |= (kind >= FIRST_LETTER) & (kind <= LAST_LETTER)
-            is_word |= kind < NON_ASCII
+            kind, i = kind_at(data, i, stop, chars)
+            has_letter |= is_letter(kind)
+            is_word |= bool(kind < NON_ASCII)
             if kind == SPACE or i >= stop:
                 run = 0 if has_letter else run + is_word
                 longest = max(longest, run)
@@ -194,12 +180,11 @@ def letterless_runs(
 
 @kernel
 def mark_letters(
-    data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, is_letter: U8, lettered: U8
+    data: U8, begins: I64, stops: I64, doc_words: I64, chars: Chars, lettered: U8
 ) -> None:
     """Tell which words have a letter.
 
     begins, stops, doc_words: of `dedup.text.gram_words.Block`.
-    is_letter: as of `letterless_runs`.
     lettered: (n_words,), out: 1 or 0.
     """
     for d in range(begins.shape[0]):
@@ -207,13 +192,8 @@ def mark_letters(
         for w in range(doc_words[d], doc_words[d + 1]):
             lettered[w] = 0
             while i < stops[w]:
-                kind = chars.ascii[data[i]]
-                if kind == NON_ASCII:
-                    cp, i = code_point(data, i, stops[w])
-                    lettered[w] |= is_letter[place(chars.pages, cp)]
-                else:
-                    i += 1
-                    lettered[w] |= np.uint8((kind >= FIRST_LETTER) & (kind <= LAST_LETTER))
+                kind, i = kind_at(data, i, stops[w], chars)
+                lettered[w] |= np.uint8(is_letter(kind))
 
 
 @kernel
@@ -230,11 +210,7 @@ def blank_lines(data: U8, offsets: I64, chars: Chars, blanks: I64) -> int:
         i = begin
         first = last = stop
         while i < stop:
-            kind = chars.ascii[data[i]]
-            after = i + 1
-            if kind == NON_ASCII:
-                cp, after = code_point(data, i, stop)
-                kind = chars.kinds[place(chars.pages, cp)]
+            kind, after = kind_at(data, i, stop, chars)
             if data[i] == LINE_FEED:
                 first = min(first, i)
                 last = i

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tokenmill.dedup.kernels._jit import I64, U8, U16, U32, U64, inlined, kernel
+from tokenmill.dedup.kernels.table import FINAL, folded
 from tokenmill.dedup.kernels.u64 import EIGHT, ONE, THREE, TWO, U64_32, U64_63, ZERO
 from tokenmill.dedup.kernels.utf8 import (
     BLANK,
@@ -15,11 +16,7 @@ from tokenmill.dedup.kernels.utf8 import (
 )
 from tokenmill.dedup.text.unicode import CAPITAL_I_WITH_DOT, CAPITAL_SIGMA
 
-# Any odd multipliers with well-spread bits will do; these are 2**64 / golden ratio and the
-# second multiplier of SplitMix64. The seed is the first 64 bits of pi's fraction.
-WORD_SEED = np.uint64(0x243F6A8885A308D3)
-WORD_FOLD = np.uint64(0x9E3779B97F4A7C15)
-WORD_FINAL = np.uint64(0x94D049BB133111EB)
+WORD_SEED = np.uint64(0x243F6A8885A308D3)  # the first 64 bits of pi's fraction
 
 # What `low` says of a byte below 0x80 is its lower case, if it is part of a word. Else:
 NON_ASCII = 0xFE
@@ -35,13 +32,6 @@ TWELVE = np.uint32(12)
 
 SEVEN = np.uint64(7)
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-
-
-@inlined
-def fold(h: np.uint64, chunk: np.uint64) -> np.uint64:
-    """Take eight more bytes of a word, the first in the lowest place, into its hash."""
-    h = (h ^ chunk) * WORD_FOLD
-    return h ^ (h >> U64_32)
 
 
 @inlined
@@ -179,12 +169,12 @@ def hash_words(letters: U64, ends: I64, hashes: U64) -> None:
         n_bytes = end - start
         h = WORD_SEED
         while start + EIGHT <= end:
-            h = fold(h, eight_bytes(letters, start))
+            h = folded(h, eight_bytes(letters, start))
             start += EIGHT
         if start < end:
             surplus = (start + EIGHT - end) << THREE
-            h = fold(h, eight_bytes(letters, start) & (ALL_BITS >> surplus))
-        h = (h ^ n_bytes) * WORD_FINAL
+            h = folded(h, eight_bytes(letters, start) & (ALL_BITS >> surplus))
+        h = (h ^ n_bytes) * FINAL
         hashes[n] = h ^ (h >> U64_32)
         start = end
 

@@ -40,8 +40,8 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import F64, I64, text_buffers
 from tokenmill.dedup.kernels.containment import Room, Thresholds, find_stretches
-from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex, whole_blocks
-from tokenmill.dedup.text.gram_words import Block
+from tokenmill.dedup.overlap.containment_index import LONG_GRAMS, ContainmentIndex
+from tokenmill.dedup.text.gram_words import Block, blocks
 
 THRESHOLD = 0.6
 SHORT_THRESHOLD = 0.8  # of texts with fewer than LONG_GRAMS grams
@@ -92,12 +92,20 @@ def contained(
         if not least > 0:
             raise ValueError(f"a threshold of containment must be above 0, got {least}")
     data = text_buffers(text).data
-    search = _Search(index, Thresholds(float(short_threshold), float(threshold), LONG_GRAMS))
+    limits = Thresholds(float(short_threshold), float(threshold), LONG_GRAMS)
+    room, hits = index.room(), np.empty((FIRST_HITS, 5), np.int64)
     found = [np.empty((0, 7), np.int64)]
-    for block in whole_blocks(text):
-        hits = search(block)
-        places = block.places(data, np.ascontiguousarray(hits[:, :4]))
-        found.append(np.column_stack((places, hits[:, 4])))
+    for block in blocks(text, longest=None):
+        n_words = len(block.hashes)
+        if n_words > len(room.lasts):
+            lasts, at = np.empty(n_words, np.int64), np.empty(n_words, np.int32)
+            room = room._replace(lasts=lasts, at=at)
+        n = _find(block, index, limits, room, hits)
+        if n > len(hits):  # they have been counted, now there is room
+            hits = np.empty((n, 5), np.int64)
+            _find(block, index, limits, room, hits)
+        places = block.places(data, np.ascontiguousarray(hits[:n, :4]))
+        found.append(np.column_stack((places, hits[:n, 4])))
     docs, texts, _, _, starts, ends, grams = np.ascontiguousarray(np.concatenate(found).T)
     items = index.items[texts]
     order = np.lexsort((texts, items, docs))
@@ -105,46 +113,12 @@ def contained(
     return Containments(len(text), *(column[order] for column in columns))
 
 
-class _Search:
-    """Finds stretches in blocks; keeps the scratch."""
-
-    def __init__(self, index: ContainmentIndex, least: Thresholds) -> None:
-        self._seeds, self._probes = index.kernel_seeds(), index.probes
-        self._texts, self._least = index.kernel_texts(), least
-        n_texts = len(index.words)
-        self._room = Room(
-            np.empty(0, np.int64),
-            np.empty(0, np.int32),
-            np.zeros(index.largest_table, np.int32),
-            np.zeros((n_texts, 4), np.int64),
-            np.empty(n_texts, np.int64),
+def _find(block: Block, index: ContainmentIndex, least: Thresholds, room: Room, hits: I64) -> int:
+    """Fill `hits`, as `find_stretches` has them; how many there are, with room or not."""
+    found = 0
+    seeds, texts = index.kernel_seeds(), index.kernel_texts()
+    for probe in index.probes:
+        found = find_stretches(
+            block.hashes, block.doc_words, probe, seeds, texts, least, room, hits, found
         )
-        self._hits = np.empty((FIRST_HITS, 5), np.int64)
-
-    def __call__(self, block: Block) -> I64:
-        """(n_found, 5), as `find_stretches` has them; overwritten by the next call."""
-        n_words = len(block.hashes)
-        if n_words > len(self._room.lasts):
-            lasts, at = np.empty(n_words, np.int64), np.empty(n_words, np.int32)
-            self._room = self._room._replace(lasts=lasts, at=at)
-        n = self._find(block)
-        if n > len(self._hits):  # they have been counted, now there is room
-            self._hits = np.empty((n, 5), np.int64)
-            self._find(block)
-        return self._hits[:n]
-
-    def _find(self, block: Block) -> int:
-        found = 0
-        for probe in self._probes:
-            found = find_stretches(
-                block.hashes,
-                block.doc_words,
-                probe,
-                self._seeds,
-                self._texts,
-                self._least,
-                self._room,
-                self._hits,
-                found,
-            )
-        return found
+    return found

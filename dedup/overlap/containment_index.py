@@ -6,7 +6,6 @@ texts --> gram words --> windows of 4 to 7 words: seeds --> which texts have eac
 Two seeds are taken as equal if their 64-bit hashes are, two grams of a text if 32 bits of theirs.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -30,12 +29,13 @@ from tokenmill.dedup.arrays import (
     text_buffers,
 )
 from tokenmill.dedup.kernels import containment as kernels
-from tokenmill.dedup.kernels.containment import Probe, Seeds, Texts
+from tokenmill.dedup.kernels.containment import Probe, Room, Seeds, Texts
 from tokenmill.dedup.kernels.gram_words import mark_letters
 from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.overlap.counts import MOST_ITEMS, MOST_ITEMS_FRAC, of_many_items
+from tokenmill.dedup.overlap.index import postings
 from tokenmill.dedup.text.gram_words import Block, blocks, chars, count_words
-from tokenmill.dedup.text.unicode import ALPHA, UNICODE_VERSION, tables
+from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MIN_WORDS = 8  # of a text; of a shorter one an edited copy cannot be told from chance
 # Words of a seed, of a text of so many words or more. In 8 words one of which is replaced, 4 in a
@@ -101,33 +101,20 @@ def postings_of(texts: pa.Array, items: I64, lengths: I64, starts: I64) -> Posti
     """
     found = [
         (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int32)),
-        *(_windows(block, texts, lengths) for block in whole_blocks(texts)),
+        *(_windows(block, texts, lengths) for block in blocks(texts, longest=None)),
     ]
     seeds, tails, rows = map(np.concatenate, zip(*found, strict=True))
-    order = np.argsort(seeds, kind="stable")  # rows are in order already
-    seeds, rows = seeds[order], rows[order]
-    is_seed = np.ones(len(seeds), bool)
-    is_seed[1:] = seeds[1:] != seeds[:-1]
-    is_pair = is_seed.copy()
-    is_pair[1:] |= rows[1:] != rows[:-1]
-    offsets = np.append(np.flatnonzero(is_seed[is_pair]), np.count_nonzero(is_pair))
-    postings = Postings(seeds[is_seed], tails[order[is_seed]], offsets, rows[is_pair])
-    return postings.only(~_shared(postings, items, starts))
+    places, hashes, offsets, of_seeds = postings(seeds, rows)
+    made = Postings(hashes, tails[places], offsets, of_seeds)
+    return made.only(~_shared(made, items, starts))
 
 
 def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32]:
     """Of each window of a block's texts that has a letter: hash, that of its tail, text."""
     n = len(block.hashes)
     lettered = np.empty(n, np.uint8)
-    mark_letters(
-        text_buffers(texts).data,
-        block.begins,
-        block.stops,
-        block.doc_words,
-        chars(),
-        read_only(((tables().flags & ALPHA) != 0).astype(np.uint8)),
-        lettered,
-    )
+    data = text_buffers(texts).data
+    mark_letters(data, block.begins, block.stops, block.doc_words, chars(), lettered)
     of_block = lengths[block.doc : block.doc + len(block.begins)]
     family = np.searchsorted([f.shortest for f in FAMILIES], of_block, "right") - 1
     seeds, tails = np.empty(n, np.uint64), np.empty(n, np.uint64)
@@ -145,15 +132,15 @@ def _windows(block: Block, texts: pa.Array, lengths: I64) -> tuple[U64, U64, I32
     return seeds[:n], tails[:n], rows[:n] + np.int32(block.doc)
 
 
-def _shared(postings: Postings, items: I64, starts: I64) -> Bools:
+def _shared(found: Postings, items: I64, starts: I64) -> Bools:
     """(n_seeds,) bool: those that many texts share, or many items of one benchmark."""
-    is_shared = np.diff(postings.offsets) > MOST_ITEMS
-    often = postings.only(is_shared)
+    is_shared = np.diff(found.offsets) > MOST_ITEMS
+    often = found.only(is_shared)
     seeds = np.repeat(np.flatnonzero(is_shared), np.diff(often.offsets))
     pairs = np.unique(np.stack([seeds, items[often.texts]]), axis=1)
     is_shared[:] = False
     is_shared[of_many_items(pairs[0], pairs[1], starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
-    return is_shared | (np.diff(postings.offsets) > MOST_TEXTS)
+    return is_shared | (np.diff(found.offsets) > MOST_TEXTS)
 
 
 def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Texts:
@@ -165,7 +152,7 @@ def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Text
     offsets = np.append(0, np.cumsum(np.where(n_grams > 0, n_grams * 3 // 2 + 1, 0)))
     table = np.full(offsets[-1], kernels.EMPTY, np.uint32)
     counts = np.zeros(len(words), np.int64)
-    for block in whole_blocks(texts):
+    for block in blocks(texts, longest=None):
         rows = slice(block.doc, block.doc + len(block.begins))
         kernels.enter_grams(
             block.hashes,
@@ -182,29 +169,6 @@ def gram_tables(texts: pa.Array, words: I64, lengths: I64, seeds: Seeds) -> Text
     has_seed[seeds.texts] = True
     counts = np.where(has_seed & (counts >= MIN_GRAMS), counts, 0)
     return Texts(GRAM_WORDS, words, counts, table, offsets)
-
-
-def whole_blocks(text: pa.Array) -> Iterator[Block]:
-    """As `blocks`, but no document is split over several: one may be as long as a document."""
-    parts: list[Block] = []
-    for block in blocks(text, longest=0):
-        if parts and block.doc != parts[0].doc:
-            yield _joined(parts)
-            parts = []
-        if len(block.begins) > 1:
-            yield block
-        else:  # perhaps a part, whose arrays are overwritten before the next is seen
-            hashes, stops = block.hashes.copy(), block.stops.copy()
-            parts.append(block._replace(hashes=hashes, stops=stops))
-    if parts:
-        yield _joined(parts)
-
-
-def _joined(parts: list[Block]) -> Block:
-    hashes = np.concatenate([part.hashes for part in parts])
-    stops = np.concatenate([part.stops for part in parts])
-    doc_words = read_only(np.array([0, len(hashes)]))
-    return parts[0]._replace(hashes=read_only(hashes), stops=read_only(stops), doc_words=doc_words)
 
 
 def bitmap_of(tails: U64) -> U64:
@@ -273,19 +237,19 @@ class ContainmentIndex:
         of_text, starts = np.asarray(items, np.int64), np.append(benchmark_starts, n_items)
         words = count_words(texts)
         lengths = seed_lengths(words)
-        postings = postings_of(texts, of_text, lengths, starts)
-        slots = slots_of(postings.seeds)
-        seeds = _kernel_seeds(postings.seeds, slots, postings.offsets, postings.texts)
+        found = postings_of(texts, of_text, lengths, starts)
+        slots = slots_of(found.seeds)
+        seeds = _kernel_seeds(found.seeds, slots, found.offsets, found.texts)
         tables = gram_tables(texts, words, lengths, seeds)
-        of_seeds = lengths[postings.texts[postings.offsets[:-1]]]
+        of_seeds = lengths[found.texts[found.offsets[:-1]]]
         bitmaps = [
-            bitmap_of(postings.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
+            bitmap_of(found.tails[(of_seeds >= f.shortest) & (of_seeds <= f.longest)])
             for f in FAMILIES
         ]
         return cls(
-            seeds=postings.seeds,
-            seed_offsets=postings.offsets,
-            seed_texts=postings.texts,
+            seeds=found.seeds,
+            seed_offsets=found.offsets,
+            seed_texts=found.texts,
             slots=slots,
             bitmaps=np.concatenate(bitmaps),
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
@@ -323,10 +287,16 @@ class ContainmentIndex:
             read_only(self.table_offsets),
         )
 
-    @cached_property
-    def largest_table(self) -> int:
-        """Places in the largest table of a text."""
-        return int(np.diff(self.table_offsets).max(initial=0))
+    def room(self) -> Room:
+        """Scratch for these texts, as yet for no words."""
+        largest, n_texts = int(np.diff(self.table_offsets).max(initial=0)), len(self.words)
+        return Room(
+            np.empty(0, np.int64),
+            np.empty(0, np.int32),
+            np.zeros(largest, np.int32),
+            np.zeros((n_texts, 4), np.int64),
+            np.empty(n_texts, np.int64),
+        )
 
     @cached_property
     def probes(self) -> list[Probe]:

@@ -28,7 +28,6 @@ from tokenmill.dedup.overlap.cut import copy_spans
 from tokenmill.dedup.overlap.find import Hits, find
 from tokenmill.dedup.overlap.index import MAX_NGRAM, NgramIndex
 from tokenmill.dedup.text.gram_words import chars
-from tokenmill.dedup.text.unicode import ALPHA, tables
 
 MOST_DOCS = 10  # GPT-3's
 # An n-gram of more items than this is a prompt or a licence rather than a question. The share
@@ -145,9 +144,7 @@ def letterless(index: NgramIndex, texts: pa.Array) -> Bools:
 def _letterless_runs(data: U8, starts: I64, ends: I64) -> I64:
     """(n_spans,) int64, the most gram words in a row without a letter in spans of text."""
     runs = np.empty(len(starts), np.int64)
-    is_letter = ((tables().flags & ALPHA) != 0).astype(np.uint8)
-    spans = data, read_only(starts), read_only(ends)
-    letterless_runs(*spans, chars(), read_only(is_letter), runs)
+    letterless_runs(data, read_only(starts), read_only(ends), chars(), runs)
     return runs
 
 

@@ -24,13 +24,20 @@ the marks up to white space. Of the white space before and behind the one stays 
 feeds, so that lines and paragraphs which were apart stay apart.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import I64, U8, Bools, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import (
+    I64,
+    U8,
+    Bools,
+    TextBuffers,
+    large_strings,
+    read_only,
+    text_buffers,
+)
 from tokenmill.dedup.kernels.cut import copy_ranges, cut_documents
 from tokenmill.dedup.kernels.gram_words import LINE_FEED, blank_lines
 from tokenmill.dedup.kernels.words import cut_places
@@ -41,17 +48,8 @@ from tokenmill.dedup.text.fold import Folding, fold
 from tokenmill.dedup.text.gram_words import chars, count_words
 from tokenmill.dedup.text.words import Units, WordPlaces, word_characters
 
-
-@dataclass(frozen=True, kw_only=True)
-class Cutting:
-    """How to cut; the defaults are GPT-3's.
-
-    window_chars: removed on each side of an n-gram.
-    most_pieces: a document that falls into more is dropped.
-    """
-
-    window_chars: int = 200
-    most_pieces: int = 10
+LEAST_WORDS = 13  # of a paragraph that is dropped
+LEAST_FRAC = 0.5  # of its windows, of one length of the index, that it has
 
 
 class Pieces(NamedTuple):
@@ -70,28 +68,29 @@ class Pieces(NamedTuple):
 
 
 def cut(
-    text: pa.Array, docs: I64, starts: I64, ends: I64, cutting: Cutting | None = None
+    text: pa.Array,
+    docs: I64,
+    starts: I64,
+    ends: I64,
+    *,
+    window_chars: int = 200,
+    most_pieces: int = 10,
 ) -> Pieces:
-    """Cut spans out of documents, with the text around them.
+    """Cut spans out of documents, with the text around them; the defaults are GPT-3's.
 
     text: (n_docs,) string column, no nulls.
     docs, starts, ends: (n_spans,) int64, rows of `text` and bytes of the document, at characters:
         of `dedup.overlap.find.Hits` or `Overlaps`; in any order, and spans may overlap.
+    window_chars: removed on each side of a span.
+    most_pieces: a document that falls into more is dropped.
     """
-    rules = cutting or Cutting()
     data, offsets = text_buffers(text)
     spans = np.column_stack((docs, starts, ends))
     spans = spans[np.lexsort((ends, starts, docs))]
     pieces = np.empty((len(text) + len(spans), 3), np.int64)
     n_pieces = np.empty(len(text), np.int64)
     kept = cut_documents(
-        data,
-        offsets,
-        read_only(spans),
-        rules.window_chars,
-        rules.most_pieces,
-        pieces,
-        n_pieces,
+        data, offsets, read_only(spans), window_chars, most_pieces, pieces, n_pieces
     )
     of_docs, piece_starts, piece_ends = np.ascontiguousarray(pieces[:kept].T)
     return Pieces(of_docs, piece_starts, piece_ends, n_pieces)
@@ -109,9 +108,7 @@ def copy_spans(data: U8, starts: I64, ends: I64) -> pa.Array:
     out = np.empty(int((ends - starts).sum()), np.uint8)
     out_offsets = np.empty(len(starts) + 1, np.int64)
     copy_ranges(read_only(data), read_only(starts), read_only(ends), out, out_offsets)
-    return pa.LargeStringArray.from_buffers(
-        len(starts), pa.py_buffer(out_offsets), pa.py_buffer(out)
-    )
+    return large_strings(out, out_offsets)
 
 
 def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
@@ -119,31 +116,15 @@ def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
 
     docs, starts, ends: (n_spans,) the document of each, ascending, and its bytes.
     """
-    lengths = np.zeros(n, np.int64)
-    np.add.at(lengths, docs, ends - starts)
-    parts = copy_spans(data, starts, ends)
-    return pa.LargeStringArray.from_buffers(
-        n, pa.py_buffer(np.append(0, np.cumsum(lengths))), parts.buffers()[2]
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParagraphRule:
-    """Which paragraphs to drop.
-
-    least_words: shorter ones stay.
-    least_frac: share of a paragraph's windows, of one length of the index, that it has.
-    """
-
-    least_words: int = 13
-    least_frac: float = 0.5
+    out, offsets = text_buffers(copy_spans(data, starts, ends))
+    return large_strings(out, offsets[np.searchsorted(docs, np.arange(n + 1))])
 
 
 class Remaining(NamedTuple):
-    """Documents without the paragraphs dropped, and those paragraphs.
+    """Documents without the paragraphs dropped, or the spans cut out, and where these stood.
 
     text: (n_docs,) large_string; "" where nothing is left.
-    docs: (n_dropped,) int64, the document of each paragraph dropped, in order.
+    docs: (n_dropped,) int64, the document of each paragraph or span, in order.
     starts, ends: (n_dropped,) int64, its UTF-8 bytes from the beginning of the document.
     """
 
@@ -157,7 +138,6 @@ def drop_paragraphs(
     text: pa.Array,
     index: NgramIndex,
     ignored: Bools | None = None,
-    rule: ParagraphRule | None = None,
     folding: Folding | None = None,
 ) -> Remaining:
     """Drop paragraphs of documents.
@@ -171,7 +151,7 @@ def drop_paragraphs(
     begins = buffers.offsets[docs]
     paragraphs = copy_spans(buffers.data, begins + starts, begins + ends)
     seen = paragraphs if folding is None else fold(paragraphs, folding).text
-    dropped = _dropped(seen, index, ignored, rule or ParagraphRule())
+    dropped = _dropped(seen, index, ignored)
     kept = np.flatnonzero(~dropped)
     # up to the next paragraph, if another one of the document is kept
     is_last = np.diff(docs[kept], append=len(text)) > 0
@@ -202,9 +182,7 @@ def _in_order(places: I64) -> I64:
     return np.ascontiguousarray(places[np.argsort(places[:, 0], kind="stable")].T)
 
 
-def _dropped(
-    paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None, rule: ParagraphRule
-) -> Bools:
+def _dropped(paragraphs: pa.Array, index: NgramIndex, ignored: Bools | None) -> Bools:
     """(n_paragraphs,) bool, which to drop."""
     hits = find(paragraphs, index)
     if ignored is not None:
@@ -214,23 +192,11 @@ def _dropped(
     for length in index.lengths.tolist():
         of_length = hits.lasts - hits.firsts + 1 == length
         found = np.bincount(hits.docs[of_length], minlength=len(paragraphs))
-        dropped |= (found > 0) & (found >= rule.least_frac * (n_words - length + 1))
-    return dropped & (n_words >= rule.least_words)
+        dropped |= (found > 0) & (found >= LEAST_FRAC * (n_words - length + 1))
+    return dropped & (n_words >= LEAST_WORDS)
 
 
-class Rest(NamedTuple):
-    """What is left of documents.
-
-    text: (n_docs,) large_string.
-    starts, ends: (n_cuts,) int64, the bytes cut, from the beginning of the document.
-    """
-
-    text: pa.Array
-    starts: I64
-    ends: I64
-
-
-def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Rest:
+def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts: I64) -> Remaining:
     """Cut spans of words out of documents.
 
     places: of `text`.
@@ -253,7 +219,7 @@ def cut_words(text: pa.Array, places: WordPlaces, docs: I64, firsts: I64, lasts:
         out,
     )
     starts, ends = np.ascontiguousarray(out.T)
-    return Rest(without(text, docs, starts, ends), starts, ends)
+    return Remaining(without(text, docs, starts, ends), docs, starts, ends)
 
 
 def without(text: pa.Array, docs: I64, starts: I64, ends: I64) -> pa.Array:

@@ -7,10 +7,9 @@ the whole corpus has been searched (`dedup.overlap.counts`).
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import I64, U8, Bools, parts, read_only, text_buffers
@@ -20,9 +19,6 @@ from tokenmill.dedup.text.gram_words import Block, blocks
 
 FIRST_HITS = 1 << 12  # room for the hits of a block; where there are more it is searched again
 MOST_PAIRS = 1 << 20  # of spans and items that have them, joined at once
-
-_Column: TypeAlias = npt.NDArray[Any]
-_Columns: TypeAlias = tuple[_Column, _Column, _Column, _Column, _Column, _Column]  # of `Overlaps`
 
 
 class Hits(NamedTuple):
@@ -116,20 +112,22 @@ def overlaps(
         counted = ~ignored[hits.grams]
         hits, marks = hits.only(counted), marks[counted]
     once = np.ones(len(hits.docs), np.int64)
-    runs = _joined(hits.docs, index.alike(hits.grams), hits.starts, hits.ends, once, marks)
+    sets = index.alike(hits.grams)
+    runs: tuple[Any, ...] = _joined(hits.docs, sets, hits.starts, hits.ends, once, marks)
     # in order of place, so that the spans of an item are in one part, or at the ends of two
-    docs, grams, *columns = (column[np.lexsort((runs[2], runs[0]))] for column in runs)
+    order = np.lexsort((runs[2], runs[0]))
+    docs, grams, *columns = (column[order] for column in runs)
     spans = [_joined(*(column[:0] for column in runs))]
     for part in parts(index.n_items_of(grams), MOST_PAIRS):
         at, items = index.items_of(grams[part])
         spans.append(_joined(docs[part][at], items, *(column[part][at] for column in columns)))
     if len(spans) > 2:
         spans.append(_joined(*map(np.concatenate, zip(*spans, strict=True))))
-    return Overlaps(*spans[-1])
+    return spans[-1]
 
 
-def _joined(docs: I64, items: I64, starts: I64, ends: I64, ngrams: I64, marks: U8) -> _Columns:
-    """Join spans of one document and item that have a word in common: the same columns.
+def _joined(docs: I64, items: I64, starts: I64, ends: I64, ngrams: I64, marks: U8) -> Overlaps:
+    """Join spans of one document and item that have a word in common.
 
     items: numbers of items, or of sets of them.
     """
@@ -139,7 +137,8 @@ def _joined(docs: I64, items: I64, starts: I64, ends: I64, ngrams: I64, marks: U
     spans = spans[: merge_spans(read_only(named), spans)]
     docs, items, starts, ends, joined = np.ascontiguousarray(spans.T)
     if len(joined) == 0:
-        return docs, items, starts, ends, joined, marks[:0]
+        return Overlaps(docs, items, starts, ends, joined, marks[:0])
     firsts = np.cumsum(joined) - joined
     sums = np.add.reduceat(ngrams[order], firsts)
-    return docs, items, starts, ends, sums, np.bitwise_or.reduceat(marks[order], firsts)
+    of_spans = np.bitwise_or.reduceat(marks[order], firsts)
+    return Overlaps(docs, items, starts, ends, sums, of_spans)

@@ -8,7 +8,7 @@ are taken as equal if their hashes are. Of D n-grams of documents and I of items
 D * I / 2**64 match falsely: of 1e12 (some 6 TB of English) and 1e6, 0.05.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ from tokenmill.dedup.arrays import (
     I32,
     I64,
     U64,
+    T,
+    bucket_starts,
     load_arrays,
     power_of_two,
     read_only,
@@ -32,7 +34,6 @@ from tokenmill.dedup.text.gram_words import blocks, count_words
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
 MAX_WORDS = 256  # of a window
-GRAMS_PER_BUCKET = 2  # at most, on the average
 BITS_PER_MINIMIZER = 32  # at most: a bitmap of which fewer are set is halved
 LEAST_SET = 1 / 32  # of its bits
 
@@ -96,11 +97,7 @@ def windows_of(texts: pa.Array, lengths: I64) -> Windows:
             rows_of,
         )
         made.append(Windows(grams[:n], minimizers[:n], rows_of[:n] + block.doc))
-    return Windows(
-        np.concatenate([w.grams for w in made]),
-        np.concatenate([w.minimizers for w in made]),
-        np.concatenate([w.texts for w in made]),
-    )
+    return Windows(*map(np.concatenate, zip(*made, strict=True)))
 
 
 def bitmap_of(minimizers: U64, family: Family) -> U64:
@@ -119,24 +116,12 @@ def bitmap_of(minimizers: U64, family: Family) -> U64:
     return bitmap
 
 
-def starts_of(hashes: U64) -> I32:
-    """Where the buckets of a `Table` begin.
-
-    hashes: (n_grams,) distinct, ascending.
-    """
-    n_buckets = power_of_two(-(-len(hashes) // GRAMS_PER_BUCKET))
-    buckets = hashes >> np.uint64(65 - n_buckets.bit_length())
-    counts = np.bincount(buckets.astype(np.int64), minlength=n_buckets)
-    return np.append(0, np.cumsum(counts[:-1])).astype(np.int32)
-
-
 FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "n-gram index"
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
 MAX_NGRAM = MAX_WORDS
 
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
-_COLUMNS = ("hashes", "starts", "lengths", "bitmaps", "bitmap_ends", "item_offsets", "items")
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +176,7 @@ class NgramIndex:
         tested = counts >= np.minimum(ngrams, np.maximum(least, 1))
         lengths = np.where(tested, np.minimum(counts, ngrams), 0)
         windows = windows_of(texts, lengths)
-        hashes, item_offsets, items = _postings(windows.grams, ids[windows.texts])
+        _, hashes, item_offsets, items = postings(windows.grams, ids[windows.texts])
         bitmaps = [
             bitmap_of(windows.minimizers[family_of(lengths)[windows.texts] == number], family)
             for number, family in enumerate(FAMILIES)
@@ -199,7 +184,7 @@ class NgramIndex:
         return cls(
             ngrams=tuple(np.unique(ngram).tolist()),
             hashes=hashes,
-            starts=starts_of(hashes),
+            starts=bucket_starts(hashes)[:-1],
             lengths=np.unique(lengths[tested]),
             bitmaps=np.concatenate(bitmaps),
             bitmap_ends=np.cumsum([len(bitmap) for bitmap in bitmaps]),
@@ -209,7 +194,7 @@ class NgramIndex:
 
     def save(self, path: Path) -> None:
         """Write the index as an Arrow IPC file, which `load` maps into memory."""
-        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ngrams"}
         save_arrays(path, arrays, kind=KIND, parameters=_parameters(self.ngrams))
 
     @classmethod
@@ -281,8 +266,11 @@ def _check(texts: pa.Array, item_ids: npt.NDArray[np.integer], ngrams: I64) -> N
         raise ValueError(f"{len(item_ids)} item ids for {len(texts)} item texts")
 
 
-def _postings(grams: U64, items: I64) -> tuple[U64, I64, I64]:
-    """Distinct hashes, ascending, and the distinct items of each: hashes, offsets, items."""
+def postings(grams: U64, items: npt.NDArray[T]) -> tuple[I64, U64, I64, npt.NDArray[T]]:
+    """Distinct hashes, ascending, and the distinct items of each: places, hashes, offsets, items.
+
+    places: one at which each of the hashes stands in `grams`.
+    """
     order = np.argsort(grams)
     grams, items = grams[order], items[order]
     new_gram = np.ones(len(grams), bool)
@@ -293,7 +281,7 @@ def _postings(grams: U64, items: I64) -> tuple[U64, I64, I64]:
     new_pair[1:] |= items[1:] != items[:-1]
     starts = np.flatnonzero(new_gram[new_pair])
     offsets = np.append(starts, np.count_nonzero(new_pair)).astype(np.int64)
-    return grams[new_gram], offsets, items[new_pair]
+    return order[new_gram], grams[new_gram], offsets, items[new_pair]
 
 
 def _parameters(ngrams: tuple[int, ...]) -> dict[str, str]:

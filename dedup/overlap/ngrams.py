@@ -23,11 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenmill.dedup.arrays import I32, I64, U64, power_of_two, read_only, shift_of
+from tokenmill.dedup.arrays import I32, I64, U64, bucket_starts, read_only, shift_of
 from tokenmill.dedup.kernels import ngrams as kernels
 from tokenmill.dedup.text.words import Units, Words, word_hashes
 
-KEYS_PER_BUCKET = 2  # at most, on the average
 HASH_BITS = 64
 
 
@@ -45,10 +44,7 @@ class Known(NamedTuple):
     def of(cls, keys: U64) -> "Known":
         """keys: (n,), in any order, perhaps more than once."""
         distinct = np.unique(keys)
-        n_buckets = power_of_two(-(-len(distinct) // KEYS_PER_BUCKET))
-        of_bucket = distinct >> np.uint64(HASH_BITS + 1 - n_buckets.bit_length())
-        counts = np.bincount(of_bucket.astype(np.int64), minlength=n_buckets)
-        return cls(distinct, np.append(0, np.cumsum(counts)).astype(np.int32))
+        return cls(distinct, bucket_starts(distinct))
 
 
 class Candidates(NamedTuple):

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import U8, read_only, text_buffers
+from tokenmill.dedup.arrays import U8, large_strings, read_only, text_buffers
 from tokenmill.dedup.kernels import ccnet as kernels
 from tokenmill.dedup.text.unicode import DECIMAL_ZEROS, N_CODE_POINTS, lower_of, tables
 
@@ -45,20 +45,8 @@ def ccnet_form(lines: pa.Array) -> pa.Array:
     n_bytes = int(offsets[-1] - offsets[0])
     out = np.empty(n_bytes + n_bytes // 2 + 1, np.uint8)  # "Ⱥ" grows from 2 bytes to 3
     out_offsets = np.empty(len(lines) + 1, np.int64)
-    known = tables()
-    kernels.ccnet_lines(
-        data,
-        offsets,
-        _low(),
-        known.pages,
-        known.flags,
-        known.lower_delta,
-        _actions(),
-        out,
-        out_offsets,
-    )
-    buffers = [None, pa.py_buffer(out_offsets), pa.py_buffer(out[: out_offsets[-1]])]
-    return pa.Array.from_buffers(pa.large_string(), len(lines), buffers)
+    kernels.ccnet_lines(data, offsets, _low(), *tables(), _actions(), out, out_offsets)
+    return large_strings(out[: out_offsets[-1]], out_offsets)
 
 
 @cache

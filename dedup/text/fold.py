@@ -123,9 +123,8 @@ class Folded:
             at = np.searchsorted(self.rows, docs).clip(max=len(self.rows) - 1)
             edited = np.where(self.rows[at] == docs, at, -1)
             for step in reversed(self.steps):
-                offsets, out = read_only(step.offsets), read_only(step.out.offsets)
-                ends_of = read_only(step.out_ends)
-                unsplice(offsets, step.edits, out, ends_of, edited, spans, kinds)
+                made = step.out.offsets, step.out_ends
+                unsplice(step.offsets, step.edits, *made, edited, spans, kinds)
         return SourceSpans(spans[:, 0], spans[:, 1], kinds)
 
 
@@ -137,12 +136,10 @@ def needs_folding(text: pa.Array, folding: Folding) -> U8:
     a bit too many, never one too few: a document with an HTML entity has them all, one with
     lookalikes that needs another folding has that of confusables.
     """
-    data, offsets = text_buffers(text)
-    needs = np.zeros(len(text), np.uint8)
-    args = read_only(data), read_only(offsets)
+    given, needs = text_buffers(text), np.zeros(len(text), np.uint8)
     if folding.entities:
-        mark_documents(*args, entities(), folding.bits, needs)
-    kernels.find_needs(*args, char_foldings(folding), needs)
+        mark_documents(*given, entities(), folding.bits, needs)
+    kernels.find_needs(*given, char_foldings(folding), needs)
     return needs
 
 
@@ -175,11 +172,10 @@ def _steps(given: TextBuffers, needs: U8, folding: Folding) -> Iterator[Step]:
     for bits, find, known in passes:
         wanted = read_only(needs & np.uint8(bits))
         if wanted.any():
-            args = (read_only(given.data), read_only(given.offsets), wanted, *known)
-            found = find(*args, _room(len(needs), Found(0, 0)))
+            found = find(*given, wanted, *known, _room(len(needs), Found(0, 0)))
             if found.edits:
                 edits = _room(len(needs), found)
-                find(*args, edits)
+                find(*given, wanted, *known, edits)
                 step = _spliced(given, edits)
                 yield step
                 given = step.out
@@ -196,10 +192,11 @@ def _room(n_docs: int, room: Found) -> Edits:
 def _spliced(given: TextBuffers, edits: Edits) -> Step:
     removed = int((edits.spots[:, 1] - edits.spots[:, 0]).sum())
     size = int(given.offsets[-1] - given.offsets[0]) - removed + len(edits.fresh)
-    out = TextBuffers(np.empty(size, np.uint8), np.empty(len(given.offsets), np.int64))
+    out, offsets = np.empty(size, np.uint8), np.empty(len(given.offsets), np.int64)
     out_ends = np.empty(len(edits.spots), np.int64)
-    splice(read_only(given.data), read_only(given.offsets), edits, out.data, out.offsets, out_ends)
-    return Step(given.offsets, edits, out, out_ends)
+    splice(*given, edits, out, offsets, out_ends)
+    made = TextBuffers(read_only(out), read_only(offsets))
+    return Step(given.offsets, edits, made, read_only(out_ends))
 
 
 @cache

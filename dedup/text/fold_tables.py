@@ -117,6 +117,9 @@ class FoldTables(NamedTuple):
     inner: frozenset[str]
 
 
+_MAPS, _SETS = ("compat", "marks", "twins"), ("latin", "inner")
+
+
 def invisible() -> dict[str, str]:
     return {chr(cp): "" for first, last in _INVISIBLE for cp in range(first, last + 1)}
 
@@ -139,13 +142,10 @@ def tables() -> FoldTables:
         RuntimeError: the packaged file is of another version of Unicode than this module.
     """
     columns = {name: column.tolist() for name, column in packaged(FILE).items()}
-    return FoldTables(
-        compat=dict(zip(columns["compat"], columns["compat_to"], strict=True)),
-        marks=dict(zip(columns["marks"], columns["marks_to"], strict=True)),
-        twins=dict(zip(columns["twins"], columns["twins_to"], strict=True)),
-        latin=frozenset(columns["latin"]),
-        inner=frozenset(columns["inner"]),
-    )
+    found: dict[str, Any] = {name: frozenset(columns[name]) for name in _SETS}
+    for name in _MAPS:
+        found[name] = dict(zip(columns[name], columns[f"{name}_to"], strict=True))
+    return FoldTables(**found)
 
 
 def gram_form(text: str) -> str:
@@ -210,16 +210,12 @@ def interpreter_tables() -> FoldTables:
 
 def columns_of(made: FoldTables) -> dict[str, Any]:
     """The tables as the columns that the file holds."""
-    return {
-        "compat": np.array(list(made.compat)),
-        "compat_to": np.array(list(made.compat.values())),
-        "marks": np.array(list(made.marks)),
-        "marks_to": np.array(list(made.marks.values())),
-        "twins": np.array(list(made.twins)),
-        "twins_to": np.array(list(made.twins.values())),
-        "latin": np.array(sorted(made.latin)),
-        "inner": np.array(sorted(made.inner)),
-    }
+    columns = {}
+    for name in _MAPS:
+        becomes = getattr(made, name)
+        columns[name] = np.array(list(becomes))
+        columns[f"{name}_to"] = np.array(list(becomes.values()))
+    return columns | {name: np.array(sorted(getattr(made, name))) for name in _SETS}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tokenmill.dedup.arrays import I64, U8, U64, TextBuffers, read_only, text_bu
 from tokenmill.dedup.kernels import gram_words as kernels
 from tokenmill.dedup.kernels.words import hash_words
 from tokenmill.dedup.text import words
-from tokenmill.dedup.text.unicode import PUNCT, SPACE, tables
+from tokenmill.dedup.text.unicode import ALPHA, PUNCT, SPACE, tables
 
 
 class Block(NamedTuple):
@@ -72,6 +72,7 @@ def chars() -> kernels.Chars:
     """What becomes of each character, as the kernels read it."""
     t = tables()
     kinds = np.full(t.flags.shape, kernels.KEEP, np.uint8)
+    kinds[(t.flags & ALPHA) != 0] = kernels.FIRST_LETTER
     kinds[(t.flags & PUNCT) != 0] = kernels.DELETE
     kinds[(t.flags & SPACE) != 0] = kernels.SPACE
     code_points = np.arange(128, dtype=np.uint32)
@@ -79,19 +80,20 @@ def chars() -> kernels.Chars:
     kinds[slots[[ord(c) for c in punctuation]]] = kernels.DELETE
     lower = code_points + t.lower_delta[slots]
     ascii_kinds = np.full(256, kernels.NON_ASCII, np.uint8)
-    ascii_kinds[:128] = np.where(kinds[slots] == kernels.KEEP, lower, kinds[slots])
+    ascii_kinds[:128] = np.where(kinds[slots] < kernels.NON_ASCII, lower, kinds[slots])
     return kernels.Chars(
         read_only(ascii_kinds), read_only(t.pages), read_only(kinds), read_only(t.lower_delta)
     )
 
 
-def blocks(text: pa.Array, *, longest: int) -> Iterator[Block]:
+def blocks(text: pa.Array, *, longest: int | None) -> Iterator[Block]:
     """Split a column into words, a block at a time.
 
     text: (n_docs,) string column, no nulls.
     longest: words of the longest window; a block that goes on with a document begins with as
         many words of the block before, so that every window that ends in it is whole, and the
-        word before the window is there.
+        word before the window is there. None: no document is split over several blocks, and one
+        may be as long as a document.
     """
     buffers = text_buffers(text)
     offsets = buffers.offsets
@@ -99,7 +101,8 @@ def blocks(text: pa.Array, *, longest: int) -> Iterator[Block]:
     for doc, stop in words.blocks(offsets):
         rows = TextBuffers(buffers.data, offsets[doc : stop + 1])
         if offsets[stop] - offsets[doc] > words.BLOCK_BYTES:
-            yield from _parts(rows, doc, longest)
+            parts = _parts(rows, doc, longest or 0)
+            yield from parts if longest is not None else [_joined(list(parts))]
             continue
         if len(room.ends) < _most_words(rows):  # many documents without a word
             room = _room(words.BLOCK_BYTES, stop - doc)
@@ -132,6 +135,13 @@ def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
         yield Block(
             doc, read_only(hashes), read_only(stops), doc_words, text.offsets[:1], held, passed
         )
+
+
+def _joined(parts: list[Block]) -> Block:
+    hashes = read_only(np.concatenate([part.hashes for part in parts]))
+    stops = read_only(np.concatenate([part.stops for part in parts]))
+    doc_words = read_only(np.array([0, len(hashes)]))
+    return parts[0]._replace(hashes=hashes, stops=stops, doc_words=doc_words)
 
 
 def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:

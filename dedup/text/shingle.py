@@ -13,7 +13,8 @@ import numpy as np
 
 from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers
 from tokenmill.dedup.kernels import ngrams as kernels
-from tokenmill.dedup.kernels import words as word_kernels
+from tokenmill.dedup.kernels.table import FINAL, FOLD
+from tokenmill.dedup.kernels.words import WORD_SEED
 from tokenmill.dedup.text.words import Words, hashes_of, pieces
 
 _MASK = (1 << 64) - 1
@@ -79,12 +80,12 @@ def word_hash(word: bytes) -> int:
 
     Eight bytes at a time, little-endian, the last ones zero-padded, then the length.
     """
-    h = int(word_kernels.WORD_SEED)
+    h = int(WORD_SEED)
     for i in range(0, len(word), 8):
         chunk = int.from_bytes(word[i : i + 8], "little")
-        h = (h ^ chunk) * int(word_kernels.WORD_FOLD) & _MASK
+        h = (h ^ chunk) * int(FOLD) & _MASK
         h ^= h >> 32
-    h = (h ^ len(word)) * int(word_kernels.WORD_FINAL) & _MASK
+    h = (h ^ len(word)) * int(FINAL) & _MASK
     return h ^ h >> 32
 
 

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from rich.table import Table
 
 from tokenmill.flows.documents import (
-    cut_blocks,
+    cut_lines,
     fates_table,
+    marked,
     piece_blocks,
     removed_table,
     show_beside,
@@ -217,9 +218,9 @@ def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]]) -> Answer
     def blocks() -> Iterator[Any]:
         receipts = (removals(out, doc_id=link["doc_id"]).to_pylist() for link in links)
         dropped = {r["doc_id"]: r["reason"] for rows in receipts for r in rows}
-        why, whole = cut_blocks(text, stretches)
-        yield [f"cut into pieces: {document['id']} ({document['source']})", *why]
-        yield whole
+        head = f"cut into pieces: {document['id']} ({document['source']})"
+        yield [head, *cut_lines(stretches)]
+        yield marked(text, stretches)
         yield from piece_blocks(text, links, dropped)
 
     cut = [stretch._asdict() for stretch in stretches]
@@ -251,7 +252,9 @@ def _pair_blocks(out: Path, pair: Pair, links: list[dict[str, Any]]) -> Iterator
         yield first
         yield f"{pair.removed['id']} ({pair.removed['source']})"
         if receipt["stage"] == NAME and not links:
-            yield from cut_blocks(*cuts(out, pair.removed))
+            text, stretches = cuts(out, pair.removed)
+            yield list(cut_lines(stretches))
+            yield marked(text, stretches)
         else:
             yield with_numbers(pair.removed)[:SHOWN]
         yield _images(pair.removed)

@@ -172,28 +172,14 @@ def _down(cases: Sequence[Case], of: Columns, mark: str) -> list[Grid]:
         f"{mark}{textwrap.fill(name, max(HEAD, *map(_broad, values)))}": values
         for name, values in of.items()
     }
-    for most in range(len(columns), 0, -1):
-        parts = _chunks(columns, _even(len(columns), most))
-        grids = [_grid({**settings, **part}) for part in parts]
+    items, n = list(columns.items()), len(columns)
+    for n_tables in range(1, n + 1):
+        size = math.ceil(n / n_tables)  # of each table, so that the last has its share
+        parts = [settings | dict(items[at : at + size]) for at in range(0, n, size)]
+        grids = [Grid(tuple(p), tuple(zip(*p.values(), strict=True))) for p in parts]
         if all(_width(grid) <= WIDTH for grid in grids):
             break
     return grids
-
-
-def _chunks(columns: Columns, size: int) -> list[Columns]:
-    names = list(columns)
-    return [
-        {name: columns[name] for name in names[at : at + size]} for at in range(0, len(names), size)
-    ]
-
-
-def _even(n: int, most: int) -> int:
-    """How many of `n` columns each table gets, at most `most`, so that the last has its share."""
-    return math.ceil(n / math.ceil(n / most))
-
-
-def _grid(columns: Columns) -> Grid:
-    return Grid(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def _width(grid: Grid) -> int:

@@ -6,9 +6,9 @@ interpreter.
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -77,7 +77,7 @@ def open_pool(options: RunOptions, out: Place) -> AbstractContextManager[Pool]:
         ConfigError: the extra is not installed, or there is no such cluster.
     """
     if options.runner == "threads":
-        return thread_pool(options.workers)
+        return nullcontext(ThreadPool(options.workers or os.cpu_count() or 1))
     if options.runner == "dask":
         return _needing("tokenmill.flows.pools.dask").dask_pool(options.address, options.workers)
     logs = Path() if is_remote(out) else Path(out)  # jobs write there: a folder all nodes share
@@ -113,9 +113,3 @@ class ThreadPool:
 
     def check(self) -> None:
         """Threads do not go away."""
-
-
-@contextmanager
-def thread_pool(wanted: int | None) -> Iterator[ThreadPool]:
-    """As many threads as are wanted; None is one per processor."""
-    yield ThreadPool(wanted or os.cpu_count() or 1)

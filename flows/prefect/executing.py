@@ -27,7 +27,7 @@ from tokenmill.flows.asked import Asked
 from tokenmill.flows.pools.lane import Chain, Lane, Pace
 from tokenmill.flows.pools.pool import Pool, open_pool
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe
-from tokenmill.flows.progress import Watcher, watcher
+from tokenmill.flows.progress import Watcher, holding, watcher
 from tokenmill.flows.troubles import ended_as
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, Work, chained
@@ -44,7 +44,11 @@ def executing(options: RunOptions, out: Path, *, name: str, label: str) -> Itera
     out: the run directory.  name: of the flow run.  label: that it is tagged with.
     """
     describe(name, label, options.runner)
-    with progress_shown(), open_pool(options, out) as pool:
+    with (
+        contextlib.closing(PhaseProgress(watcher.get())) as shown,
+        holding(watcher, shown),
+        open_pool(options, out) as pool,
+    ):
         yield as_tasks(pool, task_seconds=options.task_seconds)
 
 
@@ -85,7 +89,7 @@ def as_tasks(pool: Pool, *, task_seconds: float) -> Execute:
 
 
 class _Running:
-    """A phase at work."""
+    """A phase at work; Prefect looks for futures in what tasks are given, but not in this."""
 
     def __init__(self, pool: Pool, pace: Pace, job: Job, phase: Phase) -> None:
         self._pool, self._pace, self._job, self._phase = pool, pace, job, phase
@@ -119,7 +123,7 @@ class _Running:
         group = [list(waiting.popleft()) for _ in range(self._size(waiting))]
         name = _named([work for chain in group for work in chain])
         self._groups[name] = group
-        return do_group.with_options(name=self._phase.name).submit(name, _Quiet(self))
+        return do_group.with_options(name=self._phase.name).submit(name, self)
 
     def _size(self, waiting: "deque[deque[Work]]") -> int:
         """Chains of the next group."""
@@ -133,25 +137,15 @@ class _Running:
         lane = Lane(self._pool, self._pace, self._advance, self._stopping)
         return lane.run(self._job, self._groups.pop(name))
 
+    def __repr__(self) -> str:
+        return "works"
+
     def _advance(self, _outcome: Outcome) -> None:
         self._show.advance(self._phase.name)
 
 
-class _Quiet:
-    """Hides what a task is given from Prefect, which would look through all of it for futures."""
-
-    def __init__(self, running: _Running) -> None:
-        self._running = running
-
-    def __repr__(self) -> str:
-        return "works"
-
-    def run(self, name: str) -> list[Outcome]:
-        return self._running.run(name)
-
-
 @task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
-def do_group(shards: str, works: _Quiet) -> list[Outcome]:
+def do_group(shards: str, works: _Running) -> list[Outcome]:
     """Have a group of works done; retries: see `pipelines.runs.work.attempt`."""
     outcomes = works.run(shards)
     log_group(shards, outcomes)
@@ -248,15 +242,3 @@ class PhaseProgress(Watcher):
             with contextlib.suppress(Exception):  # the next round tries again
                 for phase in list(self._phases):
                     phase.show()
-
-
-@contextlib.contextmanager
-def progress_shown() -> Iterator[None]:
-    """Show the phases of the block in the UI too."""
-    shown = PhaseProgress(watcher.get())
-    token = watcher.set(shown)
-    try:
-        yield
-    finally:
-        watcher.reset(token)
-        shown.close()

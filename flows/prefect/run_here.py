@@ -20,7 +20,7 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import PrefectConsoleHandler
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from tokenmill.flows.progress import watcher
+from tokenmill.flows.progress import holding, watcher
 
 # of requests to a server that was there; Prefect's 5 make a minute for each, when it is dead
 RETRIES = 2
@@ -49,17 +49,6 @@ class Errand:
 errand: ContextVar[Errand | None] = ContextVar("errand", default=None)
 
 
-@contextlib.contextmanager
-def sent(ready: Any) -> Iterator[Errand]:
-    """An errand for the flow that is called in the block."""
-    made = Errand(ready)
-    token = errand.set(made)
-    try:
-        yield made
-    finally:
-        errand.reset(token)
-
-
 def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
     """Run a flow; returns its result, as `Errand` has it.
 
@@ -69,22 +58,23 @@ def run_here(flow: Flow[Any, Any], ready: Any, **parameters: Any) -> Any:
         Exception: what the work of the flow raised.
     """
     retries = temporary_settings(set_defaults={PREFECT_CLIENT_MAX_RETRIES: RETRIES})
-    with sent(ready) as errand, _quiet(errand), _off_the_terminal(), retries:
+    sent = Errand(ready)
+    with holding(errand, sent), _quiet(sent), _off_the_terminal(), retries:
         try:
             flow(**parameters, return_state=True)
         except Exception:
-            if not errand.has_ended:
+            if not sent.has_ended:
                 raise
-            errand.unheard = errand.unheard or "no answer"
-    if errand.unheard is not None:
+            sent.unheard = sent.unheard or "no answer"
+    if sent.unheard is not None:
         _forget_queued()
         watcher.get().tell(
-            f"the Prefect server at {address()} is gone ({errand.unheard}): how this run ended is"
+            f"the Prefect server at {address()} is gone ({sent.unheard}): how this run ended is"
             " not noted there; the work itself needs no server"
         )
-    if errand.error is not None:
-        raise errand.error
-    return errand.result
+    if sent.error is not None:
+        raise sent.error
+    return sent.result
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from pydantic import Field, field_validator
 
 from tokenmill.dedup.arrays import I64, Bools, text_buffers
-from tokenmill.dedup.overlap.cut import Cutting, Pieces, cut, drop_paragraphs, piece_texts
+from tokenmill.dedup.overlap.cut import Pieces, cut, drop_paragraphs, piece_texts
 from tokenmill.dedup.overlap.find import Hits
 from tokenmill.pipelines.contamination.analysis import Analysis
 from tokenmill.pipelines.contamination.found import (
@@ -333,10 +333,8 @@ class Cleaner:
 
     def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
         _, docs, _, _, _, starts, ends = told.hits
-        cutting = Cutting(
-            window_chars=self.config.window_chars, most_pieces=self.config.most_pieces
-        )
-        pieces = cut(batch["text"], docs, starts, ends, cutting)
+        window, most = self.config.window_chars, self.config.most_pieces
+        pieces = cut(batch["text"], docs, starts, ends, window_chars=window, most_pieces=most)
         made, links = _documents(batch, pieces, told.ngrams > 0)
         chars = np.asarray(pc.utf8_length(made["text"]))
         numbered = told.ngrams[pieces.docs] > 0

@@ -11,8 +11,9 @@ from tests.reference import containment as reference
 from tokenmill.dedup.overlap import containment
 from tokenmill.dedup.overlap import containment_index as seeds
 from tokenmill.dedup.overlap.containment import contained
-from tokenmill.dedup.overlap.containment_index import ContainmentIndex, whole_blocks
+from tokenmill.dedup.overlap.containment_index import ContainmentIndex
 from tokenmill.dedup.text import words
+from tokenmill.dedup.text.gram_words import blocks
 
 COMMON = "the of and to in is it was for on as with he by at from his an were are which this"
 RARE = ["É", "“d”", "Σ", "ς", "İ", "東京", "x\u0301", "1", "48", "3.5", "--", "Ж"]
@@ -230,11 +231,11 @@ def test_blocks_hold_whole_documents(block_bytes, monkeypatch):
     docs = pa.array(
         ["one two", LEAK, "", LEAK.upper(), "é " * 30, "--", "two", "three four", "5 6 7 8 9"]
     )
-    (expected,) = whole_blocks(docs)
+    (expected,) = blocks(docs, longest=None)
     monkeypatch.setattr(words, "BLOCK_BYTES", block_bytes)
     made = [
         (block.doc + d, block.hashes[first:end].tolist(), block.stops[first:end].tolist())
-        for block in whole_blocks(docs)
+        for block in blocks(docs, longest=None)
         for d, (first, end) in enumerate(pairwise(block.doc_words.tolist()))
     ]
     assert made == [

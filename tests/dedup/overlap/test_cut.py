@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.reference import cut as reference
-from tokenmill.dedup.overlap.cut import Cutting, cut, piece_texts
+from tokenmill.dedup.overlap.cut import cut, piece_texts
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
 
@@ -31,7 +31,7 @@ def cleaned(*docs, index=None, **rules):
     """The texts of the pieces of each document."""
     text = pa.array(docs)
     hits = find(text, index or index_of(ITEM))
-    pieces = cut(text, hits.docs, hits.starts, hits.ends, Cutting(**rules))
+    pieces = cut(text, hits.docs, hits.starts, hits.ends, **rules)
     texts = piece_texts(text, pieces).to_pylist()
     return [
         [t for t, d in zip(texts, pieces.docs, strict=True) if d == i] for i in range(len(docs))
@@ -89,8 +89,7 @@ def test_pieces_equal_the_reference(given_cutting):
     docs, spans, (window, most) = given_cutting
     spans = [s for s in spans if s[1] < s[2]]
     columns = np.array(spans, np.int64).reshape(-1, 3).T
-    rules = Cutting(window_chars=window, most_pieces=most)
-    got = cut(pa.array(docs, pa.string()), *columns, rules)
+    got = cut(pa.array(docs, pa.string()), *columns, window_chars=window, most_pieces=most)
     expected = [
         reference.cut(doc, [s[1:] for s in spans if s[0] == d], window, 0, most)
         for d, doc in enumerate(docs)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.reference import cut as reference
 from tests.reference.overlap import gram_words, hits, item_index
-from tokenmill.dedup.overlap.cut import ParagraphRule, drop_paragraphs
+from tokenmill.dedup.overlap import cut
+from tokenmill.dedup.overlap.cut import drop_paragraphs
 from tokenmill.dedup.overlap.index import NgramIndex
 
 PARTS = ["a", "b", "é ", "\n", "\n\n", " ", "\r\n", "\u3000", "\x85"]
@@ -81,8 +82,10 @@ def test_paragraphs_equal_the_reference(docs, items, ngram, frac):
         found = len(hits([paragraph], grams))
         return len(gram_words(paragraph)) >= n_words and found > 0 and found >= frac * windows
 
-    rule = ParagraphRule(least_words=n_words, least_frac=frac)
-    got = drop_paragraphs(pa.array(docs, pa.string()), index_of(*items, ngram=ngram), None, rule)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cut, "LEAST_WORDS", n_words)
+        patched.setattr(cut, "LEAST_FRAC", frac)
+        got = drop_paragraphs(pa.array(docs, pa.string()), index_of(*items, ngram=ngram))
     expected = [reference.drop_paragraphs(d, is_gone) for d in docs]
     assert got.text.to_pylist() == [left for left, _ in expected]
     cut_out = [

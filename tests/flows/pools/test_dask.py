@@ -10,7 +10,7 @@ import pytest
 from tokenmill.flows.pools import dask
 from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.flows.pools.lane import Lane, Pace
-from tokenmill.flows.pools.pool import thread_pool
+from tokenmill.flows.pools.pool import ThreadPool
 from tokenmill.pipelines.core.errors import ConfigError, InputError, ShardError
 from tokenmill.pipelines.runs.work import Done, Job, Work
 from tokenmill.pipelines.storage.atomic import write_json
@@ -126,8 +126,7 @@ def test_a_full_disk_ends_the_run(cluster, job):
 
 @pytest.mark.parametrize("pool", ["threads", "dask"])
 def test_an_error_that_cannot_be_sent_is_told_in_words(cluster, job, pool):
-    with thread_pool(2) as threads:
-        outcomes = run(threads if pool == "threads" else cluster, job, strange, n=1)
+    outcomes = run(ThreadPool(2) if pool == "threads" else cluster, job, strange, n=1)
     error = outcomes["00"].error
     assert isinstance(error, ShardError)
     assert str(error) == "UnsendableError: at 00"
