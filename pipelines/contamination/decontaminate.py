@@ -387,8 +387,8 @@ def _documents(
     is_piece = is_hit[pieces.docs]
     numbers = np.where(is_piece, np.arange(len(first)) - first + 1, 0)
     doc_ids, ids = number_pieces(parents, numbers)
-    columns = {"doc_id": doc_ids, "id": ids, "text": piece_texts(batch["text"], pieces)}
-    columns = {f.name: columns.get(f.name, parents[f.name]) for f in batch.schema}
+    own = {"doc_id": doc_ids, "id": ids, "text": piece_texts(batch["text"], pieces)}
+    columns = dict(zip(batch.schema.names, parents.columns, strict=True)) | own
     links = [
         doc_ids,
         ids,
