@@ -182,7 +182,7 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
-UNSEEN = 1 << 16
+UNSEEN = 1 << 16  # its last 8 bits are no folding
 MOST_EXAMPLES = 1
 MOST_DOCUMENTS = 100
 
@@ -307,7 +307,7 @@ class Analysis:
 
         0 for items that were seen without any, and for items that were not seen at all.
         """
-        return np.where(self._needed == UNSEEN, 0, self._needed & 0xFF).astype(np.uint8)
+        return (self._needed & 0xFF).astype(np.uint8)
 
     def found_frac(self) -> F64:
         """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""
