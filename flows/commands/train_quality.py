@@ -10,8 +10,6 @@ from tokenmill.pipelines.storage.atomic import write_text
 from tokenmill.pipelines.train.quality.evaluation import blocks, quality_markdown
 from tokenmill.pipelines.train.quality.train import SIDES, Training, check_library, train
 
-OPTIONS = {"n_features": "features"}  # named otherwise than the setting
-
 
 def run(args: argparse.Namespace) -> int:
     """Train a classifier, write it, and show how well it does.
@@ -19,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: it cannot be written where it is to be.
     """
-    training = parse_training(Training, args, SIDES, OPTIONS)
+    training = parse_training(Training, args, SIDES, {"n_features": "features"})
     out = parse_file("--out", args.out, ".npz", "quality.npz")
     check_library()
     check_apart((*training.good, *training.bad), out)

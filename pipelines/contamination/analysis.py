@@ -156,15 +156,11 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F
     shares: (n_chosen,) share of the item's n-grams that count which the document has.
     """
     rows, items = chosen.rows, chosen.items
-    longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, spans.items, spans.docs))
-    pairs, first, counts = np.unique(
-        np.stack([spans.docs, spans.items])[:, longest_first],
-        axis=1,
-        return_index=True,
-        return_counts=True,
-    )
-    width = int(max(pairs[1].max(), items.max())) + 1 if len(items) else 1
-    at = np.searchsorted(pairs[0] * width + pairs[1], rows * width + items)
+    n_items = int(spans.items.max(initial=0)) + 1
+    pairs = spans.docs * n_items + spans.items
+    longest_first = np.lexsort((spans.starts, spans.starts - spans.ends, pairs))
+    keys, first, counts = np.unique(pairs[longest_first], return_index=True, return_counts=True)
+    at = np.searchsorted(keys, rows * n_items + items)
     longest = longest_first[first[at]]
     starts, ends = spans.starts[longest], spans.ends[longest]
     places = places_of(found, rows, starts)
@@ -186,7 +182,7 @@ def examples_of(found: pa.RecordBatch, spans: Overlaps, chosen: Pairs, shares: F
 CLEAN, DIRTY, UNTESTABLE = range(3)
 # a number for each set of foldings, lower for fewer foldings; its last 8 bits are the set
 FEWEST = np.array([bits.bit_count() << 8 | bits for bits in range(256)])
-UNSEEN = 1 << 16
+UNSEEN = 1 << 16  # its last 8 bits are no folding
 MOST_EXAMPLES = 1
 MOST_DOCUMENTS = 100
 
@@ -311,7 +307,7 @@ class Analysis:
 
         0 for items that were seen without any, and for items that were not seen at all.
         """
-        return np.where(self._needed == UNSEEN, 0, self._needed & 0xFF).astype(np.uint8)
+        return (self._needed & 0xFF).astype(np.uint8)
 
     def found_frac(self) -> F64:
         """(n_items,) share of each item's counted n-grams that stand anywhere in the corpus."""

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 from pydantic import Field, ValidationError
@@ -106,7 +106,7 @@ INDEX, COPY_INDEX = "index", "index/copies.arrow"
 COUNTS, ITEMS, OVERLAPS = "counts.arrow", "items.parquet", "overlaps.parquet"
 SUMMARY = "summary.json"
 PAGE, DOCUMENT, DATA = (f"contamination.{form}" for form in ("html", "md", "json"))
-SCRATCH = ("found", "copies")  # folders that go when a run has finished
+FOUND_FOLDER, COPIES_FOLDER = SCRATCH = ("found", "copies")  # they go when a run has finished
 WAY = "name the one that holds the text, as --text-column NAME"  # there is no recipe to do so in
 SEARCH = "search"
 CHECK_VERSION = "2"  # raise it when the same settings and input make other output bytes
@@ -139,10 +139,6 @@ class Check(Config):
     limits: Limits = Limits()
     run: RunOptions = RunOptions()
 
-    def identity(self) -> dict[str, Any]:
-        """What decides the output, as JSON; `run` does not."""
-        return self.model_dump(mode="json", exclude={"run"})
-
 
 @dataclass(frozen=True, kw_only=True)
 class ContaminationJob(Job):
@@ -157,13 +153,9 @@ class ContaminationJob(Job):
     benchmark_files: tuple[tuple[str, ...], ...] = ()
     pages: Html | None = None
 
-    def found(self, key: str) -> Path:
-        """Of a shard, the documents with n-grams of items."""
-        return self.out / "found" / f"part-{key}.arrow"
-
-    def copies(self, key: str) -> Path:
-        """Of a shard, the documents with copies of items."""
-        return self.out / "copies" / f"part-{key}.arrow"
+    def part(self, folder: str, key: str) -> Path:
+        """What FOUND_FOLDER or COPIES_FOLDER has of a shard."""
+        return self.out / folder / f"part-{key}.arrow"
 
     def load_index(self) -> BenchmarkIndex:
         return BenchmarkIndex.load(self.out / INDEX, self.check.matching)
@@ -178,7 +170,7 @@ def open_job(out: Path, check: Check, plan: Plan) -> ContaminationJob:
     by_benchmark = [files_of(b) for b in check.matching.benchmarks]
     pages = pages_of(plan)
     identity = {
-        "check": check.identity(),
+        "check": check.model_dump(mode="json", exclude={"run"}),
         **plan.identity(),
         "benchmarks": {f.path: [f.bytes, str(f.version)] for files in by_benchmark for f in files},
         "versions": {
@@ -292,7 +284,7 @@ def write_index(job: ContaminationJob, built: BenchmarkIndex | None) -> Done[Ind
 def search_shard(job: ContaminationJob, shard: SourceShard) -> Done[SearchFacts]:
     """Write the documents of a shard that have n-grams or copies of items, a batch at a time."""
     index = job.load_index()
-    found_path, copies_path = job.found(shard.key), job.copies(shard.key)
+    found_path, copies_path = (job.part(folder, shard.key) for folder in SCRATCH)
     stats, damage = StageStats(), list[str]()
     least, limits = job.check.copies, job.check.limits
     of_copies = None if least is None else ContainmentIndex.load(job.out / COPY_INDEX)
@@ -316,7 +308,7 @@ def _write(writer: pa.ipc.RecordBatchFileWriter, rows: pa.RecordBatch) -> None:
 def count_documents(job: ContaminationJob, keys: Sequence[str]) -> Done:
     """Count the documents of the whole corpus that have each n-gram."""
     n_grams = len(job.load_index().ngrams.hashes)
-    founds = (found for key in keys for found in open_arrow(job.found(key))[0])
+    founds = (found for key in keys for found in open_arrow(job.part(FOUND_FOLDER, key))[0])
     save_counts(job.out / COUNTS, count_corpus(founds, n_grams))
     return Done(files=[job.out / COUNTS])
 
@@ -328,17 +320,17 @@ def analyse(job: ContaminationJob, keys: Sequence[str]) -> Done:
     ignored = ignored_grams(index, counts)
     analysis = Analysis(index.texts, index.ngrams, ignored, frequent=ignored & ~index.ignored)
     for key in keys:
-        for found in open_arrow(job.found(key))[0]:
+        for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
             analysis.add(found)
     copies = CopyAnalysis(index.texts, analysis.unseen())
     with overlap_file(job.out / OVERLAPS) as write:
         for key in keys:
             by_ngrams: set[Pair] = set()
-            for found in open_arrow(job.found(key))[0]:
+            for found in open_arrow(job.part(FOUND_FOLDER, key))[0]:
                 for rows in overlap_rows(found, index, ignored):
                     by_ngrams |= set(pairs_of(rows))
                     write(rows)
-            for found in open_arrow(job.copies(key))[0]:
+            for found in open_arrow(job.part(COPIES_FOLDER, key))[0]:
                 copies.add(found)
                 write(copy_rows(found, index, by_ngrams))
     with parquet_file(job.out / ITEMS, ITEM) as writer:

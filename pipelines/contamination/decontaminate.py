@@ -332,13 +332,13 @@ class Cleaner:
         return Evidence(hits, spans, ngrams, _details(batch, spans))
 
     def _cut(self, batch: pa.RecordBatch, told: Evidence) -> tuple[StageResult, pa.RecordBatch]:
-        _, docs, _, _, _, starts, ends = told.hits
-        window, most = self.config.window_chars, self.config.most_pieces
-        pieces = cut(batch["text"], docs, starts, ends, window_chars=window, most_pieces=most)
-        made, links = _documents(batch, pieces, told.ngrams > 0)
+        config, hits, is_hit = self.config, told.hits, told.ngrams > 0
+        window, most = config.window_chars, config.most_pieces
+        spans = hits.docs, hits.starts, hits.ends
+        pieces = cut(batch["text"], *spans, window_chars=window, most_pieces=most)
+        made, links = _documents(batch, pieces, is_hit)
         chars = np.asarray(pc.utf8_length(made["text"]))
-        numbered = told.ngrams[pieces.docs] > 0
-        short = numbered & (chars < self.config.least_chars)
+        short = is_hit[pieces.docs] & (chars < config.least_chars)
         kept, shorts, *_ = keep_where(
             NAME,
             made,
@@ -347,8 +347,8 @@ class Cleaner:
             values=chars.astype(np.float64),
             details=told.details.take(pa.array(pieces.docs)),
         )
-        many = pieces.n_pieces > self.config.most_pieces
-        gone = np.flatnonzero(many | ((pieces.n_pieces == 0) & (told.ngrams > 0)))
+        many = pieces.n_pieces > config.most_pieces
+        gone = np.flatnonzero(many | ((pieces.n_pieces == 0) & is_hit))
         lost = removed_rows(
             NAME,
             batch.take(pa.array(gone)),
@@ -362,15 +362,14 @@ class Cleaner:
         return StageResult(kept, removed, _stats(batch, kept, removed, created)), links
 
     def _without_paragraphs(self, batch: pa.RecordBatch, told: Evidence) -> StageResult:
-        rows = np.flatnonzero(told.ngrams > 0)
-        some = batch["text"].take(pa.array(rows))
+        is_hit = told.ngrams > 0
+        some = batch["text"].filter(pa.array(is_hit))
         left = drop_paragraphs(some, self.index.ngrams, self.ignored, folding=self.index.folding)
-        edited = rows[np.unique(left.docs)]
-        is_hit, is_edited = told.ngrams > 0, np.isin(np.arange(batch.num_rows), edited)
         text = pc.replace_with_mask(batch["text"], pa.array(is_hit), left.text)
-        blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""))
-        result = _dropped(batch, is_edited & blank, told)
-        return with_text(result, text.filter(pa.array(~(is_edited & blank))))
+        is_blank = np.asarray(pc.equal(pc.utf8_trim_whitespace(text), ""))
+        edited = np.flatnonzero(is_hit)[np.unique(left.docs)]
+        gone = is_blank & np.isin(np.arange(batch.num_rows), edited)
+        return with_text(_dropped(batch, gone, told), text.filter(pa.array(~gone)))
 
 
 def _documents(
@@ -385,8 +384,8 @@ def _documents(
     is_piece = is_hit[pieces.docs]
     numbers = np.where(is_piece, np.arange(len(first)) - first + 1, 0)
     doc_ids, ids = number_pieces(parents, numbers)
-    columns = {"doc_id": doc_ids, "id": ids, "text": piece_texts(batch["text"], pieces)}
-    columns = {f.name: columns.get(f.name, parents[f.name]) for f in batch.schema}
+    own = {"doc_id": doc_ids, "id": ids, "text": piece_texts(batch["text"], pieces)}
+    columns = dict(zip(batch.schema.names, parents.columns, strict=True)) | own
     links = [
         doc_ids,
         ids,

@@ -129,28 +129,19 @@ def overlap_rows(
         texts, which = _excerpts(part, spans)
         for first in range(0, len(which), ROW_GROUP):
             some = slice(first, first + ROW_GROUP)
-            group = Overlaps._make(column[some] for column in spans)
-            yield _rows(part, group, index, texts.take(pa.array(which[some])))
-
-
-def _rows(
-    found: pa.RecordBatch, spans: Overlaps, index: BenchmarkIndex, excerpts: pa.Array
-) -> pa.RecordBatch:
-    names = index.names_of(spans.items)
-    docs = pa.array(spans.docs)
-    columns = [
-        *(found[name].take(docs) for name in ("doc_id", "id", "source")),
-        pa.array([name.partition(":")[0] for name in names], pa.string()),
-        pa.array(names, pa.string()),
-        pa.repeat("ngrams", len(names)),
-        pa.array(spans.starts),
-        pa.array(spans.ends),
-        pa.array(spans.ngrams),
-        pa.nulls(len(names), pa.float64()),
-        foldings_by_bits().take(pa.array(spans.marks)),
-        excerpts,
-    ]
-    return pa.record_batch(columns, schema=OVERLAP)
+            docs, items, starts, ends, ngrams, marks = (column[some] for column in spans)
+            names = index.names_of(items)
+            columns = [
+                *(part[name].take(pa.array(docs)) for name in ("doc_id", "id", "source")),
+                pa.array([name.partition(":")[0] for name in names], pa.string()),
+                pa.array(names, pa.string()),
+                pa.repeat("ngrams", len(names)),
+                *map(pa.array, (starts, ends, ngrams)),
+                pa.nulls(len(names), pa.float64()),
+                foldings_by_bits().take(pa.array(marks)),
+                texts.take(pa.array(which[some])),
+            ]
+            yield pa.record_batch(columns, schema=OVERLAP)
 
 
 def copy_rows(

@@ -4,6 +4,7 @@ The tables are of the account that the file of a classifier carries.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -146,7 +147,5 @@ def _calibration(rows: list[dict[str, Any]]) -> Table:
 
 def _telling(words: About) -> Table:
     pairs = [[f"{w['word']} ({w['weight']:+.2f})" for w in words[side]] for side in SIDES]
-    longest = max(map(len, pairs))
-    padded = [side + [""] * (longest - len(side)) for side in pairs]
-    rows = list(zip(*padded, strict=True))
+    rows = zip_longest(*pairs, fillvalue="")
     return table("Most telling words, with their weights", ("`good", "`bad"), rows)

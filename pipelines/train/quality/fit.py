@@ -2,7 +2,6 @@
 # stands alone: it imports scikit-learn, which is optional
 
 import warnings
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from tokenmill.dedup.arrays import F32, Bools
+from tokenmill.dedup.arrays import Bools
+from tokenmill.pipelines.filters.models.quality_model import LinearModel
 
 # As GPT-3's paper says nothing of them: the defaults of scikit-learn, which found the best AUC of
 # 0.01, 1 and 100; and both sides count alike, however many documents each has.
@@ -20,16 +20,8 @@ CLASS_WEIGHT = "balanced"
 MOST_ITERATIONS = 1000
 
 
-class Fitted(NamedTuple):
-    """weights: (n_features,) float32.  how: with what settings, and whether it ended; JSON."""
-
-    weights: F32
-    intercept: float
-    how: dict[str, Any]
-
-
-def fit(counts: csr_array, good: Bools) -> Fitted:
-    """Fit weights of features.
+def fit(counts: csr_array, good: Bools) -> LinearModel:
+    """Fit weights of features; the model says with what settings, and whether it ended.
 
     counts: (n_docs, n_features).  good: (n_docs,), of which both kinds are there.
 
@@ -44,7 +36,7 @@ def fit(counts: csr_array, good: Bools) -> Fitted:
         regression.fit(counts[:, met], good)
     weights = np.zeros(counts.shape[1], np.float32)
     weights[met] = regression.coef_[0]
-    how = {
+    about = {
         "penalty": "l2",
         "C": C,
         "solver": SOLVER,
@@ -52,4 +44,4 @@ def fit(counts: csr_array, good: Bools) -> Fitted:
         "iterations": int(regression.n_iter_[0]),
         "converged": not any(issubclass(w.category, ConvergenceWarning) for w in said),
     }
-    return Fitted(weights, float(regression.intercept_[0]), how)
+    return LinearModel(weights, float(regression.intercept_[0]), about)

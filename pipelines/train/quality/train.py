@@ -181,8 +181,7 @@ def train(training: Training) -> LinearModel:
     good, bad = (read_examples(training, side, names) for side in SIDES)
     counts = vstack([e.counts[~e.held_out] for e in (good, bad)], format="csr")
     is_good = np.arange(counts.shape[0]) < good.account["trained_on"]
-    fitted = fit(counts, is_good)
-    model = LinearModel(fitted.weights, fitted.intercept, {})
+    model = fit(counts, is_good)
     of_good, of_bad = (_scores(e.counts[e.held_out], model) for e in (good, bad))
     about = {
         "features": {
@@ -195,11 +194,11 @@ def train(training: Training) -> LinearModel:
             "documents": training.documents,
             "holdout": training.holdout,
             "seed": training.seed,
-            **fitted.how,
+            **model.about,
         },
         "inputs": {"good": good.account, "bad": bad.account},
         "evaluation": evaluate(of_good, of_bad, training.alpha),
-        "telling": telling(counts, fitted.weights, names),
+        "telling": telling(counts, model.weights, names),
         "versions": {name: version(name) for name in LIBRARIES},
     }
     return replace(model, about=about)
