@@ -7,8 +7,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.report.model import Images, LedgerRow, Report
@@ -62,7 +60,7 @@ def load_estimate(path: Path, recipe: Recipe) -> Estimate:
         estimate = Estimate.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except OSError as e:
         raise ConfigError(f"{path}: cannot read the estimate ({e.strerror})") from e
-    except (ValueError, ValidationError) as e:
+    except ValueError as e:  # pydantic's too
         raise ConfigError(f"{path}: not an estimate; tokenmill measure writes one") from e
     if estimate.recipe != recipe.digest():
         raise ConfigError(

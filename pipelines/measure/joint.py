@@ -100,7 +100,20 @@ class Prediction:
 
         name: of the corpus.  recipe: its digest.  sample: what was read, in words.
         """
-        corpus = self._corpus(name, sample, token_width_bytes, files or {})
+        last = list(self.docs)[-1]
+        corpus = CorpusMeasurement(
+            name=name,
+            docs=self.docs[last].figure(),
+            tokens=self.tokens.figure(),
+            text_bytes=self.text_bytes[last].figure(),
+            stored_bytes={step: drawn.figure() for step, drawn in self.stored_bytes.items()},
+            text_bytes_per_token=self.text_bytes_per_token.figure(),
+            stored_bytes_per_token=self.stored_bytes_per_token.figure(),
+            token_width_bytes=token_width_bytes,
+            measured=True,
+            files={step: drawn.figure() for step, drawn in (files or {}).items()},
+            sample=sample,
+        )
         memory = clustering_memory_bytes
         written = {folder: s for folder, s in self.stored_bytes.items() if folder != INPUTS}
         # all that was written when a folder is full
@@ -118,24 +131,6 @@ class Prediction:
             cores=self.cores,
             cpu_hours=self.cpu_hours.figure(),
             wall_hours=self.wall_hours.figure(),
-        )
-
-    def _corpus(
-        self, name: str, sample: str, width: Literal[2, 4], files: Mapping[str, Drawn]
-    ) -> CorpusMeasurement:
-        last = list(self.docs)[-1]
-        return CorpusMeasurement(
-            name=name,
-            docs=self.docs[last].figure(),
-            tokens=self.tokens.figure(),
-            text_bytes=self.text_bytes[last].figure(),
-            stored_bytes={step: drawn.figure() for step, drawn in self.stored_bytes.items()},
-            text_bytes_per_token=self.text_bytes_per_token.figure(),
-            stored_bytes_per_token=self.stored_bytes_per_token.figure(),
-            token_width_bytes=width,
-            measured=True,
-            files={step: drawn.figure() for step, drawn in files.items()},
-            sample=sample,
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tokenmill.dedup.arrays import F64, I64, Bools
+from tokenmill.dedup.arrays import F64, I64
 from tokenmill.pipelines.corpus.step import ImageRule
 from tokenmill.pipelines.measure.copies import Probed
 from tokenmill.pipelines.measure.drawn import Drawn, between, exact
@@ -97,8 +97,8 @@ class Pictures:
         self._doc = np.asarray(self._images["doc"])
         self._docs = np.union1d(probed.doc_id, probed.kept_id)
         self._names = np.asarray(self._images["format"].to_pylist(), object)
-        self._out = self._flags("out")
-        self._perhaps = self._flags("perhaps")
+        flags = (np.asarray(self._images[name]) for name in ("out", "perhaps", "placed"))
+        self._out, self._perhaps, self._placed = flags
         # of those like a document the first is kept, unless it goes with its images
         own, kept = (np.searchsorted(self._docs, i) for i in (probed.doc_id, probed.kept_id))
         rule = job.image_rule
@@ -177,7 +177,7 @@ class Pictures:
         return receipts + before * (exact(1.0) - kept[step.name])
 
     def _cut(self) -> Drawn:
-        placed = self._values("images") * self._flags("placed")
+        placed = self._values("images") * self._placed
         if self._left is None or not (placed * (self._out | self._perhaps)).any():
             return exact(0.0)
         rule, last = self._job.image_rule or DEFAULT_RULE, self._probed.last
@@ -224,9 +224,6 @@ class Pictures:
         if what == "images":
             return np.ones(len(self._doc))
         return np.asarray(self._images[what]).astype(np.float64)
-
-    def _flags(self, name: str) -> Bools:
-        return np.asarray(self._images[name].to_numpy(zero_copy_only=False))
 
 
 def with_images(prediction: Prediction, images: PredictedImages) -> Prediction:

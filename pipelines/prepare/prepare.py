@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import Place
@@ -46,13 +45,6 @@ KEPT = (
 )
 
 
-def prepare(
-    recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
-) -> dict[str, Any]:
-    """Run `recipe` as `run_recipe` does; return what report.json says."""
-    return run_recipe(recipe, out, execute, plan).to_json()
-
-
 def run_recipe(recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None) -> Report:
     """Run `recipe` into `out`, or continue the run that is there; return its report.
 
@@ -89,7 +81,7 @@ def opened(recipe: Recipe, out: Place, plan: Plan) -> Iterator[PrepareJob]:
     What its steps need (benchmarks) is read before anything is written.
 
     Raises:
-        ConfigError: see `prepare`.
+        ConfigError: see `run_recipe`.
     """
     check_apart(recipe.inputs, out)
     check_other(recipe, Path(out))

@@ -194,9 +194,8 @@ def _kind(schema: pa.Schema, path: Path) -> tuple[str, int | None]:
         )
     kind = schema.field(IDS).type
     is_packed = pa.types.is_fixed_size_list(kind)
-    if not is_packed and not pa.types.is_list(kind) and not pa.types.is_large_list(kind):
-        raise ConfigError(f"{path}: {IDS} is {kind}, not lists of token ids")
-    if str(kind.value_type) not in WIDTHS or (is_packed and kind.list_size < 1):
+    is_list = is_packed or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not is_list or str(kind.value_type) not in WIDTHS or (is_packed and kind.list_size < 1):
         raise ConfigError(f"{path}: {IDS} is {kind}, not lists of token ids")
     return str(kind.value_type), kind.list_size if is_packed else None
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.probe.cache import device_bytes, fetched_since
@@ -226,11 +226,29 @@ class Team:
             begun = time.perf_counter()
             for connection, order in zip(connections, orders, strict=True):
                 connection.send(order)
-            taken = _take_steps(connections, steps, begun, begun + most_s)
+            marks, end = _take_steps(connections, steps, begun + most_s)
             for connection in connections:
                 connection.send(STOP)
             ended = [self._finished(connection) for connection in connections]
-        return _measured(orders[0], taken, ended, whole_s=time.perf_counter() - begun)
+        whole_s = time.perf_counter() - begun
+        r, step_s, done = orders[0].reading, orders[0].compute_s, max(len(marks) - 1, 0)
+        devices = [e.device_bytes for e in ended if e.device_bytes is not None]
+        cut_s = end - marks[-1] if marks else 0.0  # what a step cut off has taken
+        return Run(
+            steps=done,
+            elapsed_s=end - (marks[0] if marks else begun),
+            compute_s=done * step_s + min(step_s, cut_s),
+            step_s=step_s,
+            step_bytes=r.ranks * r.sequences * r.seq_len * r.shards.width,
+            read_s=end - begun,
+            whole_s=whole_s,
+            logical_bytes=sum(e.counters.logical_bytes for e in ended),
+            useful_bytes=sum(e.counters.useful_bytes for e in ended),
+            device_bytes=sum(devices) if len(devices) == len(ended) else None,
+            reads=sum(e.counters.reads for e in ended),
+            cpu_s=sum(e.cpu_s for e in ended),
+            complete=len(marks) > steps,
+        )
 
     @contextlib.contextmanager
     def writing(self, files: Sequence[CheckpointFile], *, after: int) -> Iterator[list[Written]]:
@@ -335,50 +353,18 @@ class Team:
         raise ProbeError(f"a read did not return within {GRACE_S:g} s after the end of a run")
 
 
-class _Steps(NamedTuple):
-    """marks: when all ranks had their batch, step by step.  end: of the last, or of the time."""
-
-    begun: float
-    marks: tuple[float, ...]
-    end: float
-    complete: bool
-
-
 def _take_steps(
-    connections: Sequence[Connection], steps: int, begun: float, until: float
-) -> _Steps:
+    connections: Sequence[Connection], steps: int, until: float
+) -> tuple[list[float], float]:
+    """When all ranks had their batch, step by step; when the last step ended, or the time."""
     marks: list[float] = []
     while _all_ready(connections, until):
         marks.append(time.perf_counter())
         if len(marks) > steps:
-            return _Steps(begun, tuple(marks), marks[-1], complete=True)
+            return marks, marks[-1]
         for connection in connections:
             connection.send(GO)
-    return _Steps(begun, tuple(marks), time.perf_counter(), complete=False)
-
-
-def _measured(order: Train, taken: _Steps, ended: Sequence[Finished], *, whole_s: float) -> Run:
-    """order: of any rank."""
-    r, marks, step_s = order.reading, taken.marks, order.compute_s
-    devices = [e.device_bytes for e in ended if e.device_bytes is not None]
-    done = max(len(marks) - 1, 0)
-    first = marks[0] if marks else taken.begun
-    cut_s = taken.end - marks[-1] if marks else 0.0  # what a step cut off has taken
-    return Run(
-        steps=done,
-        elapsed_s=taken.end - first,
-        compute_s=done * step_s + min(step_s, cut_s),
-        step_s=step_s,
-        step_bytes=r.ranks * r.sequences * r.seq_len * r.shards.width,
-        read_s=taken.end - taken.begun,
-        whole_s=whole_s,
-        logical_bytes=sum(e.counters.logical_bytes for e in ended),
-        useful_bytes=sum(e.counters.useful_bytes for e in ended),
-        device_bytes=sum(devices) if len(devices) == len(ended) else None,
-        reads=sum(e.counters.reads for e in ended),
-        cpu_s=sum(e.cpu_s for e in ended),
-        complete=taken.complete,
-    )
+    return marks, time.perf_counter()
 
 
 def together(runs: Sequence[Run]) -> Run:

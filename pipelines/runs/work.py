@@ -217,11 +217,6 @@ def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], 
     return outcomes, pack_receipts(job.out, phase.works, receipts, found)
 
 
-def one_by_one(job: Job, phase: Phase[Any]) -> list[Outcome]:
-    """The plainest executor: each work in turn, in this thread."""
-    return [attempt(job, work) for work in phase.works]
-
-
 def attempt(job: Job, work: Work[Any]) -> Outcome:
     """Do the work; a shard that fails is an outcome, what concerns the whole run is raised.
 

@@ -157,15 +157,13 @@ class Rows:
     was read of a file is let go of behind it, so that a walk over all takes the memory of one.
     """
 
-    def __init__(
-        self, starts: I64, opening: Callable[[int], Opened], most: int = MOST_OPEN
-    ) -> None:
+    def __init__(self, starts: I64, opening: Callable[[int], Opened]) -> None:
         """starts: (n_shards + 1,) corpus row where each shard begins.
 
-        opening: opens a shard by its number.  most: shards to hold open.
+        opening: opens a shard by its number.
         """
         self.starts = starts
-        self._opening, self._most = opening, most
+        self._opening, self._most = opening, MOST_OPEN
         self._open: OrderedDict[int, Opened] = OrderedDict()
 
     @property

@@ -295,18 +295,17 @@ def patiently(call: Callable[[], T], path: str) -> T:
         ConfigError: the store is gone; see `stop_if_gone`.
         OSError: it failed each time.
     """
-    for pause in PAUSES_S:
+    pauses = list(PAUSES_S)
+    while True:
         try:
             return call()
         except OSError as e:
             if not is_outage(e):
                 raise
+            if not pauses:
+                raise translated(e, path) from None
             stop_if_gone(translated(e, path))
-        time.sleep(pause * random.uniform(0.5, 1.0))  # not all at once
-    try:
-        return call()
-    except OSError as e:
-        raise (translated(e, path) if is_outage(e) else e) from None
+        time.sleep(pauses.pop(0) * random.uniform(0.5, 1.0))  # not all at once
 
 
 def stop_if_gone(error: BaseException) -> None:

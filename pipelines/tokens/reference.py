@@ -110,14 +110,12 @@ def _merges(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
 
     tiktoken merges whatever two neighbours make a token; a list of merges has to name each way.
     """
-    found = []
-    for token, rank in ranks.items():
-        ways = [
-            (rank, ranks[token[:i]], ranks[token[i:]], token[:i], token[i:])
-            for i in range(1, len(token))
-            if token[:i] in ranks and token[i:] in ranks
-        ]
-        found += ways
+    found = [
+        (rank, ranks[token[:i]], ranks[token[i:]], token[:i], token[i:])
+        for token, rank in ranks.items()
+        for i in range(1, len(token))
+        if token[:i] in ranks and token[i:] in ranks
+    ]
     found.sort()
     return [(left, right) for *_, left, right in found]
 

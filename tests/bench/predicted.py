@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import SHARED_DATA
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure.compare import Compared, compare
 from tokenmill.pipelines.measure.copies import count_copies
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import estimate_of, opened, phases, predict_from
 from tokenmill.pipelines.measure.sample import DEFAULT_SAMPLE, draw_sample
-from tokenmill.pipelines.prepare.prepare import plan_run, prepare, run_recipe
+from tokenmill.pipelines.prepare.prepare import plan_run, run_recipe
 from tokenmill.pipelines.prepare.recipe import Recipe, make_recipe
-from tokenmill.pipelines.runs.work import drive, one_by_one
+from tokenmill.pipelines.runs.work import drive
 
 GOPHER = {"gopher_quality": {"min_stop_words": None}}
 STEPS = {

@@ -19,10 +19,9 @@ from typing import Any
 from tests.bench.__main__ import prepared
 from tests.bench.measure import WARM_MB, Bench
 from tests.bench.tools.ours import command, recipe_data
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.filters.stages import STAGES
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 def _source(stage: type) -> str:

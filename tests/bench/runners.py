@@ -19,9 +19,10 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.running import one_by_one
 from tokenmill.flows.prefect.server import embedded_server
 from tokenmill.pipelines.core.options import RunOptions, Slurm
-from tokenmill.pipelines.runs.work import Done, Job, Phase, Work, one_by_one
+from tokenmill.pipelines.runs.work import Done, Job, Phase, Work
 from tokenmill.pipelines.storage.atomic import write_json
 
 N_TASKS, N_REQUESTS, N_DASK = 1000, 2000, 5000

@@ -11,7 +11,7 @@ from tests.cluster import runs
 from tests.cluster.dask_cluster import dask_cluster_in
 from tests.cluster.processes import ROOT, eventually
 from tests.cluster.skewed import SKEW_S
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.bundle import do_bundle
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from tests.e2e.fatal import arm, named
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination import decontaminate
 from tokenmill.pipelines.corpus import near, shuffle
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs import work as job
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage import atomic
 from tokenmill.pipelines.tokens import dataset
 

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from tests.e2e.fatal import arm, named
+from tests.running import one_by_one
 from tokenmill.pipelines.contamination import check as phases
 from tokenmill.pipelines.contamination import check as run
 from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.runs import work as job
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage import atomic
 
 MOMENTS = {

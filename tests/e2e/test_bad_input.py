@@ -11,11 +11,10 @@ import pytest
 import yaml
 
 from tests.pipelines.conftest import train
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 LINES = [{"id": f"d{i}", "text": f"document {i} with a few words of its own"} for i in range(50)]
 JSONL = "".join(json.dumps(line) + "\n" for line in LINES).encode()

@@ -17,11 +17,10 @@ import yaml
 from datasets import load_from_disk
 from tokenizers.pre_tokenizers import ByteLevel
 
+from tests.running import one_by_one, prepare
 from tokenmill.dedup.text.fold import FOLDINGS
 from tokenmill.pipelines.core.pieces import PIECE
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 DIGEST = "af029368af5bc9cf0049cf2df1a42c669b3c42ec262aa8b588b08f71ac3c1c46"
 CUT_DIGEST = "ccd6fe4725684ac2f96fc64eb8440dc11cc8c82f8d000cab882756be8dfa84a0"

@@ -9,13 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines.conftest import train
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.filters.models.quality_model import save_model
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
-from tokenmill.pipelines.runs.work import one_by_one
-from tokenmill.pipelines.train.quality.train import Training
+from tokenmill.pipelines.train.quality.examples import Training
 from tokenmill.pipelines.train.quality.train import train as train_quality
 
 pytest.importorskip("sklearn")

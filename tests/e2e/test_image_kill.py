@@ -11,9 +11,8 @@ from tests.e2e.test_kill import run
 from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import sample_members, tar_bytes
 from tests.receipts import receipts
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,11 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.packs import receipts_of
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

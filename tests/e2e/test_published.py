@@ -9,9 +9,8 @@ from tests.e2e.crawled import BANNER, PASSAGE, pages, write_crawl
 from tests.pipelines.conftest import train
 from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

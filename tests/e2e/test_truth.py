@@ -10,9 +10,8 @@ import yaml
 
 from tests.dedup.same.labels import clusters
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage.files import open_arrow
 
 

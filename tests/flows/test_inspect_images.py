@@ -7,11 +7,10 @@ import yaml
 
 from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import jpeg, png, sample, tar_bytes
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.documents import with_numbers
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.units import format_bytes
 
 HELD = jpeg(320, 240)

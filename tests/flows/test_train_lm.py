@@ -7,12 +7,11 @@ import yaml
 
 from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.train.lm.test_train import documents, jsonl
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.filters.models.model import load_model
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 JUNK = ["buy cheap watches now", "zx81 qwerty asdf jkl", "東京 大阪 京都", "click click click"]
 

@@ -7,12 +7,11 @@ import yaml
 
 from tests.pipelines.conftest import train as train_tokenizer
 from tests.pipelines.train.quality.test_train import BAD, GOOD, documents, jsonl
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.filters.models.quality_model import load_model
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 @pytest.fixture(scope="module")

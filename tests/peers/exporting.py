@@ -7,9 +7,8 @@ import yaml
 from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens.export.exported import asked
 from tokenmill.pipelines.tokens.export.run import export
 

@@ -6,9 +6,8 @@ import pyarrow as pa
 from datasets import DatasetDict, load_from_disk
 
 from tests.pipelines.conftest import train
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage.files import open_arrow
 
 STEPS = ["normalize", "exact", "near"]

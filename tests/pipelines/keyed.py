@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from tests.running import one_by_one
 from tokenmill.dedup.same.lsh import band_keys
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.schema import doc_ids
@@ -19,7 +20,7 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import INDEX, KEYS
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
+from tokenmill.pipelines.runs.work import Finished, drive
 from tokenmill.pipelines.storage.files import Opened, Rows, arrow_file, open_arrow
 
 

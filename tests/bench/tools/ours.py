@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tests.bench.corpus import texts_of
+from tests.running import one_by_one, prepare
 from tokenmill.dedup.overlap.find import find
 from tokenmill.dedup.overlap.index import NgramIndex
 from tokenmill.dedup.same.cluster import Forest, Touched
@@ -27,12 +28,10 @@ from tokenmill.pipelines.contamination.items.spec import Benchmark
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.corpus.near import MOST_SIGNED
 from tokenmill.pipelines.filters.stages import STAGES
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.tokenize import load_engine
 

@@ -19,11 +19,12 @@ from tests.pipelines.contamination.corpus import (
     write_check,
 )
 from tests.pipelines.read.web.archives import archive, html, http, page, response, words
+from tests.running import one_by_one
 from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.contamination.model import SCHEMA, Report, Summary
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 from tokenmill.pipelines.storage.atomic import json_text
 
 OUTPUT = ("items.parquet", "overlaps.parquet", "summary.json", "counts.arrow")

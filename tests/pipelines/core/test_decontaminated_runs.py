@@ -10,13 +10,13 @@ from datasets import load_from_disk
 
 from tests.e2e.corpus import corpus, prose, write_corpus
 from tests.pipelines.prepare.test_run import every_id
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.contamination.decontaminate import FOUND_FOLDER
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import documents, pieces, removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 

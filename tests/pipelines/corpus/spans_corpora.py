@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from tests.pipelines.keyed import part_of
+from tests.running import one_by_one
 from tests.strategies import document_batch
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.corpus.passes import corpus_wide
@@ -12,7 +13,7 @@ from tokenmill.pipelines.prepare.job import PrepareJob
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, drive, one_by_one
+from tokenmill.pipelines.runs.work import Finished, drive
 from tokenmill.pipelines.storage.files import arrow_file, open_arrow
 
 PHRASES = ["a b c d", "b c d e f", "c d e", "x Y z, w v!", "Y z w. (v) u", "İstanbul ΣΑΣ 東京", "k"]

@@ -17,6 +17,7 @@ from tests.pipelines.chains import Runs
 from tests.pipelines.keyed import find, job_of, write_shards
 from tests.pipelines.plugged import in_pool, plug, started
 from tests.receipts import receipts
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.pipelines.core.errors import ConfigError
@@ -26,9 +27,7 @@ from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.inspect import beside, removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage.files import open_arrow
 
 MODULE = "tests.pipelines.corpus.per_host"

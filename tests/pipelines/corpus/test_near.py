@@ -15,13 +15,12 @@ from tests.pipelines.corpus.repeats_corpora import batch_of
 from tests.pipelines.corpus.test_repeats_runs import recipe_of
 from tests.pipelines.read.images.shards import encoded, gif, noise, png, tar_bytes
 from tests.reference import images as reference
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.corpus import near_images
 from tokenmill.pipelines.corpus.near_images import image_hashes, phash
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.blobs import Window
-from tokenmill.pipelines.runs.work import one_by_one
 
 
 @cache

@@ -17,14 +17,14 @@ from tokenizers import Tokenizer
 from tests.pipelines.corpus.repeats_corpora import corpus
 from tests.pipelines.read.images.shards import jpeg, sample, tar_bytes
 from tests.reference import repeats as reference
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.measure.job import check_one_pass
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 
 PLAIN = "https://plain.org/"  # of images that the corpus has neither URL nor MD5 of
 STEPS = {

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer
 
 from tests.pipelines.corpus.test_spans import set_sizes
 from tests.reference import spans as reference
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 
 PHASES = ["span minimizers", "spans known", "span n-grams", "spans equal", "repeated spans"]
 

@@ -5,12 +5,13 @@ import pickle
 import numpy as np
 
 from tests.pipelines.keyed import find, job_of, part_of, stats_of, write_shards
+from tests.running import one_by_one
 from tokenmill.pipelines.corpus import rows
 from tokenmill.pipelines.corpus.equal import ExactDedup
 from tokenmill.pipelines.corpus.near import NearDedup
 from tokenmill.pipelines.corpus.passes import corpus_wide
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, one_by_one
+from tokenmill.pipelines.runs.work import Finished
 
 EXACT, NEAR = ExactDedup(), NearDedup(num_perm=8, bands=4, rows=2)
 

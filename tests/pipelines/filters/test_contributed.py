@@ -8,15 +8,14 @@ import pytest
 from tests.e2e.corpus import prose, write_corpus
 from tests.e2e.test_kill import contents
 from tests.pipelines.plugged import in_pool, plug
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 MODULE = "tests.pipelines.filters.vowels"
 N = 12  # documents without a vowel

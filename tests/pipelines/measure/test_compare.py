@@ -6,13 +6,13 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, find_estimate, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.figure import Figure
 
 

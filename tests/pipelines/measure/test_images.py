@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.pipelines.read.images.shards import encoded, jpeg, noise, sample, tar_bytes
+from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus, to_json
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import make_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.corpus import Estimate, load_corpus
 
 PLANTED = (9, 10, 11, 12, 30)  # times that an image stands in the corpus

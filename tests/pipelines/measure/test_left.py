@@ -8,12 +8,11 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import corpus, prose, write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure import clusters as key_sample
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
 

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import prose, write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure import sample as sampling
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.remarks import decompressed_frac
 from tokenmill.pipelines.measure.run import measure_corpus, sample_of
-from tokenmill.pipelines.prepare.prepare import plan_run, prepare
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.units import format_quantity
 

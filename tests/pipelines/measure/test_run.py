@@ -8,12 +8,11 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import prose, write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.job import Measuring, scratch_of
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.sizing.corpus import Estimate, load_corpus
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.plan.plan import Plan

@@ -8,10 +8,10 @@ import pytest
 
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.measure.test_run import recipe_of
+from tests.running import one_by_one
 from tokenmill.pipelines.measure.copies import draw_rows
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.runs.work import one_by_one
 
 SNAPSHOTS, DOCS = 100, 1_000
 FEWER = 300  # documents of a snapshot that is read

@@ -6,14 +6,14 @@ import shutil
 import pytest
 
 from tests.pipelines.chains import Runs, index, words
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.against import earlier_runs, first_ordinal, holder, remarks
 from tokenmill.pipelines.prepare.dry_run import dry_run
-from tokenmill.pipelines.prepare.prepare import plan_run, prepare
+from tokenmill.pipelines.prepare.prepare import plan_run
 from tokenmill.pipelines.prepare.recipe import Recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 DOCS = {name: [words(f"{name}{i}") for i in range(5)] for name in "abc"}
 PARAGRAPHS = {"repeated_paragraphs": {"within": "corpus"}}

@@ -7,11 +7,10 @@ import yaml
 from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.prepare.inspect import cut_out, documents, pieces, removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 LEAK = "Natalia sold clips to 48 of her friends in April, and then she sold half as many in May"
 

@@ -8,9 +8,8 @@ import pytest
 
 from tests.pipelines.chains import Runs, doc_ids, index, words
 from tests.receipts import receipts
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.prepare import prepare
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.storage.files import PARAMETERS, open_arrow
 
 TEXTS = [words(of) for of in "abcdef"]

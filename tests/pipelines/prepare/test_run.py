@@ -7,14 +7,13 @@ import yaml
 from datasets import DatasetDict, load_from_disk
 
 from tests.e2e.corpus import corpus, write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.schema import doc_ids
 from tokenmill.pipelines.corpus.passes import passes
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.runs.packs import receipts_of
-from tokenmill.pipelines.runs.work import one_by_one
 
 GOPHER = {"gopher_quality": {"min_words": 60}}
 STEPS = {

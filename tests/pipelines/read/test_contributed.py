@@ -12,6 +12,7 @@ from tests.e2e.corpus import prose, write_corpus
 from tests.e2e.test_kill import contents
 from tests.pipelines.plugged import in_pool, plug, started
 from tests.pipelines.read.corpus import read_all
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.flows.pools.dask import dask_pool
 from tokenmill.pipelines.core.errors import ConfigError
@@ -19,9 +20,7 @@ from tokenmill.pipelines.core.shard import FORMATS
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 MODULE = "tests.pipelines.read.percents"
 BAD = 7  # the record that is not UTF-8

@@ -10,11 +10,10 @@ import pytest
 import yaml
 
 from tests.pipelines.read.images.shards import gif, jpeg, png, sample, tar_bytes, webp
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 URL = "https://a.org/far.jpg"
 

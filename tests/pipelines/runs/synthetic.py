@@ -10,6 +10,7 @@ import hashlib
 import sys
 from typing import Any
 
+from tests.running import one_by_one
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.errors import ShardError
 from tokenmill.pipelines.core.ledger import StageStats
@@ -27,7 +28,6 @@ from tokenmill.pipelines.runs.work import (
     Work,
     do_phase,
     drive,
-    one_by_one,
 )
 from tokenmill.pipelines.storage import mirror
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.pipelines.runs.synthetic import STATS, phases, run
 from tests.receipts import receipts
+from tests.running import one_by_one
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.runs import packs
 from tokenmill.pipelines.runs.finished import manifest, missing_file
@@ -24,7 +25,7 @@ from tokenmill.pipelines.runs.packs import (
     sweep_receipts,
 )
 from tokenmill.pipelines.runs.receipt import Receipt, receipt_path, save_receipt
-from tokenmill.pipelines.runs.work import Finished, Job, Work, one_by_one
+from tokenmill.pipelines.runs.work import Finished, Job, Work
 
 ROOT = Path(__file__).parents[3]
 N, GROUP = 40, 7

@@ -14,18 +14,18 @@ from tests.cluster.s3 import SECRET
 from tests.e2e.corpus import write_corpus
 from tests.pipelines.read.images.shards import sample_tar
 from tests.receipts import receipts
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats
 from tokenmill.pipelines.core.places import place
 from tokenmill.pipelines.core.shard import Input
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.bundle import check_process, do_bundle, versions
 from tokenmill.pipelines.runs.finished import prepared_run
 from tokenmill.pipelines.runs.manifest import check_apart, held, read_manifest
 from tokenmill.pipelines.runs.receipt import valid_receipt
-from tokenmill.pipelines.runs.work import Done, Job, Work, attempt, one_by_one
+from tokenmill.pipelines.runs.work import Done, Job, Work, attempt
 from tokenmill.pipelines.storage import inputs, mirror
 from tokenmill.pipelines.storage.mirror import fetched, viewed
 from tokenmill.pipelines.tokens.dataset import first_rows

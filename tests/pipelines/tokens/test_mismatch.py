@@ -7,9 +7,8 @@ import pytest
 import yaml
 from datasets import load_from_disk
 
-from tokenmill.pipelines.prepare.prepare import prepare
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens import tokenize
 from tokenmill.pipelines.tokens.reference import open_reference
 

@@ -10,14 +10,13 @@ from tests.e2e.corpus import prose
 from tests.pipelines.prepare.report.test_report import run_report, written
 from tests.pipelines.read.images.shards import sample_tar
 from tests.pipelines.read.web.archives import archive, page
+from tests.running import one_by_one, prepare
 from tests.sizing.document.pages import Page
 from tokenmill.flows.commands.prepare_tables import show_report
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report import sections as report_sections
 from tokenmill.pipelines.prepare.report.model import SCHEMA, Report, schema
-from tokenmill.pipelines.runs.work import one_by_one
 
 SHIPPED = json.loads(SCHEMA.read_text(encoding="utf-8"))
 

@@ -7,14 +7,13 @@ import pytest
 
 from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import encoded, jpeg, picture, png, sample_tar, tar_bytes
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.shard import Input
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.read.images.webdataset import FACTS, exported
 from tokenmill.pipelines.read.options import Images, Limits
 from tokenmill.pipelines.read.plan import plan_inputs
 from tokenmill.pipelines.read.readers import read_shard
-from tokenmill.pipelines.runs.work import one_by_one
 
 A, B = jpeg(40, 30), png(30, 20)
 URLS = ("https://a.org/0", "https://a.org/1", "https://a.org/2.webp")

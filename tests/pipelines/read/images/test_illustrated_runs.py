@@ -24,12 +24,12 @@ from tests.pipelines.read.images.shards import (
     sample_tar,
     tar_bytes,
 )
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
 from tokenmill.pipelines.runs.packs import receipts_of
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 
 SHARDS = (7, 12, 5)
 

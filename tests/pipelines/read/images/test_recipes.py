@@ -6,11 +6,10 @@ import yaml
 from datasets import load_from_disk
 
 from tests.pipelines.read.images.shards import encoded, gif, jpeg, noise, sample, tar_bytes
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.ledger import StageStats, check_chain
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 NODES = [
     "It was one of those days on which the sea had been calm, and we could see for miles; the boats"

@@ -8,15 +8,15 @@ from datasets import load_from_disk
 
 from tests.pipelines.conftest import train
 from tests.pipelines.read.web.archives import archive, html, http, record, words
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.measure.compare import compare
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import removals
-from tokenmill.pipelines.prepare.prepare import prepare, run_recipe
+from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 STEPS = [
     {"url_filter": {"domains": ["bad.org"], "words": ["xxx"]}},

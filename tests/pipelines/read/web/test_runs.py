@@ -18,12 +18,11 @@ from tests.pipelines.read.web.archives import (
     response,
     words,
 )
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.prepare.inspect import documents, removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 
 SAME = words(0)
 STEPS = ["normalize", {"same_url": {}}, {"exact": {}}, {"c4": {"min_sentences": 1}}]

@@ -15,11 +15,10 @@ from datasets import load_dataset, load_from_disk
 from tests.pipelines.conftest import train
 from tests.pipelines.read.images.shards import sample_tar
 from tests.reference.exports import read_mds, read_megatron
+from tests.running import one_by_one, prepare
 from tokenmill.flows.cli import main
 from tokenmill.pipelines.core.errors import ConfigError
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe, make_recipe
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens.export import parquet
 from tokenmill.pipelines.tokens.export.exported import FORMATS, asked
 from tokenmill.pipelines.tokens.export.run import export

@@ -6,13 +6,12 @@ import pytest
 import yaml
 
 from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.measure.compare import NOT_MIXED, compare, load_estimate
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.measure.run import measure_corpus
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import load_recipe
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.runs.work import one_by_one
 from tokenmill.pipelines.tokens.mix import phases
 
 

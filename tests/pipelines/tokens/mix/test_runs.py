@@ -17,14 +17,14 @@ from tests.e2e.corpus import prose
 from tests.pipelines.conftest import train
 from tests.pipelines.read.web.archives import page
 from tests.reference import mix as reference
+from tests.running import one_by_one, prepare
 from tokenmill.pipelines.prepare.dry_run import dry_run
 from tokenmill.pipelines.prepare.inspect import beside, decoded, removals
-from tokenmill.pipelines.prepare.prepare import prepare
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import sections
 from tokenmill.pipelines.runs.packs import receipts_of
-from tokenmill.pipelines.runs.work import attempt, one_by_one
+from tokenmill.pipelines.runs.work import attempt
 from tokenmill.pipelines.tokens.mix import phases
 from tokenmill.sizing.corpus import read_corpus
 

@@ -1,0 +1,22 @@
+"""Runs as tests make them: each work in turn, in this thread, and the report as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tokenmill.pipelines.core.places import Place
+from tokenmill.pipelines.core.shard import Plan
+from tokenmill.pipelines.prepare.prepare import run_recipe
+from tokenmill.pipelines.prepare.recipe import Recipe
+from tokenmill.pipelines.runs.work import Execute, Job, Outcome, Phase, attempt
+
+
+def one_by_one(job: Job, phase: Phase[Any]) -> Sequence[Outcome]:
+    """The plainest executor."""
+    return [attempt(job, work) for work in phase.works]
+
+
+def prepare(
+    recipe: Recipe, out: Place, execute: Execute, plan: Plan | None = None
+) -> dict[str, Any]:
+    """What report.json says of a run."""
+    return run_recipe(recipe, out, execute, plan).to_json()
