@@ -19,6 +19,7 @@ from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan, sections
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.tables.row import Row
 from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
@@ -187,6 +188,17 @@ class Sheet:
             key=key,
         )
 
+    def cell(
+        self, row: Row, column: str, unit: str, *, chosen: str = "", key: str | None = None
+    ) -> Input:
+        """A cell of a table's row.
+
+        chosen: the plan's key that names the row, where one does.  key: as of `assume`.
+        """
+        why = f"{self.plan.source(chosen)}; " if chosen else ""
+        source = f"{why}{row.source_of(column)}"
+        return self.assume(getattr(row, column), unit=unit, source=source, key=key)
+
     def accelerator(self, column: str) -> Input:
         """A figure of the accelerator: the plan's own, or else the table's.
 
@@ -208,13 +220,11 @@ class Sheet:
         if getattr(self.plan.cluster, key.partition(".")[2], None) is not None:
             return self.plan.input(key, name=column)
         row = self.accelerator_row
-        value = None if row is None else getattr(row, column)
-        if row is None or value is None:
+        if row is None or getattr(row, column) is None:
             return None
-        source = f"{self.plan.source('cluster.accelerator')}; {row.source_of(column)}"
         unit = _UNITS.get(column, "ratio")
         setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
-        return self.assume(value, unit=unit, source=source, key=setting)
+        return self.cell(row, column, unit, chosen="cluster.accelerator", key=setting)
 
     def redundancy(self) -> Input:
         """Raw bytes for each usable byte, shown as the plan writes it."""
