@@ -94,8 +94,9 @@ class Section:
 
 
 class Sheet:
-    """The rows so far, in sections; names are unique.
+    """The rows so far, in sections.
 
+    rows: by their names, in order.
     sources: at least one, from the section of the corpus on.
     warnings: for the reader of the sheet, each in one sentence.
     """
@@ -107,7 +108,7 @@ class Sheet:
         self.sources: tuple[SourceFacts, ...] = ()
         self.sections: list[Section] = []
         self.warnings: list[str] = []
-        self._rows: dict[str, Requirement] = {}
+        self.rows: dict[str, Requirement] = {}
         self._of_formula: defaultdict[str, list[Requirement]] = defaultdict(list)
         # arguments of formulas that are usually what several settings amount to
         self._of_several: Mapping[str, Callable[[], Given]] = {
@@ -127,9 +128,9 @@ class Sheet:
         Raises:
             ValueError: there is a row of this name.
         """
-        if name in self._rows:
+        if name in self.rows:
             raise ValueError(f"two rows of the name {name!r}")
-        row = self._rows[name] = self.aside(name, formula, **given)
+        row = self.rows[name] = self.aside(name, formula, **given)
         self._of_formula[formula.function.__name__].append(row)
         self.sections[-1].rows.append(row)
         return row
@@ -249,19 +250,15 @@ class Sheet:
         except PlanError:  # a plan of an unknown name is refused unless it gives its figures
             return None
 
-    def rows(self) -> tuple[Requirement, ...]:
-        """All of them, in order."""
-        return tuple(self._rows.values())
-
     def __getitem__(self, name: str) -> Requirement:
         """The row of this name; KeyError where there is none."""
-        return self._rows[name]
+        return self.rows[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows
+        return name in self.rows
 
     def __iter__(self) -> Iterator[Requirement]:
-        return iter(self.rows())
+        return iter(self.rows.values())
 
     def input(self, name: str, given: Given) -> Input:
         """A key of the plan, a row or an input as the argument `name` of a formula."""
