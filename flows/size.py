@@ -10,7 +10,6 @@ from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.plan.load import load_plan
 from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.outline import about, sheet_markdown
-from tokenmill.sizing.requirement import by_name
 from tokenmill.sizing.requirements import find_plan, size
 from tokenmill.sizing.sheet import Sheet
 
@@ -69,14 +68,13 @@ def size_within(
 
 
 def _rows(sheet: Sheet) -> list[dict[str, Any]]:
-    rows = by_name(sheet)
     return [
         {
             "section": section.title,
             "requirement": row.name,
             "value": row.shown,
             "95 % interval": row.between,
-            "rests on": rests_on(row, rows),
+            "rests on": rests_on(row, sheet.rows),
         }
         for section in sheet.sections
         for row in section.rows

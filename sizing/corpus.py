@@ -6,6 +6,7 @@ was estimated from a sample before the run and has intervals.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -193,15 +194,13 @@ class CorpusMeasurement(Strict):
         figure = getattr(self.images, key or name, None)
         return None if figure is None else self._input(name, figure, unit, f"images {key or name}")
 
+    def exact(self, name: str, value: float, unit: str) -> Input:
+        """A value of this corpus without an interval, as the argument `name`."""
+        return Input(name=name, value=value, unit=unit, measured=self.measured, source=self.source)
+
     def _input(self, name: str, figure: Figure, unit: str, own: str) -> Input:
-        return Input(
-            name=name,
-            value=figure.value,
-            unit=unit,
-            measured=self.measured,
-            source=self.source,
-            spread=figure.spread(f"{self.name}: {own}", f"{self.name}: its sample"),
-        )
+        spread = figure.spread(f"{self.name}: {own}", f"{self.name}: its sample")
+        return replace(self.exact(name, figure.value, unit), spread=spread)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; an exact figure is a number."""

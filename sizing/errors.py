@@ -138,7 +138,7 @@ def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) 
     >>> nearest("NFSS", ["NFS", "FSx Lustre 125"], most=3)
     ['NFS']
     """
-    known, written = {_key(n): n for n in reversed(list(names))}, _key(name)
+    known, written = {folded(n): n for n in reversed(list(names))}, folded(name)
     known = dict(reversed(known.items()))
     within = [key for key in known if len(written) >= LEAST_PART and written in key]
     within.sort(key=lambda key: not key.startswith(written))
@@ -146,5 +146,6 @@ def nearest(name: str, names: Iterable[str], *, most: int, cutoff: float = 0.5) 
     return [known[key] for key in near[:most]]
 
 
-def _key(name: str) -> str:
+def folded(name: str) -> str:
+    """A name without case, spaces and punctuation."""
     return "".join(c for c in name.lower() if c.isalnum())

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
-from tokenmill.sizing.spread import LEAST_DRAWS, Z_95, Spread, ends, interval
+from tokenmill.sizing.spread import LEAST_DRAWS, Z_95, Spread, interval
 from tokenmill.sizing.strict import Strict
 
 
@@ -46,7 +46,7 @@ class Figure(Strict):
             return {sample: self.draws}
         if self.low is None or self.high is None:
             return {}
-        return ends(quantity, self.low, self.high)
+        return {quantity: (self.low, self.high)}
 
     @property
     def least(self) -> float:

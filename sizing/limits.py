@@ -58,7 +58,7 @@ def limits(sheet: Sheet, tier: TierRow, needed: Requirement) -> Iterator[Limit]:
     """Every one that the tier's row tells."""
     for scope, column in NEEDS[needed.name].items():
         if getattr(tier, column) is not None:
-            given = cell(sheet, tier, column, needed.unit)
+            given = sheet.cell(tier, column, needed.unit)
             limit = _LIMITS[scope](sheet, tier, needed, given)
             yield limit._replace(columns=(column, *limit.columns))
 
@@ -84,7 +84,7 @@ def _of_all(_sheet: Sheet, _tier: TierRow, needed: Requirement, given: Input) ->
 
 
 def _of_group(sheet: Sheet, tier: TierRow, needed: Requirement, given: Input) -> Limit:
-    size = cell(sheet, tier, "group_nodes", "nodes")
+    size = sheet.cell(tier, "group_nodes", "nodes")
     groups = _units(sheet, "groups", f"{needed.name}: groups of {tier.name}", sheet["nodes"], size)
     offered = _together(sheet, tier, needed, groups, given)
     what = f"{tier.group_nodes} nodes"
@@ -154,7 +154,7 @@ def bought(sheet: Sheet, tier: TierRow, wanted: Requirement) -> tuple[Requiremen
     It is `wanted` itself where nothing is said of the least and the steps that are sold.
     """
     sold: dict[str, Given] = {
-        column: cell(sheet, tier, column, "bytes")
+        column: sheet.cell(tier, column, "bytes")
         for column in ("least_bytes", "step_bytes")
         if getattr(tier, column) is not None
     }
@@ -172,7 +172,7 @@ def instances(sheet: Sheet, tier: TierRow, wanted: Requirement) -> Requirement |
     """How many hold so many bytes; None where one does, or no more than one is sold."""
     if not tier.several or tier.most_bytes is None or wanted.value <= tier.most_bytes:
         return None
-    most = cell(sheet, tier, "most_bytes", "bytes")
+    most = sheet.cell(tier, "most_bytes", "bytes")
     return _units(sheet, "instances", f"{wanted.name}: instances of {tier.name}", wanted, most)
 
 
@@ -186,7 +186,7 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
     Shared ones hold all, with its redundancy; those in a node hold the datasets of all sources.
     """
     held = on_drives(sheet) if tier.local else sheet[RAW]
-    of_one = cell(sheet, tier, "drive_bytes", "bytes")
+    of_one = sheet.cell(tier, "drive_bytes", "bytes")
     made = _units(sheet, "drives", f"{CAPACITY}: drives of {tier.name}", held, of_one)
     return (held, made) if tier.local else (made,)
 
@@ -194,11 +194,6 @@ def drives(sheet: Sheet, tier: TierRow) -> tuple[Requirement, ...]:
 def on_drives(sheet: Sheet) -> Requirement:
     """Room in each node for the datasets of all sources, with growth, not filled to the brim."""
     return sheet.aside(ON_DRIVES, capacity.usable_bytes, logical_bytes=all_datasets(sheet))
-
-
-def cell(sheet: Sheet, tier: TierRow, column: str, unit: str) -> Input:
-    """A cell of the tier's row as an input."""
-    return sheet.assume(getattr(tier, column), unit=unit, source=tier.source_of(column))
 
 
 def in_unit(formula: Formula[...], unit: str) -> Formula[...]:

@@ -1,6 +1,6 @@
 """What a sheet consists of: requirements, each traceable to the inputs it was computed from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
@@ -136,11 +136,6 @@ def leaves(requirement: Requirement, rows: Mapping[str, Requirement]) -> tuple[I
     seen: set[str] = set()
     _gather(requirement, rows, found, seen)
     return tuple(found)
-
-
-def by_name(sheet: Iterable[Requirement]) -> dict[str, Requirement]:
-    """The rows of a sheet by their names."""
-    return {row.name: row for row in sheet}
 
 
 def _gather(

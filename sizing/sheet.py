@@ -19,6 +19,7 @@ from tokenmill.sizing.formula import Formula
 from tokenmill.sizing.plan.plan import Plan, sections
 from tokenmill.sizing.redundancy import redundancy_factor
 from tokenmill.sizing.requirement import Input, Requirement
+from tokenmill.sizing.tables.row import Row
 from tokenmill.sizing.tables.shipped import ACCELERATORS, AcceleratorRow
 
 Given: TypeAlias = str | Requirement | Input  # an argument: a plan's key, a row, an input
@@ -93,8 +94,9 @@ class Section:
 
 
 class Sheet:
-    """The rows so far, in sections; names are unique.
+    """The rows so far, in sections.
 
+    rows: by their names, in order.
     sources: at least one, from the section of the corpus on.
     warnings: for the reader of the sheet, each in one sentence.
     """
@@ -106,7 +108,7 @@ class Sheet:
         self.sources: tuple[SourceFacts, ...] = ()
         self.sections: list[Section] = []
         self.warnings: list[str] = []
-        self._rows: dict[str, Requirement] = {}
+        self.rows: dict[str, Requirement] = {}
         self._of_formula: defaultdict[str, list[Requirement]] = defaultdict(list)
         # arguments of formulas that are usually what several settings amount to
         self._of_several: Mapping[str, Callable[[], Given]] = {
@@ -126,9 +128,9 @@ class Sheet:
         Raises:
             ValueError: there is a row of this name.
         """
-        if name in self._rows:
+        if name in self.rows:
             raise ValueError(f"two rows of the name {name!r}")
-        row = self._rows[name] = self.aside(name, formula, **given)
+        row = self.rows[name] = self.aside(name, formula, **given)
         self._of_formula[formula.function.__name__].append(row)
         self.sections[-1].rows.append(row)
         return row
@@ -187,6 +189,17 @@ class Sheet:
             key=key,
         )
 
+    def cell(
+        self, row: Row, column: str, unit: str, *, chosen: str = "", key: str | None = None
+    ) -> Input:
+        """A cell of a table's row.
+
+        chosen: the plan's key that names the row, where one does.  key: as of `assume`.
+        """
+        why = f"{self.plan.source(chosen)}; " if chosen else ""
+        source = f"{why}{row.source_of(column)}"
+        return self.assume(getattr(row, column), unit=unit, source=source, key=key)
+
     def accelerator(self, column: str) -> Input:
         """A figure of the accelerator: the plan's own, or else the table's.
 
@@ -208,13 +221,11 @@ class Sheet:
         if getattr(self.plan.cluster, key.partition(".")[2], None) is not None:
             return self.plan.input(key, name=column)
         row = self.accelerator_row
-        value = None if row is None else getattr(row, column)
-        if row is None or value is None:
+        if row is None or getattr(row, column) is None:
             return None
-        source = f"{self.plan.source('cluster.accelerator')}; {row.source_of(column)}"
         unit = _UNITS.get(column, "ratio")
         setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
-        return self.assume(value, unit=unit, source=source, key=setting)
+        return self.cell(row, column, unit, chosen="cluster.accelerator", key=setting)
 
     def redundancy(self) -> Input:
         """Raw bytes for each usable byte, shown as the plan writes it."""
@@ -239,19 +250,15 @@ class Sheet:
         except PlanError:  # a plan of an unknown name is refused unless it gives its figures
             return None
 
-    def rows(self) -> tuple[Requirement, ...]:
-        """All of them, in order."""
-        return tuple(self._rows.values())
-
     def __getitem__(self, name: str) -> Requirement:
         """The row of this name; KeyError where there is none."""
-        return self._rows[name]
+        return self.rows[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows
+        return name in self.rows
 
     def __iter__(self) -> Iterator[Requirement]:
-        return iter(self.rows())
+        return iter(self.rows.values())
 
     def input(self, name: str, given: Given) -> Input:
         """A key of the plan, a row or an input as the argument `name` of a formula."""

@@ -22,11 +22,6 @@ TAIL = 0.025  # outside a two-sided 95 % interval, on each side
 Z_95 = 1.96  # two-sided 95 % of a normal distribution
 
 
-def ends(quantity: str, low: float, high: float) -> Spread:
-    """The spread of a quantity whose 95 % interval is known."""
-    return {quantity: (low, high)}
-
-
 def carried(
     function: Callable[..., float], values: Mapping[str, float], spreads: Mapping[str, Spread]
 ) -> Spread:

@@ -16,7 +16,6 @@ from tokenmill.sizing.limits import (
     ONE_CLIENT,
     Limit,
     bought,
-    cell,
     drives,
     instances,
     is_sold,
@@ -236,7 +235,7 @@ def _capacity(sheet: Sheet, tier: TierRow) -> Verdict:
     needed = sheet[CAPACITY]
     if is_sold(tier, needed):
         return _with_capacity(sheet, tier, verdict, needed)
-    most = cell(sheet, tier, "most_bytes", "bytes")
+    most = sheet.cell(tier, "most_bytes", "bytes")
     limit = Limit("the most that is sold", needed, most, ("most_bytes",))
     return replace(
         verdict,

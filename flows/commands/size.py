@@ -29,7 +29,7 @@ from tokenmill.sizing.report.data import rests_on, sheet_json
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.outline import FIRST, about
 from tokenmill.sizing.report.tiers import TIERS, legend, remarks, tier_table
-from tokenmill.sizing.requirement import Requirement, by_name
+from tokenmill.sizing.requirement import Requirement
 from tokenmill.sizing.requirements import headline, size
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
@@ -91,8 +91,8 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
 
 def _section(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
     """Rows of the sheet; without a column of intervals where there are none."""
-    rows, columns = by_name(sheet), ["", ">value", "95 % interval", "rests on"]
-    cells = [[row.name, row.shown, row.between, _basis(row, rows)] for row in of]
+    columns = ["", ">value", "95 % interval", "rests on"]
+    cells = [[row.name, row.shown, row.between, _basis(row, sheet.rows)] for row in of]
     if not any(cell[2] for cell in cells):
         for line in (columns, *cells):
             del line[2]

@@ -29,13 +29,13 @@ def utilization(*, achieved_flops_per_s: float, dense_flops_per_s: float) -> flo
 
 
 @formula(unit="ratio")
-def speedup(*, rate: float, base_rate: float) -> float:
-    """How many times as fast one is as the other, both in one unit.
+def times(*, amount: float, base: float) -> float:
+    """How many times the one is the other, both in one unit: rates, prices, bytes.
 
-    >>> speedup(rate=900e9, base_rate=150e9)
+    >>> times(amount=900e9, base=150e9)
     6.0
     """
-    return rate / base_rate
+    return amount / base
 
 
 @formula(unit="FLOP/s")
@@ -79,13 +79,13 @@ def cores_per_accelerator(*, cores: float, per_node: float) -> float:
 
 
 @formula(unit="USD")
-def purchase_usd(*, accelerators: float, accelerator_usd: float) -> float:
-    """What accelerators cost to buy, without what they are put into.
+def several_usd(*, count: float, one_usd: float) -> float:
+    """What several of something cost: accelerators alone, or a request told as so many others.
 
-    >>> purchase_usd(accelerators=8, accelerator_usd=30_000)
+    >>> several_usd(count=8, one_usd=30_000)
     240000
     """
-    return accelerators * accelerator_usd
+    return count * one_usd
 
 
 @formula(unit="USD")
@@ -96,36 +96,6 @@ def share_usd(*, whole_usd: float, shares: float) -> float:
     12.5
     """
     return whole_usd / shares
-
-
-@formula(unit="ratio")
-def markup(*, price_usd: float, cost_usd: float) -> float:
-    """How many times its cost something is sold for.
-
-    >>> markup(price_usd=3.0, cost_usd=2.0)
-    1.5
-    """
-    return price_usd / cost_usd
-
-
-@formula(unit="USD")
-def request_usd(*, cost_multiplier: float, base_request_usd: float) -> float:
-    """Cost of a request, told as a multiple of that of another model.
-
-    >>> request_usd(cost_multiplier=3.0, base_request_usd=0.001)
-    0.003
-    """
-    return cost_multiplier * base_request_usd
-
-
-@formula(unit="ratio")
-def request_cost_multiplier(*, request_usd: float, base_request_usd: float) -> float:
-    """Cost of a request as a multiple of that of another model.
-
-    >>> request_cost_multiplier(request_usd=0.003, base_request_usd=0.001)
-    3.0
-    """
-    return request_usd / base_request_usd
 
 
 @formula(unit="fraction")
@@ -150,16 +120,6 @@ def bytes_per_param(*, memory_bytes: float, params: float) -> float:
 
 # bytes of a parameter as the sum of what is held of it
 parts_bytes_per_param = total(unit="bytes/parameter")
-
-
-@formula(unit="ratio")
-def memory_over_weights(*, bytes_per_param: float, weight_bytes: float) -> float:
-    """All that is held of a parameter, in sizes of its weight.
-
-    >>> memory_over_weights(bytes_per_param=16, weight_bytes=2)
-    8.0
-    """
-    return bytes_per_param / weight_bytes
 
 
 @formula(unit="ratio")

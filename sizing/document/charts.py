@@ -286,11 +286,12 @@ def dots(
     widest = max((width_of(row.label) for row in data), default=0)
     left = MARGIN + min(widest + 12, MOST_LABEL) + RADIUS
     values = [v for row in data for v in row.values if v is not None] + [f.value for f in flags]
-    ends = (_power_below(min(values, default=1)), _power_above(max(values, default=1)))
-    x = _log_scale(*ends, left, WIDTH - 2 * MARGIN - 2 * RADIUS)
+    first = math.floor(math.log10(min(values, default=1)))
+    last = math.ceil(math.log10(max(values, default=1)))
+    decades = [10.0**k for k in range(first, last + 1)]
+    x = _log_scale(decades[0], decades[-1], left, WIDTH - 2 * MARGIN - 2 * RADIUS)
     top = LEGEND + FLAG_ROW * len(flags) + 4
     bottom = top + ROW * len(data)
-    decades = [10.0**k for k in range(round(math.log10(ends[0])), round(math.log10(ends[1])) + 1)]
     drawn = [*_marks(series, left), *_ticks(decades, x, axis, top, bottom)]
     drawn += _flags(flags, x, LEGEND, bottom)
     for i, row in enumerate(data):
@@ -346,19 +347,6 @@ def _log_scale(low: float, high: float, left: float, right: float) -> Callable[[
         return left + math.log(value / low) / span * (right - left)
 
     return x
-
-
-def _power_below(value: float) -> float:
-    """The power of ten at or below a value.
-
-    >>> _power_below(33e6), _power_above(33e6), _power_above(1e9)
-    (10000000.0, 100000000.0, 1000000000.0)
-    """
-    return 10.0 ** math.floor(math.log10(value))
-
-
-def _power_above(value: float) -> float:
-    return 10.0 ** math.ceil(math.log10(value))
 
 
 def _ticks(

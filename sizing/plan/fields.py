@@ -39,24 +39,17 @@ class Assumed:
 LEAST_SIZE = 1000  # bytes; smaller ones are written with their unit
 
 
-def _count(value: Any) -> Any:
-    return parse_count(value) if isinstance(value, str) else value
-
-
-def _seconds(value: Any) -> Any:
-    return parse_seconds(value) if isinstance(value, str) else value
-
-
 def _redundancy(value: str) -> str:
     redundancy_factor(value)  # raises where it cannot be read
     return value
 
 
-Count: TypeAlias = Annotated[float, BeforeValidator(_count), Field(gt=0)]
+Count: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_count)), Field(gt=0)]
 Size: TypeAlias = Annotated[
     float, BeforeValidator(UnitOf(parse_bytes, LEAST_SIZE, "GB")), Field(gt=0)
 ]
-Duration: TypeAlias = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]  # in seconds
+# in seconds
+Duration: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_seconds)), Field(gt=0)]
 Redundancy: TypeAlias = Annotated[str, AfterValidator(_redundancy)]
 
 

@@ -24,7 +24,6 @@ from tokenmill.sizing.plan.settings import (
     Training,
 )
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.spread import ends
 from tokenmill.sizing.tables.shipped import ACCELERATORS, TIERS, AcceleratorRow, TierRow
 
 _OF_A_MODE = {"stall_frac": "sync", "drain_frac": "async"}  # of checkpoints
@@ -164,7 +163,7 @@ class Plan(Section):
             unit=self.unit(key),
             measured=False,
             source=self.source(key),
-            spread={} if limits is None else ends(key, *limits),
+            spread={} if limits is None else {key: limits},
             verified=self.stated(key) or self._about(key).verified,
             key=key,
         )

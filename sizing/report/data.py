@@ -55,7 +55,7 @@ from typing import Any
 
 from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.report.notes import notes
-from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
+from tokenmill.sizing.requirement import Input, Requirement, leaves
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sections.stages import STORED
 from tokenmill.sizing.sheet import Sheet
@@ -66,14 +66,13 @@ SHEET_VERSION = "2"  # raise it when a key changes its meaning
 
 def sheet_json(sheet: Sheet) -> dict[str, Any]:
     """The sheet as plain data."""
-    rows = by_name(sheet)
     assumed = assumptions(sheet)
     return {
         "sheet": SHEET_VERSION,
         "corpora": {name: found.to_json() for name, found in sheet.measurements.items()},
         "headline": [row.name for row in headline(sheet)],
         "sections": [
-            {"title": section.title, "rows": [_row(row, rows) for row in section.rows]}
+            {"title": section.title, "rows": [_row(row, sheet.rows) for row in section.rows]}
             for section in sheet.sections
         ],
         "verdicts": [verdict.to_json() for verdict in judge(sheet)],
@@ -89,12 +88,11 @@ def summary_json(sheet: Sheet) -> dict[str, Any]:
 
     requirements: rows as in the sheet.  sizing_assumptions: what nobody measured beneath them.
     """
-    rows = by_name(sheet)
     stored = [row for row in sheet if row.name.startswith(STORED)]
     wanted = list(dict.fromkeys([*headline(sheet), *stored]))
-    beneath = dict.fromkeys(i for row in wanted for i in leaves(row, rows) if not i.measured)
+    beneath = dict.fromkeys(i for row in wanted for i in leaves(row, sheet.rows) if not i.measured)
     return {
-        "requirements": [_row(row, rows) for row in wanted],
+        "requirements": [_row(row, sheet.rows) for row in wanted],
         "sizing_assumptions": [given.to_json() for given in beneath],
     }
 

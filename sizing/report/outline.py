@@ -1,6 +1,6 @@
 """A sheet as a document: what matters first, what storage would do, each row, what it rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.section import (
@@ -15,7 +15,7 @@ from tokenmill.sizing.document.section import (
 from tokenmill.sizing.report.data import assumptions, kind, rests_on
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.report.tiers import tier_blocks
-from tokenmill.sizing.requirement import Input, Requirement, by_name
+from tokenmill.sizing.requirement import Input, Requirement
 from tokenmill.sizing.requirements import headline
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_quantity
@@ -34,16 +34,15 @@ FIRST = "What matters first"
 
 def sections(sheet: Sheet) -> list[Section]:
     """What a buyer wants to know, in the order in which it is asked."""
-    rows = by_name(sheet)
     warnings = tuple(f"Warning: {sentence}." for sentence in sheet.warnings)
     parts = [
         Section(key="summary", title="In short", blocks=(about(sheet),)),
-        Section(key="headline", title=FIRST, blocks=_headline(sheet, rows)),
+        Section(key="headline", title=FIRST, blocks=_headline(sheet)),
         Section(key="warnings", title="Warnings", blocks=warnings),
         Section(key="tiers", title="Which storage would do", blocks=tier_blocks(sheet)),
     ]
     for section in sheet.sections:
-        made = (_rows(section.title, section.rows, rows),) if section.rows else ()
+        made = (_rows(section.title, section.rows, sheet),) if section.rows else ()
         parts.append(Section(key=_key(section.title), title=section.title, blocks=made))
     return [
         *parts,
@@ -52,9 +51,9 @@ def sections(sheet: Sheet) -> list[Section]:
     ]
 
 
-def _headline(sheet: Sheet, rows: Mapping[str, Requirement]) -> tuple[str | Table, ...]:
+def _headline(sheet: Sheet) -> tuple[str | Table, ...]:
     sentences = (f"{sentence}." for sentence in notes(sheet))
-    return (_rows(FIRST, headline(sheet), rows), *sentences, *NOTES)
+    return (_rows(FIRST, headline(sheet), sheet), *sentences, *NOTES)
 
 
 def about(sheet: Sheet) -> str:
@@ -77,10 +76,10 @@ def _measured(sheet: Sheet) -> str:
     return f"The corpus is as measured: {', '.join(found)}."
 
 
-def _rows(caption: str, of: Sequence[Requirement], rows: Mapping[str, Requirement]) -> Table:
+def _rows(caption: str, of: Sequence[Requirement], sheet: Sheet) -> Table:
     """Rows of the sheet as a table; without a column of intervals where there are none."""
     names = ["requirement", ">value", "95 % interval", "rests on"]
-    cells = [[row.name, row.shown, row.between or NONE, rests_on(row, rows)] for row in of]
+    cells = [[row.name, row.shown, row.between or NONE, rests_on(row, sheet.rows)] for row in of]
     if all(cell[2] == NONE for cell in cells):
         for line in (names, *cells):
             del line[2]

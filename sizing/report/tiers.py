@@ -43,26 +43,24 @@ SHORT = {
     "checkpoint write bandwidth, whole job": "checkpoint writes",
     "restart read bandwidth": "restart reads",
 }
-# what a limit is of -> columns: reads, writes, requests read, requests written
-SCOPES: Mapping[str, tuple[str, str, str, str]] = {
-    "one client": ("client_read_bytes_per_s", "client_write_bytes_per_s", "", ""),
-    "each TiB": (
-        "tib_read_bytes_per_s",
-        "tib_write_bytes_per_s",
-        "tib_read_iops",
-        "tib_write_iops",
-    ),
-    "all of it": (
-        *("total_read_bytes_per_s", "total_write_bytes_per_s"),
-        *("total_read_iops", "total_write_iops"),
-    ),
-    "{group_nodes} nodes": ("group_read_bytes_per_s", "group_write_bytes_per_s", "", ""),
-    "a drive of {drive_bytes}": (
-        *("drive_read_bytes_per_s", "drive_write_bytes_per_s", "drive_read_iops", ""),
-    ),
-    "one prefix": ("", "", "prefix_get_per_s", "prefix_put_per_s"),
+# how the columns of a limit begin -> what it is of
+SCOPES: Mapping[str, str] = {
+    "client": "one client",
+    "tib": "each TiB",
+    "total": "all of it",
+    "group": "{group_nodes} nodes",
+    "drive": "a drive of {drive_bytes}",
+    "prefix": "one prefix",
 }
-UNITS = ("bytes/s", "bytes/s", "requests/s", "requests/s")
+# how they end -> unit: reads, writes, and requests, which one of two pairs has
+KINDS: Mapping[str, str] = {
+    "read_bytes_per_s": "bytes/s",
+    "write_bytes_per_s": "bytes/s",
+    "read_iops": "requests/s",
+    "write_iops": "requests/s",
+    "get_per_s": "requests/s",
+    "put_per_s": "requests/s",
+}
 
 
 def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
@@ -145,25 +143,28 @@ def delivered(of: Sequence[TierRow]) -> Table:
 
 
 def _delivered(tier: TierRow) -> Iterator[tuple[str, ...]]:
-    sold = _sold(tier)
-    for scope, columns in SCOPES.items():
-        shown = [_cell(tier, c, unit) for c, unit in zip(columns, UNITS, strict=True)]
-        given = [c for c in columns if c and getattr(tier, c) is not None]
+    sold, limited = _sold(tier), False
+    for scope, named in SCOPES.items():
+        shown = {f"{scope}_{kind}": _cell(tier, f"{scope}_{kind}", KINDS[kind]) for kind in KINDS}
+        given = [column for column, cell in shown.items() if cell]
         if not given:
             continue
-        size = format_bytes(tier.drive_bytes or 0)
-        what = scope.format(group_nodes=tier.group_nodes, drive_bytes=size)
-        requests = [f"{n} {of}" for n, of in zip(shown[2:], ("read", "written"), strict=True) if n]
+        limited = True
+        what = named.format(
+            group_nodes=tier.group_nodes, drive_bytes=format_bytes(tier.drive_bytes or 0)
+        )
+        reads, writes, *others = shown.values()
+        requests = [f"{n} {of}" for n, of in zip(others, ("read", "written") * 2, strict=True) if n]
         source = "; ".join(dict.fromkeys(tier.sources.get(c, tier.source) for c in given))
-        rates = [n or NONE for n in shown[:2]]
-        yield tier.name, what, *rates, ", ".join(requests) or NONE, sold, source
-    if all(getattr(tier, c) is None for columns in SCOPES.values() for c in columns if c):
+        told = ", ".join(requests)
+        yield tier.name, what, reads or NONE, writes or NONE, told or NONE, sold, source
+    if not limited:
         yield tier.name, NONE, NONE, NONE, NONE, sold, tier.source
 
 
 def _cell(tier: TierRow, column: str, unit: str) -> str:
     """A cell of a tier's row, flagged if it is not verified; empty without one."""
-    value = getattr(tier, column) if column else None
+    value = getattr(tier, column, None)
     if value is None:
         return ""
     return f"{format_quantity(value, unit)}{'' if tier.verified(column) else ' *'}"

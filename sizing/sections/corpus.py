@@ -219,13 +219,7 @@ def _width(sheet: Sheet, key: str, measurement: CorpusMeasurement | None) -> Inp
         for setting in (name, "text_bytes_per_token", "vocab_size"):
             if sheet.stated(f"{key}.{setting}"):
                 sheet.warnings.append(f"{key}.{setting} is not used, as {key} was measured")
-        return Input(
-            name=name,
-            value=measurement.token_width_bytes,
-            unit="bytes/token",
-            measured=measurement.measured,
-            source=measurement.source,
-        )
+        return measurement.exact(name, measurement.token_width_bytes, "bytes/token")
     for setting in (f"{key}.{name}", f"corpus.{name}"):
         if sheet.plan.value(setting) is not None:
             return sheet.plan.input(setting)
@@ -308,13 +302,8 @@ def _docs(sheet: Sheet, source: SourceFacts) -> Given:
     elif not source.scaled:
         return measured.input("docs", "docs", "documents")
     else:
-        per_doc = Input(
-            name="tokens_per_doc",
-            value=measured.tokens.value / measured.docs.value,
-            unit="tokens/document",
-            measured=measured.measured,
-            source=measured.source,
-        )
+        tokens = measured.tokens.value / measured.docs.value
+        per_doc = measured.exact("tokens_per_doc", tokens, "tokens/document")
     return sheet.add(
         source.label("documents"),
         training.docs,

@@ -53,9 +53,7 @@ def _worth(sheet: Sheet) -> None:
     """What the best of all storage would save, and the storage that this would rent."""
     rest = sheet.add("waste of restarts, loading aside", failures.restart_frac)
     saved = sheet.add(
-        "waste that storage could save, at most",
-        cost.saved_frac,
-        faster_waste_frac=rest,
+        "waste that storage could save, at most", cost.saved_frac, faster_waste_frac=rest
     )
     waiting = "cost of waiting for storage, at most, one day"
     a_day = sheet.add(waiting, cost.waste_usd_per_day, waste_frac=saved)
@@ -68,15 +66,9 @@ def _worth(sheet: Sheet) -> None:
 def _twice_as_fast(sheet: Sheet) -> None:
     """What twice the write bandwidth saves, both at the interval that is best for them."""
     twice = sheet.assume(TWICE, unit="ratio", source="twice the write bandwidth")
-    stall = sheet.add(
-        "checkpoint stall, twice as fast",
-        failures.faster_stall_s,
-        speedup=twice,
-    )
+    stall = sheet.add("checkpoint stall, twice as fast", failures.faster_stall_s, speedup=twice)
     interval = sheet.add(
-        "optimal checkpoint interval, twice as fast",
-        failures.young_interval_s,
-        stall_s=stall,
+        "optimal checkpoint interval, twice as fast", failures.young_interval_s, stall_s=stall
     )
     waste = sheet.add(
         "waste at the optimal interval, twice as fast",

@@ -40,34 +40,23 @@ def _amplification(sheet: Sheet) -> Given:
     if sheet.plan.value(stated) is not None:
         return stated
     pattern = ACCESS.find(sheet.plan.training.access)
-    chosen = f"{sheet.plan.source('training.access')}; {{}}"
     if pattern.wasted_bytes is None and pattern.wasted_read_aheads is None:
-        source = chosen.format(pattern.source_of("amplification"))
-        return sheet.assume(pattern.amplification, unit="ratio", source=source, key=stated)
+        return sheet.cell(pattern, "amplification", "ratio", chosen="training.access", key=stated)
     return sheet.add(
         "read amplification",
         bandwidth.read_amplification,
         useful_bytes_per_read=sheet.once(USED, bandwidth.useful_bytes_per_read),
-        wasted_bytes_per_read=_wasted(sheet, pattern, chosen),
+        wasted_bytes_per_read=_wasted(sheet, pattern),
     )
 
 
-def _wasted(sheet: Sheet, pattern: AccessRow, chosen: str) -> Given:
-    """Bytes of a read that nobody uses.  chosen: why the pattern is this one, before a source."""
+def _wasted(sheet: Sheet, pattern: AccessRow) -> Given:
+    """Bytes of a read that nobody uses."""
     if pattern.wasted_read_aheads is None:
-        return sheet.assume(
-            pattern.wasted_bytes or 0.0,
-            unit="bytes",
-            source=chosen.format(pattern.source_of("wasted_bytes")),
-        )
+        return sheet.cell(pattern, "wasted_bytes", "bytes", chosen="training.access")
+    times = sheet.cell(pattern, "wasted_read_aheads", "ratio", chosen="training.access")
     return sheet.add(
-        "bytes wasted of a read",
-        bandwidth.wasted_bytes_per_read,
-        read_aheads_per_read=sheet.assume(
-            pattern.wasted_read_aheads,
-            unit="ratio",
-            source=chosen.format(pattern.source_of("wasted_read_aheads")),
-        ),
+        "bytes wasted of a read", bandwidth.wasted_bytes_per_read, read_aheads_per_read=times
     )
 
 

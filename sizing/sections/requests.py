@@ -28,12 +28,7 @@ def add(sheet: Sheet) -> None:
 def _rates(sheet: Sheet) -> None:
     """Requests each second, and the partitions of a store that answer so many."""
     rate = sheet.add("request rate, whole job", object_store.read_requests_per_s)
-    store = TIERS.find(STORE)
-    if store.prefix_get_per_s is None:
-        return
-    limit = sheet.assume(
-        store.prefix_get_per_s, unit="requests/s", source=store.source_of("prefix_get_per_s")
-    )
+    limit = sheet.cell(TIERS.find(STORE), "prefix_get_per_s", "requests/s")
     each = sheet["read requests, whole job"]
     for name, per_s in {"partitions": rate, "partitions, one request for each read": each}.items():
         sheet.add(name, object_store.prefixes, requests_per_s=per_s, prefix_requests_per_s=limit)

@@ -19,7 +19,8 @@ def add(sheet: Sheet) -> None:
     chosen, other = ways if sheet.plan.checkpoints.broadcast else reversed(ways)
     read = _read(sheet, JOB_READ, ways[chosen])
     _rate(sheet, "restart read bandwidth", read)
-    _node_rate(sheet, read)
+    if sheet.plan.checkpoints.restart_load_frac > 0:
+        _node_rate(sheet, read)
     unchosen = _read(sheet, f"restart read {other}", ways[other])
     _rate(sheet, f"restart read bandwidth {other}", unchosen)
     _time(sheet, read)
@@ -56,8 +57,6 @@ def _rate(sheet: Sheet, name: str, read: Requirement) -> None:
 
 def _node_rate(sheet: Sheet, read: Requirement) -> None:
     """What one of the nodes that read the weights must be given, which is more than its share."""
-    if not sheet.plan.checkpoints.restart_load_frac > 0:
-        return
     copies = sheet.input("replicas", sheet.replicas()).value
     of_replica = min(max(1.0, sheet["nodes"].value / copies), sheet["nodes"].value)
     own = {i.name: i for i in read.inputs}

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar
 import yaml
 from pydantic import BeforeValidator, Field, model_validator
 
-from tokenmill.sizing.errors import PlanError, nearest
+from tokenmill.sizing.errors import PlanError, folded, nearest
 from tokenmill.sizing.strict import Strict
 from tokenmill.sizing.units import (
     UnitError,
@@ -47,8 +47,8 @@ class UnitOf(NamedTuple):
     """
 
     parse: Callable[[str], float]
-    least: float
-    unit: str
+    least: float = 0.0
+    unit: str = ""
 
     def __call__(self, value: Any) -> Any:
         """The value, parsed where it is text; what else is no number is left to the model."""
@@ -60,19 +60,15 @@ class UnitOf(NamedTuple):
         return value
 
 
-def _fraction(value: Any) -> Any:
-    return parse_fraction(value) if isinstance(value, str) else value
-
-
 LEAST_RATE, LEAST_FLOP_RATE, LEAST_CAPACITY = 10**6, 10**12, 10**9  # a second; bytes
 
 Whole: TypeAlias = Annotated[int, Field(ge=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Ratio: TypeAlias = Annotated[float, Field(ge=1)]
-Share: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(gt=0, le=1)]
-MaybeShare: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(ge=0, le=1)]
-Growth: TypeAlias = Annotated[float, BeforeValidator(_fraction), Field(ge=0)]
+Share: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(gt=0, le=1)]
+MaybeShare: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(ge=0, le=1)]
+Growth: TypeAlias = Annotated[float, BeforeValidator(UnitOf(parse_fraction)), Field(ge=0)]
 FlopRate: TypeAlias = Annotated[
     float,
     BeforeValidator(UnitOf(parse_flops_per_s, LEAST_FLOP_RATE, "TFLOP/s")),
@@ -172,9 +168,9 @@ class Table(Generic[R]):
         known: dict[str, R] = {}
         for row in (*own, *self.rows):
             for called in (row.name, *row.aliases):
-                known.setdefault(_key(called), row)
-        if _key(name) in known:
-            return known[_key(name)]
+                known.setdefault(folded(called), row)
+        if folded(name) in known:
+            return known[folded(name)]
         raise PlanError(f"unknown {self._what} {name!r}; {_nearest(name, known)}{self._way_out}")
 
 
@@ -184,7 +180,3 @@ def _nearest(name: str, known: Mapping[str, Row]) -> str:
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     return f"known: {', '.join(dict.fromkeys(row.name for row in known.values()))}"
-
-
-def _key(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())

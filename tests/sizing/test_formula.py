@@ -17,7 +17,6 @@ from tokenmill.sizing import formulas
 from tokenmill.sizing.claims.claim import FOLDER
 from tokenmill.sizing.formula import Formula, formula, total
 from tokenmill.sizing.requirement import Input
-from tokenmill.sizing.spread import ends
 
 OF_CLAIMS = "tokenmill.sizing.claims.formulas"
 MODULES = sorted(
@@ -38,7 +37,7 @@ def side(name, value, se=None, *, measured=True):
         unit="m",
         measured=measured,
         source="ruler",
-        spread={} if se is None else ends(name, value - 1.96 * se, value + 1.96 * se),
+        spread={} if se is None else {name: (value - 1.96 * se, value + 1.96 * se)},
     )
 
 

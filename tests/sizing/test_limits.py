@@ -11,7 +11,6 @@ from tokenmill.sizing.limits import (
     is_sold,
     on_drives,
 )
-from tokenmill.sizing.requirement import by_name
 from tokenmill.sizing.sections import capacity
 from tokenmill.sizing.tables.shipped import TierRow
 
@@ -34,9 +33,7 @@ def sheet(text=""):
 def test_drives_in_a_node_hold_the_datasets_of_every_source_with_growth():
     """1.5 T tokens of 4 bytes, four times as many in two years, half of a drive filled."""
     made = sheet(SOURCES)
-    total = sum(
-        row.value for name, row in by_name(made).items() if name.startswith("stored: dataset")
-    )
+    total = sum(row.value for name, row in made.rows.items() if name.startswith("stored: dataset"))
     assert total == 6e12
     held, count = drives(made, tier(drive_bytes="1 TB", local=True))
     assert held.value == total * 4 / 0.5

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tokenmill.sizing.requirement import Input, Requirement, by_name, leaves
+from tokenmill.sizing.requirement import Input, Requirement, leaves
 
 
 def given(name, *, measured, computed_by=None, verified=True, **spread):
@@ -49,9 +49,9 @@ def test_leaves_are_found_through_computed_inputs_each_once():
     a, b = given("a", measured=True), given("b", measured=False)
     first = row("first", a, b)
     second = row("second", first.as_input("x"), a, given("c", measured=True))
-    assert [i.name for i in leaves(second, by_name([second, first]))] == ["a", "b", "c"]
+    assert [i.name for i in leaves(second, {"second": second, "first": first})] == ["a", "b", "c"]
     with pytest.raises(KeyError, match="first"):
-        leaves(second, by_name([second]))
+        leaves(second, {"second": second})
 
 
 def test_json_has_the_interval_and_is_json():

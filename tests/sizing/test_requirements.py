@@ -12,7 +12,7 @@ from tests.sizing.corpora import estimate, measured, report
 from tokenmill.sizing.corpus import read_corpus
 from tokenmill.sizing.errors import PlanError
 from tokenmill.sizing.plan.load import parse_plan
-from tokenmill.sizing.requirement import by_name, leaves
+from tokenmill.sizing.requirement import leaves
 from tokenmill.sizing.requirements import HEADLINE, find_plan, headline, requirement_sheet, size
 
 LLAMA_405B = """
@@ -47,8 +47,8 @@ def sheets():
 @given(sheets())
 @settings(deadline=None)
 def test_every_row_can_be_recomputed_and_traced(sheet):
-    rows = by_name(sheet)
-    assert len(rows) == len(sheet.rows()) == sum(len(s.rows) for s in sheet.sections)
+    rows = sheet.rows
+    assert len(rows) == len(list(sheet)) == sum(len(s.rows) for s in sheet.sections)
     for row in sheet:
         assert math.isfinite(row.value)
         assert row.value >= 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenmill.sizing.spread import carried, ends, interval
+from tokenmill.sizing.spread import carried, interval
 
 DRAWS = 20_000
 
@@ -22,7 +22,7 @@ def test_without_a_spread_there_is_no_interval():
 
 
 def test_a_quantity_that_reaches_a_value_by_two_ways_is_counted_once():
-    tokens = ends("tokens", 8.0, 14.0)
+    tokens = {"tokens": (8.0, 14.0)}
     text = carried(product, {"a": 10.0, "b": 4.0}, {"a": tokens})
     ids = carried(product, {"a": 10.0, "b": 2.0}, {"a": tokens})
     both = carried(lambda *, a, b: a + b, {"a": 40.0, "b": 20.0}, {"a": text, "b": ids})
@@ -30,14 +30,14 @@ def test_a_quantity_that_reaches_a_value_by_two_ways_is_counted_once():
 
 
 def test_what_cancels_leaves_no_interval():
-    tokens = ends("tokens", 8.0, 14.0)
+    tokens = {"tokens": (8.0, 14.0)}
     text = carried(product, {"a": 10.0, "b": 4.0}, {"a": tokens})
     ratio = carried(lambda *, a, b: a / b, {"a": 40.0, "b": 10.0}, {"a": text, "b": tokens})
     assert interval(4.0, ratio) == (4.0, 4.0)
 
 
 def test_a_falling_function_turns_the_ends_round():
-    rate = carried(lambda *, a: 100.0 / a, {"a": 10.0}, {"a": ends("a", 5.0, 20.0)})
+    rate = carried(lambda *, a: 100.0 / a, {"a": 10.0}, {"a": {"a": (5.0, 20.0)}})
     assert interval(10.0, rate) == (5.0, 20.0)
 
 
@@ -61,7 +61,7 @@ def test_draws_of_unlike_number_under_one_name_are_refused():
 
 @given(st.floats(1, 100), st.floats(0.01, 0.5), st.floats(0.01, 0.5))
 def test_a_value_lies_in_its_interval(value, below, above):
-    spread = ends("x", value * (1 - below), value * (1 + above))
+    spread = {"x": (value * (1 - below), value * (1 + above))}
     low, high = interval(value**2, carried(lambda *, x: x**2, {"x": value}, {"x": spread}))
     assert low <= value**2 <= high
     assert math.isclose(high, (value * (1 + above)) ** 2)
@@ -81,8 +81,7 @@ def test_a_value_lies_in_its_interval(value, below, above):
 def test_intervals_are_those_of_monte_carlo(function, points):
     values = {name: value for name, (value, _) in points.items()}
     spreads = {
-        name: ends(name, value - 1.96 * se, value + 1.96 * se)
-        for name, (value, se) in points.items()
+        name: {name: (value - 1.96 * se, value + 1.96 * se)} for name, (value, se) in points.items()
     }
     low, high = interval(function(**values), carried(function, values, spreads))
     gauss = random.Random(1).gauss

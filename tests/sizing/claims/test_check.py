@@ -90,15 +90,15 @@ def test_a_function_that_does_not_take_it_is_an_error(wrong):
 
 
 def test_a_wrong_function_turns_a_claim_red():
-    """All that is held of a parameter, and what is held besides its weight: same arguments."""
+    """The interval that Young proposed, and the one that Daly did: same arguments."""
     figure = {
-        "published": "8 times",
-        "call": "claims.memory_over_weights",
-        "inputs": {"bytes_per_param": 16, "weight_bytes": 2},
+        "published": "1200 s",
+        "call": "failures.young_interval_s",
+        "inputs": {"stall_s": 100, "job_mttf_hours": 2},
     }
     assert verdict(figures=[figure]).verdict == "agrees"
-    red = verdict(figures=[figure | {"call": "claims.state_over_weights"}])
-    assert (red.verdict, red.why) == ("differs", "off by -12.5%")
+    red = verdict(figures=[figure | {"call": "failures.daly_interval_s"}])
+    assert (red.verdict, red.why) == ("differs", "off by -5.5%")
 
 
 def doubled(figure):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tokenmill.sizing.claims import formulas as claims
 from tokenmill.sizing.claims.formulas import (
     bytes_per_param,
-    memory_over_weights,
     parts_bytes_per_param,
     state_over_weights,
+    times,
     transformer_params,
 )
 from tokenmill.sizing.formulas import network
@@ -32,7 +32,7 @@ def test_llama_3_has_the_parameters_of_its_release_but_norms(name):
 def test_parts_of_published_recipes():
     zero = parts_bytes_per_param(weight=2, gradient=2, master=4, momentum=4, variance=4)
     assert zero == 16
-    assert memory_over_weights(bytes_per_param=zero, weight_bytes=2) == 8
+    assert times(amount=zero, base=2) == 8
     assert state_over_weights(bytes_per_param=zero, weight_bytes=2) == 7
     assert bytes_per_param(memory_bytes=40e9, params=1.2e9) == pytest.approx(33.33, rel=1e-3)
 
@@ -57,14 +57,13 @@ def test_ports_in_bytes_and_back_in_bits(ports, rate):
 
 @given(a=amounts, b=amounts)
 def test_ratios_undo_products(a, b):
-    assert claims.speedup(rate=a, base_rate=b) * b == pytest.approx(a)
+    assert claims.times(amount=a, base=b) * b == pytest.approx(a)
     assert claims.utilization(achieved_flops_per_s=a, dense_flops_per_s=b) * b == (pytest.approx(a))
     assert claims.iteration_flops_per_s(iteration_flops=a, iteration_s=b) * b == (pytest.approx(a))
-    assert claims.markup(price_usd=a, cost_usd=b) * b == pytest.approx(a)
-    multiplier = claims.request_cost_multiplier(request_usd=a, base_request_usd=b)
-    assert claims.request_usd(cost_multiplier=multiplier, base_request_usd=b) == pytest.approx(a)
+    multiplier = claims.times(amount=a, base=b)
+    assert claims.several_usd(count=multiplier, one_usd=b) == pytest.approx(a)
 
 
 def test_markets_and_prices():
     assert claims.remaining_frac(taken_frac=0.85) == pytest.approx(0.15)
-    assert claims.purchase_usd(accelerators=512, accelerator_usd=30_000) == 15_360_000
+    assert claims.several_usd(count=512, one_usd=30_000) == 15_360_000

@@ -10,7 +10,6 @@ from tests.sizing.corpora import illustrated, measured
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report import data as report
 from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json, summary_json
-from tokenmill.sizing.requirement import by_name
 from tokenmill.sizing.requirements import headline, requirement_sheet, size
 from tokenmill.sizing.verdict import Outcome, judge
 
@@ -23,10 +22,10 @@ def sheet():
 
 
 def test_rests_on_looks_through_computed_inputs(sheet):
-    rows = by_name(sheet)
+    rows = sheet.rows
     assert rests_on(rows["raw capacity"], rows) == "measured, stated, assumed, chosen, unverified"
     assert rests_on(rows["one checkpoint"], rows) == "stated, chosen"
-    whole = by_name(requirement_sheet(parse_plan("", where="p"), {"corpus": measured()}))
+    whole = requirement_sheet(parse_plan("", where="p"), {"corpus": measured()}).rows
     assert rests_on(whole["stored: dataset"], whole) == "measured"
 
 

@@ -6,7 +6,6 @@ from tests.sizing.corpora import illustrated, measured
 from tests.sizing.sections.sheets import sheet
 from tokenmill.sizing.figure import Figure
 from tokenmill.sizing.report.data import rests_on
-from tokenmill.sizing.requirement import by_name
 
 TOKENS = 222.25  # of a sample
 BYTES = 195_680 + 90
@@ -14,7 +13,7 @@ BYTES = 195_680 + 90
 
 def test_a_measured_corpus_says_what_a_sample_is():
     made = sheet("", corpus=illustrated())
-    rows = by_name(made)
+    rows = made.rows
     assert made["tokens a sample"].value == TOKENS
     assert made["bytes a sample"].value == BYTES
     assert made["bytes a sample"].interval == pytest.approx((176_170, 215_370))
