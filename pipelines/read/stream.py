@@ -133,17 +133,12 @@ def park(key: tuple[str, str], stream: Stream) -> None:
 def take(key: tuple[str, str], start: int) -> Stream | None:
     """The stream of this key that is nearest before byte `start`, taken away; None if none is."""
     with _lock:
-        fitting = [
-            (stream.first, i)
-            for i, (there, stream) in enumerate(_parked)
-            if there == key and stream.first <= start
-        ]
+        fitting = [item for item in _parked if item[0] == key and item[1].first <= start]
         if not fitting:
             return None
-        _, i = max(fitting)
-        stream = _parked[i][1]
-        del _parked[i]
-        return stream
+        nearest = max(fitting, key=lambda item: item[1].first)
+        _parked.remove(nearest)
+        return nearest[1]
 
 
 # What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
