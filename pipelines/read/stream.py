@@ -231,26 +231,17 @@ def read_blocks(
 
 def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
     """Uncompressed bytes per compressed byte, measured on the first MiB of the file."""
-    taken = made = 0
-
-    def sample(blocks: Iterator[bytes]) -> Iterator[bytes]:
-        nonlocal taken
-        for block in blocks:
-            piece = block[: RATIO_SAMPLE_BYTES - taken]
-            taken += len(piece)
-            yield piece
-            if taken >= RATIO_SAMPLE_BYTES:
-                return
-
     with open_input(path) as file:
-        try:
-            for out in _DECOMPRESS[compression](sample(raw_blocks(file, path)), limits):
-                made += len(out)
-                if made > RATIO_OUT_BYTES:
-                    break
-        except DamagedError:
-            pass  # the sample breaks off by design; the reader reports what is really broken
-    return made / taken if taken else 1.0
+        sample = _read(file, path, RATIO_SAMPLE_BYTES)
+    made = 0
+    try:
+        for out in _DECOMPRESS[compression](iter((sample,)), limits):
+            made += len(out)
+            if made > RATIO_OUT_BYTES:
+                break
+    except DamagedError:
+        pass  # the sample breaks off by design; the reader reports what is really broken
+    return made / len(sample) if sample else 1.0
 
 
 def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:
@@ -276,7 +267,14 @@ def _read(file: pa.NativeFile, path: str, size: int) -> bytes:
     try:
         return bytes(file.read(size))
     except OSError as e:
-        raise (translated(e, path) if is_outage(e) else e) from None
+        raise outage_or(e, e, path) from None
+
+
+def outage_or(fault: Exception, error: Exception, path: str) -> Exception:
+    """What to raise for an error: the disk's or the network's fault if it is that, else `fault`."""
+    if isinstance(error, OSError) and is_outage(error):
+        return translated(error, path)
+    return fault
 
 
 def pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
