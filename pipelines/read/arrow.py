@@ -26,9 +26,9 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import ReadBatch
 from tokenmill.pipelines.read.columns import Piece, table_columns
 from tokenmill.pipelines.read.options import Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import table_batches
-from tokenmill.pipelines.storage.inputs import is_outage, open_input, resolve, translated
+from tokenmill.pipelines.storage.inputs import open_input, resolve
 
 MAGIC = b"ARROW1"
 CONTINUATION = 0xFFFFFFFF
@@ -198,10 +198,8 @@ def _record_batches(shard: SourceShard) -> Iterator[pa.RecordBatch]:
                 if message.kind == BATCH:
                     yield pa.ipc.read_record_batch(pa.ipc.read_message(handle), schema)
         except (pa.ArrowException, OSError, EOFError, CutShortError) as e:
-            if is_outage(e) and isinstance(e, OSError):
-                raise translated(e, path) from None
             cause = "truncated_arrow" if isinstance(e, CutShortError) else "damaged_arrow"
-            raise DamagedError(cause, one_line(e)) from None
+            raise outage_or(DamagedError(cause, one_line(e)), e, path) from None
 
 
 def _batches(handle: pa.NativeFile, start: int) -> Iterator[Message]:
@@ -217,12 +215,8 @@ def _schema(handle: pa.NativeFile, path: str) -> pa.Schema:
         handle.seek(stream_start(handle))
         return pa.ipc.read_schema(pa.ipc.read_message(handle))
     except (pa.ArrowException, OSError, EOFError) as e:
-        if is_outage(e) and isinstance(e, OSError):
-            raise translated(e, path) from None
-        raise InputError(
-            f"{path}: not an Arrow IPC file or stream ({one_line(e)}); fetch or write it again",
-            cause="damaged_arrow",
-        ) from None
+        why = f"{path}: not an Arrow IPC file or stream ({one_line(e)}); fetch or write it again"
+        raise outage_or(InputError(why, cause="damaged_arrow"), e, path) from None
 
 
 def _open(path: str) -> pa.NativeFile:
@@ -259,20 +253,13 @@ def find_saved(files: Sequence[InputFile]) -> list[SavedDataset]:
     found = []
     for file in files:
         if posixpath.basename(file.name) == STATE and (state := _state(file)) is not None:
-            folder = posixpath.dirname(file.name)
+            folder, above = posixpath.dirname(file.name), posixpath.dirname(file.path)
+            split = state.get("_split") or posixpath.basename(folder) or None
             names = [posixpath.join(folder, d["filename"]) for d in state["_data_files"]]
-            found.append(
-                SavedDataset(
-                    folder,
-                    state.get("_split") or posixpath.basename(folder) or None,
-                    [by_name[n] for n in names if n in by_name],
-                    [
-                        posixpath.join(posixpath.dirname(file.path), posixpath.basename(n))
-                        for n in names
-                        if n not in by_name
-                    ],
-                )
-            )
+            there = [by_name[n] for n in names if n in by_name]
+            gone = [n for n in names if n not in by_name]
+            missing = [posixpath.join(above, posixpath.basename(n)) for n in gone]
+            found.append(SavedDataset(folder, split, there, missing))
     return sorted(found, key=lambda d: d.folder)
 
 

@@ -10,9 +10,9 @@ from tokenmill.pipelines.core.shard import Input, InputFile, SourceShard
 from tokenmill.pipelines.read.batch import BATCH_IMAGE_BYTES, ReadBatch
 from tokenmill.pipelines.read.columns import Columns, Piece, table_columns
 from tokenmill.pipelines.read.options import BATCH_BYTES, BATCH_DOCS, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, one_line
+from tokenmill.pipelines.read.stream import DamagedError, one_line, outage_or
 from tokenmill.pipelines.read.table import image_columns, table_batches
-from tokenmill.pipelines.storage.inputs import is_outage, open_input, translated
+from tokenmill.pipelines.storage.inputs import open_input
 
 PIECE_BYTES = 1024**2  # of a column with images, read at a time
 
@@ -97,9 +97,7 @@ def parquet_tables(
                     use_threads=False,
                 )
         except (pa.ArrowException, OSError, InputError) as e:
-            if isinstance(e, OSError) and is_outage(e):
-                raise translated(e, path) from None
-            raise DamagedError("damaged_parquet", one_line(e)) from None
+            raise outage_or(DamagedError("damaged_parquet", one_line(e)), e, path) from None
 
 
 def _open(handle: pa.NativeFile, path: str, buffer_bytes: int = 0) -> pq.ParquetFile:
@@ -109,12 +107,8 @@ def _open(handle: pa.NativeFile, path: str, buffer_bytes: int = 0) -> pq.Parquet
             handle, pre_buffer=False, page_checksum_verification=True, buffer_size=buffer_bytes
         )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
-        if isinstance(e, OSError) and is_outage(e):
-            raise translated(e, path) from None
-        raise InputError(
-            f"{path}: not a whole Parquet file ({one_line(e)}); fetch or write it again",
-            cause="damaged_parquet",
-        ) from None
+        why = f"{path}: not a whole Parquet file ({one_line(e)}); fetch or write it again"
+        raise outage_or(InputError(why, cause="damaged_parquet"), e, path) from None
 
 
 def _rows_at_a_time(group: pq.RowGroupMetaData, filling: str | None, n_bytes: int) -> int:

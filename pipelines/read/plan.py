@@ -10,7 +10,6 @@ Nothing but inputs and recipe decides the result: not the time, the machine or t
 import posixpath
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -62,15 +61,6 @@ class _File(NamedTuple):
     sidecar: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Selection:
-    """What is to be read of an input's files, and what is not."""
-
-    files: list[_File]
-    skipped: list[str]
-    missing: list[str]
-
-
 def plan_inputs(
     inputs: Sequence[Input],
     shard_bytes: int,
@@ -103,13 +93,13 @@ def plan_inputs(
         source = _Source(index, wanted, in_recipe, sections)
         mine = _expanded(source)
         mine += unlisted(mine) if images else []
-        selection = _selected(source, mine)
+        chosen, passed_over, missing = _selected(source, mine)
         files += mine
-        skipped += selection.skipped
-        for path in selection.missing:
+        skipped += passed_over
+        for path in missing:
             why = f"{path}: named in {path.rpartition('/')[0]}/state.json but not there"
             failed.append(_failed(source, path, InputError(why, cause="not_found")))
-        for part in _cut(source, selection.files, shard_bytes, limits):
+        for part in _cut(source, chosen, shard_bytes, limits):
             (shards if isinstance(part, SourceShard) else failed).append(part)  # type: ignore[arg-type]
     return Plan(
         shards=numbered(shards, first=sum(run.shards for run in against)),
@@ -127,8 +117,10 @@ def _expanded(source: _Source) -> list[InputFile]:
         raise ConfigError(f"{source.place}{e}") from None
 
 
-def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
-    """Tell the formats; inside a folder or pattern, leave out what is no input."""
+def _selected(
+    source: _Source, files: Sequence[InputFile]
+) -> tuple[list[_File], list[str], list[str]]:
+    """Tell the formats: what to cut, what is no input inside a folder, and what is not there."""
     wanted = source.wanted
     datasets = _datasets(source, files) if wanted.format in (None, DATASET) else []
     named = None if wanted.format in (None, DATASET) else reader_named(wanted.format)
@@ -154,17 +146,14 @@ def _selected(source: _Source, files: Sequence[InputFile]) -> _Selection:
     placed = [(f.file.path, f) for f in chosen]
     placed += [(posixpath.dirname(f.path), _File(f, data)) for d in splits for f in d.files]
     taken = {f.file.path for f in chosen}
-    return _Selection(
-        files=[
-            f._replace(sidecar=tables.get(f.file.path))
-            for _, f in sorted(placed, key=itemgetter(0))
-        ],
-        skipped=[
+    return (
+        [f._replace(sidecar=tables.get(f.file.path)) for _, f in sorted(placed, key=itemgetter(0))],
+        [
             f.path
             for f in others
             if f.path not in taken and not (named is not None and named.goes_with(f.name))
         ],
-        missing=[path for d in splits for path in d.missing],
+        [path for d in splits for path in d.missing],
     )
 
 

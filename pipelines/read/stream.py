@@ -11,9 +11,10 @@ whoever comes out of turn opens another and reads up to its start.
 import posixpath
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import zstandard
@@ -132,17 +133,12 @@ def park(key: tuple[str, str], stream: Stream) -> None:
 def take(key: tuple[str, str], start: int) -> Stream | None:
     """The stream of this key that is nearest before byte `start`, taken away; None if none is."""
     with _lock:
-        fitting = [
-            (stream.first, i)
-            for i, (there, stream) in enumerate(_parked)
-            if there == key and stream.first <= start
-        ]
+        fitting = [item for item in _parked if item[0] == key and item[1].first <= start]
         if not fitting:
             return None
-        _, i = max(fitting)
-        stream = _parked[i][1]
-        del _parked[i]
-        return stream
+        nearest = max(fitting, key=lambda item: item[1].first)
+        _parked.remove(nearest)
+        return nearest[1]
 
 
 # What a damaged piece would have given is lost; 16 KiB cost 2 % of the speed of 256 KiB.
@@ -235,26 +231,17 @@ def read_blocks(
 
 def expansion_ratio(path: str, compression: str, limits: Limits) -> float:
     """Uncompressed bytes per compressed byte, measured on the first MiB of the file."""
-    taken = made = 0
-
-    def sample(blocks: Iterator[bytes]) -> Iterator[bytes]:
-        nonlocal taken
-        for block in blocks:
-            piece = block[: RATIO_SAMPLE_BYTES - taken]
-            taken += len(piece)
-            yield piece
-            if taken >= RATIO_SAMPLE_BYTES:
-                return
-
     with open_input(path) as file:
-        try:
-            for out in _DECOMPRESS[compression](sample(raw_blocks(file, path)), limits):
-                made += len(out)
-                if made > RATIO_OUT_BYTES:
-                    break
-        except DamagedError:
-            pass  # the sample breaks off by design; the reader reports what is really broken
-    return made / taken if taken else 1.0
+        sample = _read(file, path, RATIO_SAMPLE_BYTES)
+    made = 0
+    try:
+        for out in _DECOMPRESS[compression](iter((sample,)), limits):
+            made += len(out)
+            if made > RATIO_OUT_BYTES:
+                break
+    except DamagedError:
+        pass  # the sample breaks off by design; the reader reports what is really broken
+    return made / len(sample) if sample else 1.0
 
 
 def raw_blocks(file: pa.NativeFile, path: str) -> Iterator[bytes]:
@@ -280,7 +267,14 @@ def _read(file: pa.NativeFile, path: str, size: int) -> bytes:
     try:
         return bytes(file.read(size))
     except OSError as e:
-        raise (translated(e, path) if is_outage(e) else e) from None
+        raise outage_or(e, e, path) from None
+
+
+def outage_or(fault: Exception, error: Exception, path: str) -> Exception:
+    """What to raise for an error: the disk's or the network's fault if it is that, else `fault`."""
+    if isinstance(error, OSError) and is_outage(error):
+        return translated(error, path)
+    return fault
 
 
 def pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
@@ -288,23 +282,65 @@ def pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
     return (block[i : i + size] for block in blocks for i in range(0, len(block), size))
 
 
-def _gunzipped(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """Members one after the other; zero bytes between and after them are padding (gzip(1))."""
+class Codec(NamedTuple):
+    """How a kind of file is unpacked.
+
+    piece_bytes: of the file, taken at a time: what bounds the plain bytes that come at once.
+    begin: a new member.  unpack: of a member, what it makes of some bytes, piece by piece.
+    error: what it raises on damage.  padding: bytes between members that mean nothing.
+    """
+
+    piece_bytes: int
+    begin: Callable[[], Any]
+    unpack: Callable[[Any, bytes], Iterable[bytes]]
+    error: type[Exception]
+    padding: bytes = b""
+
+
+def codec_of(
+    packing: str, limits: Limits, dictionary: zstandard.ZstdCompressionDict | None = None
+) -> Codec:
+    """Of "gzip" or "zstd"."""
+    if packing == "gzip":  # zero bytes between and after members are padding (gzip(1))
+        begin = partial(isal_zlib.decompressobj, GZIP_WBITS)
+        return Codec(GZIP_PIECE_BYTES, begin, inflated, GZIP_ERROR, b"\0")
+    context = zstandard.ZstdDecompressor(
+        dict_data=dictionary, max_window_size=limits.max_window_bytes
+    )
+    return Codec(ZSTD_PIECE_BYTES, context.decompressobj, _unzstded, zstandard.ZstdError)
+
+
+def unpacked(
+    blocks: Iterator[bytes],
+    at: int,
+    codec: Codec,
+    damage: Callable[[Exception | None, int], DamagedError],
+) -> Iterator[tuple[int | None, bytes]]:
+    """The plain bytes of members (gzip) or frames one after the other.
+
+    Each comes with the byte of the file where a member begins with it, else None.
+
+    at: byte of the file where the blocks begin.
+    damage: what to raise at a byte of the file: for an error, or None where it ends in a member.
+    """
     member: Any = None
+    begin: int | None = at
     try:
-        for data in pieces(blocks, GZIP_PIECE_BYTES):
-            while data := data if member else data.lstrip(b"\0"):
-                member = member or isal_zlib.decompressobj(GZIP_WBITS)
-                yield from inflated(member, data)
+        for piece in pieces(blocks, codec.piece_bytes):
+            at, data = at + len(piece), piece
+            while data := data if member else data.lstrip(codec.padding):
+                if member is None:
+                    member, begin = codec.begin(), at - len(data)
+                for out in codec.unpack(member, data):
+                    yield begin, out
+                    begin = None
                 if not member.eof:
                     break
-                data, member = member.unused_data, None
-        if member is not None:
-            yield from inflated(member, b"")
-    except GZIP_ERROR as e:
-        raise DamagedError("damaged_gzip", str(e)) from None
-    if member is not None and not member.eof:
-        raise DamagedError("truncated_gzip", "the file ends inside a gzip member")
+                data, member = member.unused_data or b"", None
+    except codec.error as e:
+        raise damage(e, at) from None
+    if member is not None:
+        raise damage(None, at)
 
 
 def inflated(member: Any, data: bytes) -> Iterator[bytes]:
@@ -318,34 +354,31 @@ def inflated(member: Any, data: bytes) -> Iterator[bytes]:
             return
 
 
-def _unzstded(blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """Frames one after the other."""
-    context = zstandard.ZstdDecompressor(max_window_size=limits.max_window_bytes)
-    frame: Any = None
-    try:
-        for data in pieces(blocks, ZSTD_PIECE_BYTES):
-            while data:
-                frame = context.decompressobj() if frame is None else frame
-                out = frame.decompress(data)
-                if out:
-                    yield out
-                if not frame.eof:
-                    break
-                data, frame = frame.unused_data, None
-    except zstandard.ZstdError as e:
-        message = one_line(e)
-        if "too much memory" in message:
-            raise DamagedError(
-                "window_too_large",
-                f"its zstd window is over {limits.max_window_bytes} bytes;"
-                " raise limits.max_window_bytes",
-            ) from None
-        raise DamagedError("damaged_zstd", message) from None
-    if frame is not None:
-        raise DamagedError("truncated_zstd", "the file ends inside a zstd frame")
+def _unzstded(frame: Any, data: bytes) -> tuple[bytes, ...]:
+    """What is no data, as a dictionary, makes nothing."""
+    out = frame.decompress(data)
+    return (out,) if out else ()
+
+
+def _decompressed(kind: str, blocks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """The plain bytes of a compressed file."""
+
+    def damage(error: Exception | None, _: int) -> DamagedError:
+        if error is None:
+            member = "member" if kind == "gzip" else "frame"
+            return DamagedError(f"truncated_{kind}", f"the file ends inside a {kind} {member}")
+        message = one_line(error)
+        if "too much memory" not in message:
+            return DamagedError(f"damaged_{kind}", message)
+        return DamagedError(
+            "window_too_large",
+            f"its zstd window is over {limits.max_window_bytes} bytes;"
+            " raise limits.max_window_bytes",
+        )
+
+    return (out for _, out in unpacked(blocks, 0, codec_of(kind, limits), damage))
 
 
 _DECOMPRESS: dict[str, Callable[[Iterator[bytes], Limits], Iterator[bytes]]] = {
-    "gzip": _gunzipped,
-    "zstd": _unzstded,
+    kind: partial(_decompressed, kind) for kind in ("gzip", "zstd")
 }

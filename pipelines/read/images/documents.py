@@ -224,14 +224,14 @@ class Folder:
 
         url, claims: what else is known of it.
         """
+        reference, image = value.reference, SourceImage(*place, url, value.data, claims=claims)
         if value.other is not None:
             lost = Lost("not_an_image", f"{place.where}: {value.other}, not an image")
-            return SourceImage(place.path, place.where, url, lost=lost)
-        reference = value.reference
+            return image._replace(lost=lost)
         if reference is not None and is_url(reference):
-            url = reference
-        if value.data is not None or reference is None or is_url(reference):
-            return SourceImage(place.path, place.where, url, value.data, claims=claims)
+            return image._replace(url=reference)
+        if value.data is not None or reference is None:
+            return image
         if reference[:5].lower() == "data:":
             return self._inline(reference, place)
         return self._file(reference, place, url)

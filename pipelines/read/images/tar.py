@@ -132,9 +132,12 @@ class Tar:
         Raises:
             DamagedError: the tar ends before.
         """
-        data = self._tape.take(member.size)
-        if len(data) < member.size:
-            raise _cut_short(f"inside of {member.name!r}", self._tape.at)
+        return self._take(member.size, f"inside of {member.name!r}")
+
+    def _take(self, size: int, where: str) -> memoryview:
+        data = self._tape.take(size)
+        if len(data) < size:
+            raise _cut_short(where, self._tape.at)
         return data
 
     def _header(self) -> tuple[bytes, int] | None:
@@ -166,9 +169,7 @@ class Tar:
     def _long(self, at: int, size: int) -> memoryview:
         if size > MOST_HEADER_BYTES:
             raise DamagedError("damaged_tar", f"a header of {size} bytes at byte {at}")
-        data = self._tape.take(size)
-        if len(data) < size:
-            raise _cut_short("inside of a header", self._tape.at)
+        data = self._take(size, "inside of a header")
         self._next = _padded(self._tape.at)
         return data
 
@@ -189,10 +190,7 @@ class Tar:
         """Pass over the records that go on with GNU's list of a sparse file's extents."""
         more = header[482]
         while more:
-            record = self._tape.take(RECORD)
-            if len(record) < RECORD:
-                raise _cut_short("inside of a header", self._tape.at)
-            more = record[504]
+            more = self._take(RECORD, "inside of a header")[504]
 
 
 def _cut_short(where: str, at: int) -> DamagedError:

@@ -86,34 +86,28 @@ def with_missing(pages: Iterable[SourceDocument], shard: SourceShard) -> Iterato
     for page in pages:
         yield page
         row = page.row + 1
-    if shard.sidecar is None:
-        return
+    if shard.sidecar is not None:
+        for number, page in enumerate(_missing(shard, shard.sidecar), row):
+            yield page._replace(row=number)
+
+
+def _missing(shard: SourceShard, sidecar: str) -> Iterator[SourceDocument]:
+    """What a sidecar says is not there, not yet numbered; why it breaks off, if so, is the last."""
+    name, row = posixpath.basename(sidecar), 0
     try:
-        for page in _missing(shard, shard.sidecar, row):
-            yield page
-            row += 1
+        for table in parquet_tables(sidecar, list(COLUMNS)):
+            columns = {n: strings(table[n]).to_pylist() for n in table.schema.names}
+            for number, values in enumerate(zip(*columns.values(), strict=True), row):
+                said = dict(zip(columns, values, strict=True))
+                place = Place(f"{name}#{number}", f"{sidecar} row {number}")
+                lost = not_downloaded(said, place.where)
+                if lost is not None:
+                    key = said.get("key")
+                    own = place.path if key is None else f"{shard.prefix or ''}{key}"
+                    yield missing_document(0, own, place, said.get("url"), lost)
+            row += table.num_rows
     except DamagedError as e:
-        name = posixpath.basename(shard.sidecar)
-        yield SourceDocument(row, name, lost=Lost(e.cause, f"{shard.sidecar}: {e}"))
-
-
-def _missing(shard: SourceShard, sidecar: str, row: int) -> Iterator[SourceDocument]:
-    table_number = 0
-    for table in parquet_tables(sidecar, list(COLUMNS)):
-        names = table.schema.names
-        columns = {n: strings(table[n]).to_pylist() for n in COLUMNS if n in names}
-        for i, values in enumerate(zip(*columns.values(), strict=True)):
-            said = dict(zip(columns, values, strict=True))
-            where = f"{sidecar} row {table_number + i}"
-            lost = not_downloaded(said, where)
-            if lost is None:
-                continue
-            place = Place(f"{posixpath.basename(sidecar)}#{table_number + i}", where)
-            key = said.get("key")
-            own = place.path if key is None else f"{shard.prefix or ''}{key}"
-            yield missing_document(row, own, place, said.get("url"), lost)
-            row += 1
-        table_number += table.num_rows
+        yield SourceDocument(0, name, lost=Lost(e.cause, f"{sidecar}: {e}"))
 
 
 def _tables(files: Sequence[InputFile]) -> dict[str, str]:

@@ -4,6 +4,7 @@ Crawlers differ in whether they keep a body as it came over the wire: one that i
 compressed, though its headers say so, is taken as it is.
 """
 
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ LONGEST_CHUNK_LINE = 1024
 PIECE_BYTES = 4096  # of packed bytes, unpacked at a time
 MOST_WINDOW_BYTES = 8 * 1024**2  # of zstd over HTTP (RFC 9659)
 SHOWN = 40
+_EMPTY_LINE = re.compile(rb"\r\n\r\n|\n\n|\n\r\r\n")
 _MAGIC = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
@@ -95,13 +97,10 @@ def media_type(value: str) -> tuple[str, str | None]:
 
 def _parted(block: bytes) -> tuple[bytes, bytes]:
     """Header and body; of a block without an empty line all is header."""
-    head = block[:MOST_HEADER_BYTES]
-    marks = ((head.find(mark), len(mark)) for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\r\n"))
-    found = sorted(m for m in marks if m[0] >= 0)
-    if not found:
-        return head, b""
-    at, size = found[0]
-    return head[:at], block[at + size :]
+    empty_line = _EMPTY_LINE.search(block, 0, MOST_HEADER_BYTES)
+    if empty_line is None:
+        return block[:MOST_HEADER_BYTES], b""
+    return block[: empty_line.start()], block[empty_line.end() :]
 
 
 def _dechunked(body: bytes) -> tuple[bytes, str]:

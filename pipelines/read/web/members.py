@@ -8,26 +8,22 @@ stays at a few blocks whatever a member claims to expand to.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import lz4.frame
 import zstandard
-from isal import isal_zlib
 
 from tokenmill.pipelines.read.options import Limits
 from tokenmill.pipelines.read.stream import (
-    GZIP_ERROR,
     GZIP_OUT_BYTES,
-    GZIP_PIECE_BYTES,
-    GZIP_WBITS,
-    ZSTD_PIECE_BYTES,
+    Codec,
     DamagedError,
-    inflated,
+    codec_of,
     one_line,
-    pieces,
     raw_blocks,
+    unpacked,
 )
 from tokenmill.pipelines.storage.inputs import open_input
 
@@ -38,11 +34,8 @@ MOST_DICTIONARY_BYTES = 16 * 1024**2
 LZ4_PIECE_BYTES = 64 * 1024
 
 
-class Piece(NamedTuple):
-    """Some plain bytes.  begin: byte of the file where a member begins, with these; else None."""
-
-    begin: int | None
-    data: bytes
+# Some plain bytes, and the byte of the file where a member begins with these; else None.
+Piece: TypeAlias = tuple[int | None, bytes]
 
 
 def read_members(
@@ -62,49 +55,13 @@ def read_members(
         file.seek(start)
         blocks = raw_blocks(file, path)
         if packing is not None:
-            yield from _unpacked(blocks, start, packing, _codec(packing, limits, dictionary))
+            codec = _LZ4 if packing == "lz4" else codec_of(packing, limits, dictionary)
+            yield from unpacked(blocks, start, codec, partial(_damage, packing))
             return
         at: int | None = start
         for block in blocks:
-            yield Piece(at, block)
+            yield at, block
             at = None
-
-
-class _Codec(NamedTuple):
-    """How a kind of file is unpacked.
-
-    piece_bytes: of the file, taken at a time: what bounds the plain bytes that come at once.
-    begin: a new member.  unpack: of a member, what it makes of some bytes, piece by piece.
-    padding: bytes between members that mean nothing.
-    """
-
-    piece_bytes: int
-    begin: Callable[[], Any]
-    unpack: Callable[[Any, bytes], Iterator[bytes]]
-    padding: bytes = b""
-
-
-def _unpacked(blocks: Iterator[bytes], at: int, packing: str, codec: _Codec) -> Iterator[Piece]:
-    """Members one after the other.  at: byte of the file."""
-    member: Any = None
-    begin: int | None = at
-    try:
-        for piece in pieces(blocks, codec.piece_bytes):
-            at, data = at + len(piece), piece
-            while data := data if member else data.lstrip(codec.padding):
-                if member is None:
-                    member, begin = codec.begin(), at - len(data)
-                for out in codec.unpack(member, data):
-                    yield Piece(begin, out)
-                    begin = None
-                if not member.eof:
-                    break
-                data, member = member.unused_data or b"", None
-    except (GZIP_ERROR, zstandard.ZstdError, RuntimeError) as e:
-        raise _damage(e, packing, at) from None
-    if member is not None:
-        message = f"the file ends inside of a {packing} member, at byte {at}"
-        raise DamagedError(f"truncated_{packing}", message)
 
 
 def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
@@ -117,28 +74,13 @@ def _unlz4ed(frame: Any, data: bytes) -> Iterator[bytes]:
         data = b""
 
 
-def _unzstded(frame: Any, data: bytes) -> Iterator[bytes]:
-    """What is no data, as the dictionary, makes nothing."""
-    out = frame.decompress(data)
-    if out:
-        yield out
+_LZ4 = Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed, RuntimeError)
 
 
-def _codec(
-    packing: str, limits: Limits, dictionary: zstandard.ZstdCompressionDict | None
-) -> _Codec:
-    if packing == "gzip":  # zero bytes between and after members are padding (gzip(1))
-        begin = partial(isal_zlib.decompressobj, GZIP_WBITS)
-        return _Codec(GZIP_PIECE_BYTES, begin, inflated, b"\0")
-    if packing == "lz4":
-        return _Codec(LZ4_PIECE_BYTES, lz4.frame.LZ4FrameDecompressor, _unlz4ed)
-    context = zstandard.ZstdDecompressor(
-        dict_data=dictionary, max_window_size=limits.max_window_bytes
-    )
-    return _Codec(ZSTD_PIECE_BYTES, context.decompressobj, _unzstded)
-
-
-def _damage(error: Exception, packing: str, at: int) -> DamagedError:
+def _damage(packing: str, error: Exception | None, at: int) -> DamagedError:
+    if error is None:
+        message = f"the file ends inside of a {packing} member, at byte {at}"
+        return DamagedError(f"truncated_{packing}", message)
     message = one_line(error)
     if "too much memory" in message:
         return DamagedError(
@@ -160,10 +102,10 @@ def _dictionary(file: Any, limits: Limits) -> zstandard.ZstdCompressionDict | No
     if size > MOST_DICTIONARY_BYTES or len(data) < size:
         raise DamagedError("damaged_zstd", f"its dictionary claims {size} bytes")
     if data[:4] == MAGIC["zstd"]:
-        members = _unpacked(iter([data]), 0, "zstd", _codec("zstd", limits, None))
+        packed = iter([data])
         data = b""
-        for piece in members:
-            data += piece.data
+        for _, plain in unpacked(packed, 0, codec_of("zstd", limits), partial(_damage, "zstd")):
+            data += plain
             if len(data) > MOST_DICTIONARY_BYTES:
                 raise DamagedError("damaged_zstd", "its dictionary expands to too much")
     return zstandard.ZstdCompressionDict(data)
@@ -283,7 +225,8 @@ class Feed:
             self.broken, found = e, None
         if found is None:
             return None
-        if found.begin is not None:
-            self._begun.append((self._end, found.begin))
-        self._end += len(found.data)
-        return found.data
+        begin, data = found
+        if begin is not None:
+            self._begun.append((self._end, begin))
+        self._end += len(data)
+        return data

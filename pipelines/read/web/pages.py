@@ -191,9 +191,6 @@ def parse_date(value: str) -> datetime | None:
         if value.isascii() and value.isdigit():
             return datetime.strptime(value[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
         found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except OverflowError:
+    except (ValueError, OverflowError):
         return None

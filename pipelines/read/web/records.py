@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tokenmill.pipelines.read.stream import DamagedError, UnreadableError
 from tokenmill.pipelines.read.web.members import Feed, Piece, Place
 
 ARC_HEADER, DAMAGED, OTHER = "arc_header", "damaged", "other_type"
@@ -57,14 +58,6 @@ class Record(NamedTuple):
     damage: str = ""
 
 
-class _NoRecordError(Exception):
-    """No record begins where one must."""
-
-
-class _EndedError(Exception):
-    """The file ends inside a record."""
-
-
 def begins_record(data: bytes) -> bool:
     """Whether a record begins with these bytes, as far as they tell."""
     return data.startswith(WARC) or _ARC_LINE.match(data) is not None
@@ -97,18 +90,19 @@ class Walk:
             try:
                 record = self._head(record)
                 yield self._with_block(record)
-            except _NoRecordError as e:
+            except DamagedError as e:
+                yield record._replace(cause=e.cause, damage=str(e))
+                return
+            except UnreadableError as e:
                 # the message stays when what went wrong behind it is of no more help
-                cause, message = DAMAGED_RECORD, str(e)
+                cause = e.cause
                 if not self._resume():
                     cause = DAMAGED_FILE if self._feed.broken is None else self._feed.broken.cause
-                yield record._replace(cause=cause, damage=message)
-            except _EndedError:
-                yield self._broken_off(record)
-                return
+                yield record._replace(cause=cause, damage=str(e))
             self._number += 1
         if self._feed.broken is not None:
-            yield self._broken_off(self._unread())
+            broken = self._feed.broken
+            yield self._unread()._replace(cause=broken.cause, damage=str(broken))
 
     def _unread(self) -> Record:
         """What is known of the next record before it is read."""
@@ -130,16 +124,18 @@ class Walk:
         if feed.peek(len(WARC)) == WARC:
             size = feed.through(_BLANK_LINES, MOST_HEADER_BYTES)
             if size is None and feed.has_ended(MOST_HEADER_BYTES):
-                raise _EndedError
+                raise self._ended()
             if size is None:
-                raise _NoRecordError(f"a header of more than {MOST_HEADER_BYTES} bytes")
+                raise UnreadableError(
+                    DAMAGED_RECORD, f"a header of more than {MOST_HEADER_BYTES} bytes"
+                )
             return _warc_head(record, feed.take(size))
         line = feed.peek(LONGEST_ARC_LINE)
         match = _ARC_LINE.match(line)
         if match is None and len(line) < len(WARC) and WARC.startswith(line):
-            raise _EndedError
+            raise self._ended()
         if match is None:
-            raise _NoRecordError(f"no record begins with {line[:SHOWN]!r}")
+            raise UnreadableError(DAMAGED_RECORD, f"no record begins with {line[:SHOWN]!r}")
         feed.skip(match.end())
         record = _arc_head(record, match)
         if record.kind == ARC_HEADER and record.damage:  # its version and the names of the fields
@@ -161,7 +157,7 @@ class Walk:
                     size = record.length - left + step
                     damage = f"claims {record.length} bytes, of which there are {size}"
             elif len(data) < step:
-                raise _EndedError
+                raise self._ended()
             if room:
                 held.append(data[: min(step, room)])
                 room -= len(held[-1])
@@ -189,15 +185,13 @@ class Walk:
             feed.skip(max(len(data) - _MARGIN, 1))
         return False
 
-    def _broken_off(self, record: Record) -> Record:
-        broken = self._feed.broken
-        cause = TRUNCATED if broken is None else broken.cause
-        message = "the file ends inside it" if broken is None else str(broken)
-        return record._replace(cause=cause, damage=message)
+    def _ended(self) -> DamagedError:
+        """Why there is no more of a record."""
+        return self._feed.broken or DamagedError(TRUNCATED, "the file ends inside it")
 
 
 def _warc_head(record: Record, data: bytes) -> Record:
-    """Raises: _NoRecordError."""
+    """Raises: UnreadableError."""
     headers: dict[str, str] = {}
     name = ""
     for line in data.decode("utf-8", "replace").splitlines()[1:]:
@@ -211,8 +205,9 @@ def _warc_head(record: Record, data: bytes) -> Record:
         else:
             name = ""
     claimed = headers.get("content-length", "")
-    if not (claimed.isascii() and claimed.isdigit() and len(claimed) < 19):
-        raise _NoRecordError(f"a record whose Content-Length is {claimed[:SHOWN]!r}")
+    if not _is_length(claimed):
+        message = f"a record whose Content-Length is {claimed[:SHOWN]!r}"
+        raise UnreadableError(DAMAGED_RECORD, message)
     kind = headers.get("warc-type", "").lower()
     kind = kind if kind in TYPES else OTHER
     return record._replace(kind=kind, headers=headers, length=int(claimed))
@@ -229,10 +224,14 @@ def _arc_head(record: Record, match: re.Match[bytes]) -> Record:
         "content-type": "application/http" if url[:4].lower() == "http" else kind,
         "arc-type": kind,
     }
-    sound = claimed.isascii() and claimed.isdigit() and len(claimed) < 19
+    sound = _is_length(claimed)
     return record._replace(
         kind=ARC_HEADER if url.startswith("filedesc:") else "response",
         headers=headers,
         length=int(claimed) if sound else 0,
         damage="" if sound else f"its length is {claimed[:SHOWN]!r}",
     )
+
+
+def _is_length(claimed: str) -> bool:
+    return claimed.isascii() and claimed.isdigit() and len(claimed) < 19

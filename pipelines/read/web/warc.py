@@ -21,7 +21,7 @@ from tokenmill.pipelines.core.shard import InputFile, SourceShard
 from tokenmill.pipelines.read.batch import Lost, ReadBatch, SourceDocument, batch_of, gathered
 from tokenmill.pipelines.read.columns import Columns, Piece
 from tokenmill.pipelines.read.options import Html, Limits, Reading
-from tokenmill.pipelines.read.stream import DamagedError, UnreadableError, expansion_ratio
+from tokenmill.pipelines.read.stream import UnreadableError, expansion_ratio
 from tokenmill.pipelines.read.web.extract import Extractor
 from tokenmill.pipelines.read.web.members import DICTIONARY, MAGIC, Feed, read_members
 from tokenmill.pipelines.read.web.pages import Page, Pages
@@ -134,13 +134,9 @@ def _follow_one_another(path: str, packing: str, at: int, limits: Limits) -> boo
                     return False
                 if begin - at > STORED_BYTES:
                     return True
-        except (DamagedError, _TooMuchError):
+        except UnreadableError:
             return False
     return True
-
-
-class _TooMuchError(Exception):
-    """More was unpacked than is worth it."""
 
 
 def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -155,7 +151,7 @@ def _heads(pieces: Iterator[tuple[int | None, bytes]]) -> Iterator[tuple[int, by
             head += data[: HEADER_BYTES - len(head)]
         expanded += len(data)
         if expanded > MOST_EXPANDED_BYTES:
-            raise _TooMuchError
+            raise UnreadableError("too_large", "more than it is worth to look into")
     if begin >= 0:
         yield begin, head
 

@@ -107,5 +107,5 @@ def test_memory_does_not_follow_what_a_member_claims(tmp_path):
     path = tmp_path / "file"
     for packing in ("gzip", "zstd", "lz4"):
         path.write_bytes(PACK[packing](bytes(100_000_000)))
-        largest = max(len(p.data) for p in read_members(str(path), packing, limits=Limits()))
+        largest = max(len(d) for _, d in read_members(str(path), packing, limits=Limits()))
         assert largest <= 64 * 1024**2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.pipelines.read.web.archives import PACK, archive, http, record, response
 from tests.reference import warc as reference
 from tokenmill.pipelines.read.options import Limits
-from tokenmill.pipelines.read.web.members import Piece, read_members
+from tokenmill.pipelines.read.web.members import read_members
 from tokenmill.pipelines.read.web.records import MADE_OF, Walk, begins_record
 from tokenmill.pipelines.read.web.warc import packing_of
 
@@ -83,7 +83,7 @@ def test_pieces_may_end_anywhere(made, data):
     whole = b"".join(made)
     ends = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=12)))
     cuts = [0, *ends, len(whole)]
-    pieces = [Piece(0 if i == 0 else None, whole[a:b]) for i, (a, b) in enumerate(pairwise(cuts))]
+    pieces = [(0 if i == 0 else None, whole[a:b]) for i, (a, b) in enumerate(pairwise(cuts))]
     found = list(Walk(iter(pieces), stop=None, plain=True, most_bytes=1 << 20))
     assert [(r.kind, r.place.offset) for r in found] == [
         (e["kind"], e["at"]) for e in reference.records(whole)
