@@ -20,7 +20,7 @@ from tokenmill.pipelines.corpus.units import (
     RUN,
     UNITS,
     ImageStep,
-    Runs,
+    leaving_between,
     run_of,
     units_left,
     write_found,
@@ -142,10 +142,10 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
             at = leaving[start : start + AT_ONCE]
             bits = np.bitwise_count(hashes[at] ^ hashes[first[at]])
             writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
-    files, runs = [], Runs([path])
+    files = []
     for shard, key in enumerate(corpus.shard_keys()):
         begin, end = rows.starts[shard : shard + 2].tolist()
-        found = runs.between(begin, end)
+        found = leaving_between([path], begin, end)
         files.append(corpus.path(REPEATED, key=key))
         write_found(files[-1], rows.shard(shard), found._replace(rows=found.rows - begin))
     path.unlink()

@@ -203,25 +203,18 @@ def joined(parts: Sequence[Leaving]) -> Leaving:
     return whole.at(np.lexsort((whole.by, whole.rows)))
 
 
-class Runs:
-    """Files of batches of schema RUN; rows ascend in each. One is open at a time."""
+def leaving_between(paths: Sequence[Path], lo: int, hi: int) -> Leaving:
+    """The rows from `lo` to `hi` of files, ascending, each once: by its first key.
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-
-    def n(self, lo: int, hi: int) -> int:
-        """Rows from `lo` to `hi`, those of each batch."""
-        return sum(batch.num_rows for batch in rows_between(self._paths, "row", [lo, hi]))
-
-    def between(self, lo: int, hi: int) -> Leaving:
-        """The rows from `lo` to `hi` that any batch has, ascending, each once: by its first key."""
-        found = joined(
-            [
-                Leaving(*(values(batch, field.name).copy() for field in RUN))
-                for batch in rows_between(self._paths, "row", [lo, hi])
-            ]
-        )
-        return found.at(np.diff(found.rows, prepend=-1) > 0)
+    paths: of batches of schema RUN, whose rows ascend in each. One is open at a time.
+    """
+    found = joined(
+        [
+            Leaving(*(values(batch, field.name).copy() for field in RUN))
+            for batch in rows_between(paths, "row", [lo, hi])
+        ]
+    )
+    return found.at(np.diff(found.rows, prepend=-1) > 0)
 
 
 def run_of(rows: files.Rows, here: I64, first: I64, counts: npt.NDArray[Any]) -> pa.RecordBatch:

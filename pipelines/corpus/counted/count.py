@@ -16,6 +16,7 @@ is bounded whatever their number, and so are those of a work.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from tokenmill.pipelines.corpus.shuffle import (
     local_rows,
     parts,
     row_schema,
+    rows_between,
 )
 from tokenmill.pipelines.corpus.step import Chain, Pass, Size, Told, facts_of, group_works
 from tokenmill.pipelines.corpus.units import (
@@ -43,9 +45,9 @@ from tokenmill.pipelines.corpus.units import (
     RUN,
     UNITS,
     Leaving,
-    Runs,
     UnitStep,
     joined,
+    leaving_between,
     units_left,
     write_found,
 )
@@ -379,15 +381,11 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
     groups, rows, paths = units.shard_groups(), rows_of(corpus, units), []
     for shard in groups[group]:
         start, stop = units.starts[shard : shard + 2].tolist()
-        runs = [(span, _runs(corpus, units, span.bucket)) for span in units.spans_of(start, stop)]
-        corpus.memory_left(
-            step.name,
-            sum(run.n(span.start, span.stop) for span, run in runs),
-            FOUND_BYTES,
-            works=len(groups),
-            of=step.units,
-        )
-        found = joined([run.between(span.start, span.stop) for span, run in runs])
+        spans = units.spans_of(start, stop)
+        runs = [(_runs(corpus, units, span.bucket), span.start, span.stop) for span in spans]
+        n = sum(b.num_rows for files, *ends in runs for b in rows_between(files, "row", ends))
+        corpus.memory_left(step.name, n, FOUND_BYTES, works=len(groups), of=step.units)
+        found = joined([leaving_between(*run) for run in runs])
         paths.append(corpus.path(REPEATED, key=units.keys[shard]))
         alive = None
         if step.has_copies:
@@ -397,9 +395,10 @@ def write_repeated(run: RunFolder, part: Pass, group: int) -> Done:
     return Done(files=paths)
 
 
-def _runs(corpus: Corpus, units: Units, bucket: int) -> Runs:
+def _runs(corpus: Corpus, units: Units, bucket: int) -> list[Path]:
+    """Files of what was counted in a bucket."""
     numbers = range(units.ranges(bucket))
-    return Runs([corpus.path(UNIT_COUNTS, bucket=bucket, number=n) for n in numbers])
+    return [corpus.path(UNIT_COUNTS, bucket=bucket, number=n) for n in numbers]
 
 
 class _Counting:
