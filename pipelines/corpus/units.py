@@ -276,14 +276,6 @@ def units_left(corpus: Corpus, name: str, rows: files.Rows, number: int, key: st
         return np.ones(opened.n, np.bool_)
     left = [np.empty(0, np.bool_)]
     for batch, ids in zip(opened.batches, removed, strict=True):
-        left.append(~_is_among(values(batch, "doc_id"), ids))
+        left.append(~np.isin(values(batch, "doc_id"), ids))
     opened.mapped.madvise(mmap.MADV_DONTNEED)
     return np.concatenate(left)
-
-
-def _is_among(ids: U64, ascending: U64) -> Bools:
-    """(n,) whether each id is one of others, which ascend."""
-    if not len(ascending):
-        return np.zeros(len(ids), np.bool_)
-    place = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
-    return np.asarray(ascending[place] == ids)

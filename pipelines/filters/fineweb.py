@@ -2,6 +2,7 @@
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
@@ -57,12 +58,11 @@ class FineWeb(Step):
         n_words = word_counts(words_of(text, self.words))
         lines = part_facts(text, n_newlines, skip_blank=True, short_chars=self.short_line_chars)
         terminal = ratio(lines.n_terminal, lines.n)
-        too_few = below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio)
         if self.keep_no_terminal_lines:
-            too_few = too_few._replace(fails=too_few.fails & (terminal != 0))
+            terminal[terminal == 0] = np.nan
         rules = [
             without_value("empty", lines.n == 0),
-            too_few,
+            below("too_few_terminal_lines", terminal, self.min_terminal_lines_ratio),
             above(
                 "too_many_short_lines", ratio(lines.n_short, lines.n), self.max_short_lines_ratio
             ),

@@ -13,7 +13,7 @@ from tokenmill.dedup.arrays import F64, I64, U64, Bools, text_buffers
 from tokenmill.dedup.overlap.cut import cut_words, without_units
 from tokenmill.dedup.text.words import Units, lines, whole_documents, word_places
 from tokenmill.pipelines.core.schema import PLACEHOLDER
-from tokenmill.pipelines.core.step import Rule, StageResult, ratio, with_texts
+from tokenmill.pipelines.core.step import Rule, StageResult, above, ratio, with_texts
 from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS, SPAN, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Applied
 from tokenmill.pipelines.filters.images.edit import edited_where
@@ -69,10 +69,9 @@ def without_spans(step: RepeatedSpans, documents: pa.RecordBatch, found: pa.Reco
     runs = runs._replace(docs=touched[runs.docs])
     spans = spans._replace(docs=touched[spans.docs])
     edited = with_texts(documents, touched, left) if len(spans.docs) else documents
-    rules = [
-        _share_rule(step, documents.num_rows, touched, share),
-        _rest_rule(step, edited, spans.docs),
-    ]
+    shares = np.full(documents.num_rows, np.nan)
+    shares[touched] = share
+    rules = [above(REPEATED, shares, step.share), _rest_rule(step, edited, spans.docs)]
     result = edited_where(step.name, documents, edited, rules, None)
     result = _named(documents, result, runs)
     what = "lines" if step.of_lines else "spans"
@@ -146,13 +145,6 @@ def _have_images(units: Units) -> Bools:
     found = begins[(data[begins[:, None] + np.arange(len(mark))] == mark).all(axis=1)]
     at = np.searchsorted(found, offsets)
     return np.diff(at) > 0
-
-
-def _share_rule(step: RepeatedSpans, n_docs: int, touched: I64, share: F64) -> Rule:
-    value = np.full(n_docs, np.nan)
-    value[touched] = share
-    with np.errstate(invalid="ignore"):
-        return Rule(REPEATED, value, value > step.share)
 
 
 def _rest_rule(step: RepeatedSpans, edited: pa.RecordBatch, docs: I64) -> Rule:

@@ -86,9 +86,7 @@ class NodeLimits(Config):
         """The rules in their order; facts.shares: of stop, flagged, common and spam words."""
         stop, flagged, common, spam = facts.shares
         spammy = spam >= (2.0 if self.spam_words_ratio is None else self.spam_words_ratio)
-        little_punctuation = below(
-            "too_little_punctuation", facts.points, self.min_punctuation_ratio
-        )
+        points = np.where(facts.n_tokens >= self.punctuation_from, facts.points, np.nan)
         return [
             below("too_few_words", facts.n_words, self.min_words),
             above("too_many_words", facts.n_words, self.max_words),
@@ -97,9 +95,7 @@ class NodeLimits(Config):
             above("special_characters", facts.special, self.max_special_characters_ratio),
             below("too_few_stop_words", stop, self.min_stop_words_ratio),
             above("flagged_words", flagged, self.max_flagged_words_ratio),
-            little_punctuation._replace(
-                fails=little_punctuation.fails & (facts.n_tokens >= self.punctuation_from)
-            ),
+            below("too_little_punctuation", points, self.min_punctuation_ratio),
             below("too_few_common_words", common, self.min_common_words_ratio),
             Rule("spam_words", spam, spammy),
         ]

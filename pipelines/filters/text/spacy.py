@@ -215,8 +215,9 @@ class Memo:
                 self._touching, place,
             )  # fmt: skip
             self._mark_runs(data, classes, offsets, self._touching[: place[kernels.N_TOUCHING]])
-            if self.n_pieces >= MOST_PIECES:
-                self._forget()
+            if self.n_pieces >= MOST_PIECES:  # forget all but the rules
+                table, self._splits, self.n_pieces = self._rules
+                np.copyto(self._table, table)
         return classes
 
     def _learn(self, data: U8, fresh: I64) -> None:
@@ -256,10 +257,6 @@ class Memo:
             classes[start + 1 : stop] &= np.uint8(~SPLIT & 0xFF)
         found = self.english.splits(_texts(data, runs))
         classes[runs[found.texts, 0] + found.at] |= np.uint8(SPLIT)
-
-    def _forget(self) -> None:
-        table, self._splits, self.n_pieces = self._rules
-        np.copyto(self._table, table)
 
     def _plain_bytes(self) -> U8:
         """(256,) uint8 of the kernel: marks that spaCy splits off behind letters."""
