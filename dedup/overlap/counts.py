@@ -180,9 +180,8 @@ def ignored_passages(
     order = np.lexsort(windows.T[::-1])
     spans = np.empty((len(grams), 5), np.int64)
     spans = spans[: merge_spans(read_only(windows[order]), spans)]
-    data, offsets = text_buffers(texts)
-    begins = offsets[spans[:, 0]]
-    passages = copy_spans(data, begins + spans[:, 2], begins + spans[:, 3])
+    docs_of, _, starts, ends, _ = spans.T
+    passages = copy_spans(text_buffers(texts), docs_of, starts, ends)
     grams, docs = grams[order], docs[order]
     first = np.cumsum(spans[:, 4]) - spans[:, 4]  # of the n-grams of each passage
     held = [np.logical_or.reduceat(mask[grams], first) for mask in reasons.values()]

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U32, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import minhash as kernels
-from tokenmill.dedup.text.shingle import Shingles, check_shingles, shingles_in_parts, shingles_of
+from tokenmill.dedup.text.shingle import Shingles, shingles_in_parts, shingles_of
 from tokenmill.dedup.text.words import LARGE_BYTES, Words, blocks
 
 EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
@@ -35,7 +36,11 @@ class MinHash:
             raise ValueError(f"num_perm must be at least 1, got {self.num_perm}")
         if not 0 <= self.seed < 1 << 32:
             raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed}")
-        check_shingles(self.ngram, self.words)
+        if self.ngram < 1:
+            raise ValueError(f"ngram must be at least 1 word, got {self.ngram}")
+        if self.words not in get_args(Words):
+            known = " or ".join(map(repr, get_args(Words)))
+            raise ValueError(f"words must be {known}, got {self.words!r}")
 
 
 def signatures(text: pa.Array, config: MinHash) -> U32:

@@ -7,7 +7,7 @@ alone, not on the machine or the version of Python, and a golden test holds them
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,19 +29,6 @@ class Shingles(NamedTuple):
 
     hashes: U32
     offsets: I64
-
-
-def check_shingles(ngram: int, words: str) -> None:
-    """Refuse settings that no shingles can be made with.
-
-    Raises:
-        ValueError: `ngram` is less than 1, or `words` is unknown.
-    """
-    if ngram < 1:
-        raise ValueError(f"ngram must be at least 1 word, got {ngram}")
-    if words not in get_args(Words):
-        known = " or ".join(map(repr, get_args(Words)))
-        raise ValueError(f"words must be {known}, got {words!r}")
 
 
 def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Shingles:
