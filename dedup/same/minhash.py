@@ -61,19 +61,17 @@ def signatures(text: pa.Array, config: MinHash) -> U32:
 
     Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
     """
-    data, offsets = text_buffers(text)
     a, b = permutations(config)
     out = np.full((len(text), config.num_perm), EMPTY)
-    for start, stop in blocks(offsets):
-        block = TextBuffers(data, offsets[start : stop + 1])
+    for rows, block in blocks(text_buffers(text)):
         for found in _shingles(block, config):
-            kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
+            kernels.sign(found.hashes, found.offsets, a, b, out[rows])
     return out
 
 
 def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
     """The shingles of a block; those of a large document in several parts."""
-    if len(block.offsets) == 2 and block.offsets[1] - block.offsets[0] > LARGE_BYTES:
+    if block.n_bytes > LARGE_BYTES:
         yield from shingles_in_parts(
             block, ngram=config.ngram, words=config.words, part_bytes=LARGE_BYTES
         )
