@@ -85,26 +85,19 @@ def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int = MOST_DOC
     return mask
 
 
-def shared(
-    index: NgramIndex,
-    benchmark_starts: I64,
-    n_items: int,
-    *,
-    most_items: int = MOST_ITEMS,
-    most_items_frac: float = MOST_ITEMS_FRAC,
-) -> Bools:
+def shared(index: NgramIndex, benchmark_starts: I64, n_items: int) -> Bools:
     """(n_grams,) bool: the n-grams that many items of one benchmark share.
 
-    Many are more than `most_items`, and more than `most_items_frac` of the benchmark's.
+    Many are more than MOST_ITEMS, and more than MOST_ITEMS_FRAC of the benchmark's.
 
     benchmark_starts: (n_benchmarks,) int64, first item of each benchmark, ascending from 0.
     n_items: of all benchmarks.
     """
-    often = np.flatnonzero(np.diff(index.item_offsets) > most_items)
+    often = np.flatnonzero(np.diff(index.item_offsets) > MOST_ITEMS)
     at, items = index.items_of(often)
     starts = np.append(benchmark_starts, n_items)
     mask = np.zeros(len(index.hashes), bool)
-    mask[of_many_items(often[at], items, starts, most_items, most_items_frac)] = True
+    mask[of_many_items(often[at], items, starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return mask
 
 
