@@ -57,9 +57,13 @@ def shingles_in_parts(
 def _windows(word_hashes: U64, doc_words: I64, ngram: int) -> Shingles:
     hashes = np.empty(len(word_hashes), np.uint32)
     offsets = np.empty(len(doc_words), np.int64)
-    leaving = pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64)
-    kernels.shingle_hashes(word_hashes, doc_words, ngram, np.uint64(leaving), hashes, offsets)
+    kernels.shingle_hashes(word_hashes, doc_words, ngram, leaving(ngram), hashes, offsets)
     return Shingles(hashes[: offsets[-1]], offsets)
+
+
+def leaving(ngram: int) -> np.uint64:
+    """The weight of the word that leaves a window of so many."""
+    return np.uint64(pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64))
 
 
 def word_hash(word: bytes) -> int:
