@@ -79,6 +79,10 @@ class TextBuffers(NamedTuple):
         """(n_docs,) int64, bytes of each document."""
         return np.diff(self.offsets)
 
+    @property
+    def n_bytes(self) -> int:
+        return int(self.offsets[-1] - self.offsets[0])
+
 
 def text_buffers(column: pa.Array) -> TextBuffers:
     """View an Arrow text column as the two arrays a kernel can walk, both read-only.

@@ -18,7 +18,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tokenmill.flows.show import MATCH, printable, table
+from tokenmill.flows.show import MATCH, filled, printable, table
 from tokenmill.pipelines.core.schema import PLACEHOLDER
 from tokenmill.pipelines.prepare.inspect import CutOut, Kind, Stretch, difference
 from tokenmill.sizing.units import format_bytes
@@ -179,18 +179,18 @@ def one_side(shown: Iterable[Shown], side: str) -> Text:
     return Text.assemble(*((s.text, s.style) for s in shown if s.kind in ("equal", side)))
 
 
-def removed_table(reason: str, rows: Sequence[Row]) -> Table:
-    """Receipts of images that left for a reason."""
+def removed_table(reason: str, rows: Sequence[Row]) -> Table | None:
+    """Receipts of images that left for a reason; None if there are none."""
     columns = (">doc_id", ">image", "stage", ">value", "where it stands")
     cells = [
         (str(r["doc_id"]), r["number"], r["stage"], r["value"], _lines(r["path"], r["url"], r))
         for r in rows
     ]
-    return table(f"images, {reason}: the first {len(rows)}", columns, cells)
+    return filled(table(f"images, {reason}: the first {len(rows)}", columns, cells))
 
 
-def fates_table(document: Row) -> Table:
-    """The images of a document, as `pipelines.prepare.inspect` tells them."""
+def fates_table(document: Row) -> Table | None:
+    """The images of a document, as `pipelines.prepare.inspect` tells them; None if it has none."""
     columns = (">image", "format", ">pixels", ">bytes", "fate", "where it stands")
     cells = [
         (
@@ -201,9 +201,9 @@ def fates_table(document: Row) -> Table:
             _fate(i),
             _lines(i["path"], i["url"], i),
         )
-        for i in document["images"]
+        for i in document.get("images") or ()
     ]
-    return table(f"images of {document['id']}", columns, cells)
+    return filled(table(f"images of {document['id']}", columns, cells))
 
 
 def with_numbers(document: Row) -> str:

@@ -215,9 +215,8 @@ def find_line_breaks(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
     props, spots = foldings.props, edits.spots
     n = 0
     for d in range(wanted.shape[0]):
-        i, start, stop = offsets[d], offsets[d], offsets[d + 1]
-        if not wanted[d]:
-            i = stop
+        start, stop = offsets[d], offsets[d + 1]
+        i = start if wanted[d] else stop
         while i < stop:
             cp, after = code_point(data, i, stop)
             if props[cp] & HYPHEN:
@@ -237,10 +236,8 @@ def find_chars(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edits: Ed
     spots, fresh = edits.spots, edits.fresh
     n, at = 0, 0
     for d in range(wanted.shape[0]):
-        i, stop = offsets[d], offsets[d + 1]
-        last = stop - 1
-        if not wanted[d]:
-            i = stop
+        stop, last = offsets[d + 1], offsets[d + 1] - 1
+        i = offsets[d] if wanted[d] else stop
         while i < stop:
             if data[i] < 128:
                 i += 1
@@ -328,9 +325,8 @@ def find_confusables(data: U8, offsets: I64, wanted: U8, foldings: Foldings, edi
     spots, fresh = edits.spots, edits.fresh
     n = 0
     for d in range(wanted.shape[0]):
-        i, stop = offsets[d], offsets[d + 1]
-        if not wanted[d]:
-            i = stop
+        stop = offsets[d + 1]
+        i = offsets[d] if wanted[d] else stop
         around = Context(NONE, NONE, -1)
         while i < stop:
             i, end, around = next_run(data, i, stop, props, around)

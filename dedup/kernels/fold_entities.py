@@ -163,9 +163,8 @@ def find_entities(
     spots = edits.spots
     n, fresh = 0, 0
     for d in range(wanted.shape[0]):
-        i, stop = offsets[d], offsets[d + 1]
-        if not wanted[d]:
-            i = stop
+        stop = offsets[d + 1]
+        i = offsets[d] if wanted[d] else stop
         while i < stop:
             if data[i] != 38:
                 i += 1

@@ -86,26 +86,19 @@ def frequent(counts: GramCounts, index: NgramIndex, *, most_docs: int | None = M
     return mask
 
 
-def shared(
-    index: NgramIndex,
-    benchmark_starts: I64,
-    n_items: int,
-    *,
-    most_items: int = MOST_ITEMS,
-    most_items_frac: float = MOST_ITEMS_FRAC,
-) -> Bools:
+def shared(index: NgramIndex, benchmark_starts: I64, n_items: int) -> Bools:
     """(n_grams,) bool: the n-grams that many items of one benchmark share.
 
-    Many are more than `most_items`, and more than `most_items_frac` of the benchmark's.
+    Many are more than MOST_ITEMS, and more than MOST_ITEMS_FRAC of the benchmark's.
 
     benchmark_starts: (n_benchmarks,) int64, first item of each benchmark, ascending from 0.
     n_items: of all benchmarks.
     """
-    often = np.flatnonzero(np.diff(index.item_offsets) > most_items)
+    often = np.flatnonzero(np.diff(index.item_offsets) > MOST_ITEMS)
     at, items = index.items_of(often)
     starts = np.append(benchmark_starts, n_items)
     mask = np.zeros(len(index.hashes), bool)
-    mask[of_many_items(often[at], items, starts, most_items, most_items_frac)] = True
+    mask[of_many_items(often[at], items, starts, MOST_ITEMS, MOST_ITEMS_FRAC)] = True
     return mask
 
 
@@ -181,9 +174,8 @@ def ignored_passages(
     order = np.lexsort(windows.T[::-1])
     spans = np.empty((len(grams), 5), np.int64)
     spans = spans[: merge_spans(read_only(windows[order]), spans)]
-    data, offsets = text_buffers(texts)
-    begins = offsets[spans[:, 0]]
-    passages = copy_spans(data, begins + spans[:, 2], begins + spans[:, 3])
+    docs_of, _, starts, ends, _ = spans.T
+    passages = copy_spans(text_buffers(texts), docs_of, starts, ends)
     grams, docs = grams[order], docs[order]
     first = np.cumsum(spans[:, 4]) - spans[:, 4]  # of the n-grams of each passage
     held = [np.logical_or.reduceat(mask[grams], first) for mask in reasons.values()]

@@ -31,7 +31,6 @@ import pyarrow as pa
 
 from tokenmill.dedup.arrays import (
     I64,
-    U8,
     Bools,
     TextBuffers,
     large_strings,
@@ -98,26 +97,22 @@ def cut(
 
 def piece_texts(text: pa.Array, pieces: Pieces) -> pa.Array:
     """(n_kept,) large_string: the text of each piece."""
-    data, offsets = text_buffers(text)
-    begins = offsets[pieces.docs]
-    return copy_spans(data, begins + pieces.starts, begins + pieces.ends)
+    return copy_spans(text_buffers(text), pieces.docs, pieces.starts, pieces.ends)
 
 
-def copy_spans(data: U8, starts: I64, ends: I64) -> pa.Array:
-    """(n_spans,) large_string: `data[starts[i]:ends[i]]` of each."""
+def copy_spans(text: TextBuffers, docs: I64, starts: I64, ends: I64) -> pa.Array:
+    """(n_spans,) large_string: the bytes from `starts[i]` to `ends[i]` of document `docs[i]`."""
+    begins = text.offsets[docs]
     out = np.empty(int((ends - starts).sum()), np.uint8)
-    out_offsets = np.empty(len(starts) + 1, np.int64)
-    copy_ranges(read_only(data), read_only(starts), read_only(ends), out, out_offsets)
-    return large_strings(out, out_offsets)
+    offsets = np.empty(len(starts) + 1, np.int64)
+    copy_ranges(text.data, read_only(begins + starts), read_only(begins + ends), out, offsets)
+    return large_strings(out, offsets)
 
 
-def joined(data: U8, docs: I64, starts: I64, ends: I64, n: int) -> pa.Array:
-    """(n,) large_string, of each document its spans of `data`, put together.
-
-    docs, starts, ends: (n_spans,) the document of each, ascending, and its bytes.
-    """
-    out, offsets = text_buffers(copy_spans(data, starts, ends))
-    return large_strings(out, offsets[np.searchsorted(docs, np.arange(n + 1))])
+def joined(parts: pa.Array, docs: I64, n: int) -> pa.Array:
+    """(n,) large_string, the parts of each document put together; docs: of each, ascending."""
+    data, offsets = text_buffers(parts)
+    return large_strings(data, offsets[np.searchsorted(docs, np.arange(n + 1))])
 
 
 class Remaining(NamedTuple):
@@ -148,16 +143,15 @@ def drop_paragraphs(
     """
     buffers = text_buffers(text)
     docs, starts, ends = _paragraphs(buffers)
-    begins = buffers.offsets[docs]
-    paragraphs = copy_spans(buffers.data, begins + starts, begins + ends)
+    paragraphs = copy_spans(buffers, docs, starts, ends)
     seen = paragraphs if folding is None else fold(paragraphs, folding).text
     dropped = _dropped(seen, index, ignored)
     kept = np.flatnonzero(~dropped)
     # up to the next paragraph, if another one of the document is kept
     is_last = np.diff(docs[kept], append=len(text)) > 0
     stops = np.where(is_last, ends[kept], np.append(starts[1:], 0)[kept])
-    places = begins[kept] + starts[kept], begins[kept] + stops
-    left = joined(buffers.data, docs[kept], *places, len(text))
+    parts = copy_spans(buffers, docs[kept], starts[kept], stops)
+    left = joined(parts, docs[kept], len(text))
     return Remaining(left, docs[dropped], starts[dropped], ends[dropped])
 
 
@@ -227,12 +221,12 @@ def without(text: pa.Array, docs: I64, starts: I64, ends: I64) -> pa.Array:
 
     docs, starts, ends: (n_cuts,) document and bytes in it, ascending, that do not overlap.
     """
-    data, offsets = text_buffers(text)
+    buffers = text_buffers(text)
     places = np.searchsorted(docs, np.arange(len(text) + 1))
-    begins = np.insert(offsets[docs] + ends, places[:-1], offsets[:-1])
-    stops = np.insert(offsets[docs] + starts, places[1:], offsets[1:])
+    begins = np.insert(ends, places[:-1], 0)
+    stops = np.insert(starts, places[1:], buffers.lengths)
     of = np.insert(docs, places[:-1], np.arange(len(text)))
-    return joined(data, of, begins, stops, len(text))
+    return joined(copy_spans(buffers, of, begins, stops), of, len(text))
 
 
 def without_units(units: Units, keep: Bools) -> pa.Array:
@@ -240,11 +234,12 @@ def without_units(units: Units, keep: Bools) -> pa.Array:
 
     units: of `text.words.lines`.  keep: (n_lines,) bool.
     """
-    (data, offsets), docs = units
+    lines, docs = units
     of = np.repeat(np.arange(len(docs) - 1), np.diff(docs))
     kept = np.flatnonzero(keep)
-    ends = offsets[1:].copy()
-    ends[docs[1:] - 1] += 1  # the last line of a document has no line feed behind it
+    has_feed = np.ones(len(keep), np.bool_)
+    has_feed[docs[1:] - 1] = False  # the last line of a document
     is_last = np.diff(of[kept], append=-1) != 0
-    stops = np.where(is_last, ends[kept] - 1, offsets[1:][kept])
-    return joined(data, of[kept], offsets[kept], stops, len(docs) - 1)
+    stops = lines.lengths[kept] - (is_last & has_feed[kept])
+    parts = copy_spans(lines, kept, np.zeros_like(kept), stops)
+    return joined(parts, of[kept], len(docs) - 1)

@@ -96,21 +96,15 @@ def _find(block: Block, table: Table, probes: Iterable[Probe], room: Scratch, wi
     return found
 
 
-def overlaps(
-    hits: Hits, index: NgramIndex, ignored: Bools | None = None, marks: U8 | None = None
-) -> Overlaps:
+def overlaps(hits: Hits, index: NgramIndex, marks: U8 | None = None) -> Overlaps:
     """Join hits to maximal spans of each item.
 
     Hits that just the same items have are joined first, so that memory and work are those of the
     spans, not of the hits times the items of each.
 
-    ignored: (n_grams,) bool, n-grams of the index that count for nothing.
     marks: (n_hits,) uint8, bits to be or-ed over the hits of a span.
     """
     marks = np.zeros(len(hits.docs), np.uint8) if marks is None else marks
-    if ignored is not None:
-        counted = ~ignored[hits.grams]
-        hits, marks = hits.only(counted), marks[counted]
     once = np.ones(len(hits.docs), np.int64)
     sets = index.alike(hits.grams)
     runs: tuple[Any, ...] = _joined(hits.docs, sets, hits.starts, hits.ends, once, marks)

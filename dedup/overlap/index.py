@@ -33,7 +33,7 @@ from tokenmill.dedup.kernels.table import mark
 from tokenmill.dedup.text.gram_words import blocks, count_words
 from tokenmill.dedup.text.unicode import UNICODE_VERSION
 
-MAX_WORDS = 256  # of a window
+MAX_NGRAM = 256  # words of a window
 BITS_PER_MINIMIZER = 32  # at most: a bitmap of which fewer are set is halved
 LEAST_SET = 1 / 32  # of its bits
 
@@ -80,7 +80,7 @@ def windows_of(texts: pa.Array, lengths: I64) -> Windows:
     """
     families = np.array(FAMILIES)[family_of(lengths)]
     made = [Windows(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64))]
-    for block in blocks(texts, longest=MAX_WORDS):
+    for block in blocks(texts, longest=MAX_NGRAM):
         rows = slice(block.doc, block.doc + len(block.begins))
         room = len(block.hashes)
         grams, minimizers = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -119,7 +119,6 @@ def bitmap_of(minimizers: U64, family: Family) -> U64:
 FORMAT = "5"  # of the saved index; raise it with any change of hash, gram words or layout
 KIND = "n-gram index"
 MIN_WORDS = 8  # shorter items are ignored, as in GPT-3's appendix C
-MAX_NGRAM = MAX_WORDS
 
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)  # of the bits of an item's number
 

@@ -25,9 +25,8 @@ import numpy as np
 
 from tokenmill.dedup.arrays import I32, I64, U64, bucket_starts, read_only, shift_of
 from tokenmill.dedup.kernels import ngrams as kernels
+from tokenmill.dedup.text.shingle import leaving
 from tokenmill.dedup.text.words import Units, Words, word_hashes
-
-HASH_BITS = 64
 
 
 class Known(NamedTuple):
@@ -72,7 +71,7 @@ class Ngrams:
         words, ends = word_hashes(units.text, self.words)
         keys, out = (np.empty(len(words), np.uint64) for _ in range(2))
         n = kernels.minimizers(
-            read_only(words), read_only(ends), self.ngram, self.run, _weight(self.run), keys, out
+            read_only(words), read_only(ends), self.ngram, self.run, leaving(self.run), keys, out
         )
         return out[:n]
 
@@ -86,8 +85,8 @@ class Ngrams:
             read_only(ends),
             self.ngram,
             self.run,
-            _weight(self.ngram),
-            _weight(self.run),
+            leaving(self.ngram),
+            leaving(self.run),
             read_only(known.keys),
             read_only(known.starts),
             shift_of(known.starts[:-1]),
@@ -98,8 +97,3 @@ class Ngrams:
         begins = ends[units.docs]
         docs = np.repeat(np.arange(len(begins) - 1), np.diff(np.searchsorted(places[:n], begins)))
         return Candidates(out[:n].copy(), docs, places[:n] - begins[docs])
-
-
-def _weight(words: int) -> np.uint64:
-    """Of the word that leaves a window of so many."""
-    return np.uint64(pow(int(kernels.NGRAM_BASE), words - 1, 1 << HASH_BITS))

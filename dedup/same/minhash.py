@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 
 from tokenmill.dedup.arrays import F32, I64, U32, TextBuffers, read_only, text_buffers
 from tokenmill.dedup.kernels import minhash as kernels
-from tokenmill.dedup.text.shingle import Shingles, check_shingles, shingles_in_parts, shingles_of
+from tokenmill.dedup.text.shingle import Shingles, shingles_in_parts, shingles_of
 from tokenmill.dedup.text.words import LARGE_BYTES, Words, blocks
 
 EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
@@ -35,7 +36,11 @@ class MinHash:
             raise ValueError(f"num_perm must be at least 1, got {self.num_perm}")
         if not 0 <= self.seed < 1 << 32:
             raise ValueError(f"seed must be from 0 to 2**32 - 1, got {self.seed}")
-        check_shingles(self.ngram, self.words)
+        if self.ngram < 1:
+            raise ValueError(f"ngram must be at least 1 word, got {self.ngram}")
+        if self.words not in get_args(Words):
+            known = " or ".join(map(repr, get_args(Words)))
+            raise ValueError(f"words must be {known}, got {self.words!r}")
 
 
 def signatures(text: pa.Array, config: MinHash) -> U32:
@@ -56,19 +61,17 @@ def signatures(text: pa.Array, config: MinHash) -> U32:
 
     Source: "affine32" of datasketch 2.0, bit for bit (tests/peers/test_datasketch.py).
     """
-    data, offsets = text_buffers(text)
     a, b = permutations(config)
     out = np.full((len(text), config.num_perm), EMPTY)
-    for start, stop in blocks(offsets):
-        block = TextBuffers(data, offsets[start : stop + 1])
+    for rows, block in blocks(text_buffers(text)):
         for found in _shingles(block, config):
-            kernels.sign(found.hashes, found.offsets, a, b, out[start:stop])
+            kernels.sign(found.hashes, found.offsets, a, b, out[rows])
     return out
 
 
 def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
     """The shingles of a block; those of a large document in several parts."""
-    if len(block.offsets) == 2 and block.offsets[1] - block.offsets[0] > LARGE_BYTES:
+    if block.n_bytes > LARGE_BYTES:
         yield from shingles_in_parts(
             block, ngram=config.ngram, words=config.words, part_bytes=LARGE_BYTES
         )

@@ -41,9 +41,8 @@ def ccnet_form(lines: pa.Array) -> pa.Array:
     >>> ccnet_form(pa.array([" Read «More» (12 of 345).\\t"])).to_pylist()
     ['read more (00 of 000).']
     """
-    data, offsets = text_buffers(lines)
-    n_bytes = int(offsets[-1] - offsets[0])
-    out = np.empty(n_bytes + n_bytes // 2 + 1, np.uint8)  # "Ⱥ" grows from 2 bytes to 3
+    data, offsets = given = text_buffers(lines)
+    out = np.empty(given.n_bytes * 3 // 2 + 1, np.uint8)  # "Ⱥ" grows from 2 bytes to 3
     out_offsets = np.empty(len(lines) + 1, np.int64)
     kernels.ccnet_lines(data, offsets, _low(), *tables(), _actions(), out, out_offsets)
     return large_strings(out[: out_offsets[-1]], out_offsets)

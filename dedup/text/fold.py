@@ -191,7 +191,7 @@ def _room(n_docs: int, room: Found) -> Edits:
 
 def _spliced(given: TextBuffers, edits: Edits) -> Step:
     removed = int((edits.spots[:, 1] - edits.spots[:, 0]).sum())
-    size = int(given.offsets[-1] - given.offsets[0]) - removed + len(edits.fresh)
+    size = given.n_bytes - removed + len(edits.fresh)
     out, offsets = np.empty(size, np.uint8), np.empty(len(given.offsets), np.int64)
     out_ends = np.empty(len(edits.spots), np.int64)
     splice(*given, edits, out, offsets, out_ends)

@@ -95,19 +95,16 @@ def blocks(text: pa.Array, *, longest: int | None) -> Iterator[Block]:
         word before the window is there. None: no document is split over several blocks, and one
         may be as long as a document.
     """
-    buffers = text_buffers(text)
-    offsets = buffers.offsets
     room = _room(words.BLOCK_BYTES, 1)
-    for doc, stop in words.blocks(offsets):
-        rows = TextBuffers(buffers.data, offsets[doc : stop + 1])
-        if offsets[stop] - offsets[doc] > words.BLOCK_BYTES:
-            parts = _parts(rows, doc, longest or 0)
+    for rows, block in words.blocks(text_buffers(text)):
+        if block.n_bytes > words.BLOCK_BYTES:
+            parts = _parts(block, rows.start, longest or 0)
             yield from parts if longest is not None else [_joined(list(parts))]
             continue
-        if len(room.ends) < _most_words(rows):  # many documents without a word
-            room = _room(words.BLOCK_BYTES, stop - doc)
-        hashes, stops, doc_words = _words(rows, room)
-        yield Block(doc, hashes, stops, doc_words, rows.offsets[:-1], 0, 0)
+        if len(room.ends) < _most_words(block):  # many documents without a word
+            room = _room(words.BLOCK_BYTES, rows.stop - rows.start)
+        hashes, stops, doc_words = _words(block, room)
+        yield Block(rows.start, hashes, stops, doc_words, block.offsets[:-1], 0, 0)
 
 
 def count_words(text: pa.Array) -> I64:
@@ -128,7 +125,7 @@ def _parts(text: TextBuffers, doc: int, longest: int) -> Iterator[Block]:
     for part in words.pieces(text, words.BLOCK_BYTES):
         held = min(longest, len(hashes))
         passed += len(hashes) - held
-        fresh = _words(part, _room(int(np.diff(part.offsets)[0]), 1))
+        fresh = _words(part, _room(part.n_bytes, 1))
         hashes = np.concatenate((hashes[len(hashes) - held :], fresh[0]))
         stops = np.concatenate((stops[len(stops) - held :], fresh[1]))
         doc_words = read_only(np.array([0, len(hashes)]))
@@ -155,7 +152,7 @@ def _words(text: TextBuffers, room: _Room) -> tuple[U64, I64, I64]:
 
 def _most_words(text: TextBuffers) -> int:
     """A bound: a word takes a byte and, but for the last of a document, a space; one to spare."""
-    return int(text.offsets[-1] - text.offsets[0] + len(text.offsets) - 1) // 2 + 1
+    return (text.n_bytes + len(text.offsets) - 1) // 2 + 1
 
 
 def _room(n_bytes: int, n_docs: int) -> _Room:

@@ -7,7 +7,7 @@ alone, not on the machine or the version of Python, and a golden test holds them
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,19 +29,6 @@ class Shingles(NamedTuple):
 
     hashes: U32
     offsets: I64
-
-
-def check_shingles(ngram: int, words: str) -> None:
-    """Refuse settings that no shingles can be made with.
-
-    Raises:
-        ValueError: `ngram` is less than 1, or `words` is unknown.
-    """
-    if ngram < 1:
-        raise ValueError(f"ngram must be at least 1 word, got {ngram}")
-    if words not in get_args(Words):
-        known = " or ".join(map(repr, get_args(Words)))
-        raise ValueError(f"words must be {known}, got {words!r}")
 
 
 def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Shingles:
@@ -70,9 +57,13 @@ def shingles_in_parts(
 def _windows(word_hashes: U64, doc_words: I64, ngram: int) -> Shingles:
     hashes = np.empty(len(word_hashes), np.uint32)
     offsets = np.empty(len(doc_words), np.int64)
-    leaving = pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64)
-    kernels.shingle_hashes(word_hashes, doc_words, ngram, np.uint64(leaving), hashes, offsets)
+    kernels.shingle_hashes(word_hashes, doc_words, ngram, leaving(ngram), hashes, offsets)
     return Shingles(hashes[: offsets[-1]], offsets)
+
+
+def leaving(ngram: int) -> np.uint64:
+    """The weight of the word that leaves a window of so many."""
+    return np.uint64(pow(int(kernels.NGRAM_BASE), ngram - 1, 1 << 64))
 
 
 def word_hash(word: bytes) -> int:

@@ -28,13 +28,14 @@ LINE_FEED = 10
 # text in blocks, and in units
 
 
-def blocks(offsets: I64) -> Iterator[tuple[int, int]]:
-    """Ranges of whole documents, of BLOCK_BYTES of text at most; larger ones alone."""
+def blocks(text: TextBuffers) -> Iterator[tuple[slice, TextBuffers]]:
+    """Rows of whole documents, and these, of BLOCK_BYTES of text at most; larger ones alone."""
+    data, offsets = text
     start, n_docs = 0, len(offsets) - 1
     while start < n_docs:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES, "right")) - 1
         stop = max(stop, start + 1)
-        yield start, stop
+        yield slice(start, stop), TextBuffers(data, offsets[start : stop + 1])
         start = stop
 
 
@@ -102,8 +103,7 @@ class WordLetters(NamedTuple):
 
 def split_words(text: TextBuffers, words: Words) -> WordLetters:
     """Lower-case each document as `str.lower()` does and find its words."""
-    n_docs = len(text.offsets) - 1
-    n_bytes = int(text.offsets[-1] - text.offsets[0])
+    n_docs, n_bytes = len(text.offsets) - 1, text.n_bytes
     # lower case takes up to 3 bytes for 2; hashing looks up to 16 bytes ahead
     letters = np.empty(n_bytes * 3 // 16 * 8 + 32, np.uint8)
     ends = np.empty((n_bytes + n_docs) // 2 + 1, np.int64)  # a word and a separator: 2 bytes
@@ -162,15 +162,12 @@ def hashes_of(text: TextBuffers, words: Words) -> tuple[U64, I64]:
 
 def word_hashes(text: TextBuffers, words: Words) -> tuple[U64, I64]:
     """`hashes_of`, taken apart in blocks that stay in the cache."""
-    data, offsets = text
-    made, counts = [np.empty(0, np.uint64)], np.zeros(len(offsets) - 1, np.int64)
-    for start, stop in blocks(offsets):
-        block = TextBuffers(data, offsets[start : stop + 1])
-        is_large = offsets[stop] - offsets[start] > LARGE_BYTES
-        for part in pieces(block, LARGE_BYTES) if is_large else (block,):
+    made, counts = [np.empty(0, np.uint64)], np.zeros(len(text.offsets) - 1, np.int64)
+    for rows, block in blocks(text):
+        for part in pieces(block, LARGE_BYTES) if block.n_bytes > LARGE_BYTES else (block,):
             hashes, doc_words = hashes_of(part, words)
             made.append(hashes)
-            counts[start:stop] += np.diff(doc_words)
+            counts[rows] += np.diff(doc_words)
     return np.concatenate(made), np.append(0, np.cumsum(counts))
 
 
@@ -190,7 +187,7 @@ def word_places(text: TextBuffers, words: Words) -> WordPlaces:
     """Find the words of documents, as `split_words` has them."""
     data, offsets = text
     # a word and a separator: 2 bytes
-    room = int(offsets[-1] - offsets[0] + len(offsets)) // 2 + 1
+    room = (text.n_bytes + len(offsets)) // 2 + 1
     starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
     doc_words = np.empty(len(offsets), np.int64)
     pages, flags, _ = unicode.tables()

@@ -18,7 +18,7 @@ from tokenmill.flows.documents import (
     with_numbers,
 )
 from tokenmill.flows.exits import OK
-from tokenmill.flows.show import as_json, show, table
+from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.contamination.decontaminate import NAME
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import place
@@ -137,19 +137,16 @@ def _removals(out: Path, reason: str, limit: int) -> Answer:
     images = removals(out, reason=reason, limit=limit, images=True).to_pylist()
     for image in images:
         image["md5"] = image["md5"] and image["md5"].hex()
-    tables = [
-        _removals_table(reason, rows) if rows else None,
-        removed_table(reason, images) if images else None,
-    ]
+    tables = [_removals_table(reason, rows), removed_table(reason, images)]
     return [*rows, *images], [tables]
 
 
-def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table:
+def _removals_table(reason: str, rows: Sequence[dict[str, Any]]) -> Table | None:
     columns = (">doc_id", "id", "stage", ">value", ">duplicate_of", ">similarity", "detail")
     cells = [[row[c.removeprefix(">")] for c in columns] for row in rows]
     for row in cells:  # ids are names, not quantities: no thousands separators
         row[0], row[4] = str(row[0]), None if row[4] is None else str(row[4])
-    return table(f"{reason}: the first {len(rows)}", columns, cells)
+    return filled(table(f"{reason}: the first {len(rows)}", columns, cells))
 
 
 def _documents(out: Path, manifest: dict[str, Any], limit: int) -> Answer:
@@ -201,13 +198,8 @@ def _document(out: Path, manifest: dict[str, Any], doc_id: int) -> Answer:
     if kept is None:
         raise ConfigError(f"{out}: no document {doc_id} in this run")
     first = [f"kept: {kept['id']} ({kept['source']})", *_links(links)]
-    blocks = first, with_numbers(kept)[:SHOWN], _images(kept)
+    blocks = first, with_numbers(kept)[:SHOWN], fates_table(kept)
     return {"receipt": None, "kept": kept, "pieces": links}, blocks
-
-
-def _images(document: dict[str, Any]) -> Table | None:
-    """The images of a document and where each went; None in a run of text alone."""
-    return fates_table(document) if document.get("images") else None
 
 
 def _cut_document(out: Path, doc_id: int, links: list[dict[str, Any]]) -> Answer:
@@ -257,11 +249,11 @@ def _pair_blocks(out: Path, pair: Pair, links: list[dict[str, Any]]) -> Iterator
             yield marked(text, stretches)
         else:
             yield with_numbers(pair.removed)[:SHOWN]
-        yield _images(pair.removed)
+        yield fates_table(pair.removed)
         return
     if len(pair.chain) > 2:
         way = ", ".join(map(str, pair.chain[1:-1]))
         first.append(f"  by way of {way}, removed as well")
     yield [*first, partial(show_beside, removed=pair.removed, kept=pair.kept)]
-    yield _images(pair.removed)
-    yield _images(pair.kept)
+    yield fates_table(pair.removed)
+    yield fates_table(pair.kept)

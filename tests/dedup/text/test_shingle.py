@@ -15,7 +15,6 @@ from tests.reference import shingle as reference
 from tests.strategies import text_columns
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.shingle import (
-    check_shingles,
     ngram_hash,
     shingle_hash,
     shingles_of,
@@ -149,16 +148,3 @@ def test_a_million_shingles_collide_no_more_often_than_by_chance(make):
         [np.count_nonzero(hashes >> np.uint32(bit) & np.uint32(1)) for bit in range(32)]
     )
     assert np.all(np.abs(ones - n / 2) <= 5 * (n / 4) ** 0.5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"ngram": 0, "words": "unicode"}, "ngram must be at least 1 word, got 0"),
-        ({"ngram": 5, "words": "spacey"}, "words must be 'unicode' or 'whitespace', got 'spacey'"),
-    ],
-)
-def test_settings_that_make_no_shingles_are_refused(settings, message):
-    with pytest.raises(ValueError, match="must be") as error:
-        check_shingles(**settings)
-    assert str(error.value) == message

@@ -220,7 +220,8 @@ def shown_overlaps(index, documents):
     or all words of a shorter text."""
     found = search(document_batch([d.text for d in documents]), index, "corpus")
     ids, shown = found["doc_id"].to_pylist(), []
-    spans = overlaps(hits_of(found), index.ngrams, index.ignored)
+    hits = hits_of(found)
+    spans = overlaps(hits.only(~index.ignored[hits.grams]), index.ngrams)
     for doc, item, start, end in zip(*(c.tolist() for c in spans[:4]), strict=True):
         document = documents[ids[doc]]
         words = plain_words(document.text.encode()[start:end].decode())
