@@ -2,6 +2,7 @@
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def imported(module):
                 yield (path if (ROOT / path).with_suffix(".py").is_file() else folder).with_suffix(
                     ".py"
                 )
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    """Not in functions either, nor for types alone."""
+    own = set(MODULES)
+    TopologicalSorter({m: own.intersection(imported(m)) - {m} for m in MODULES}).prepare()
 
 
 def test_a_small_module_with_one_reader_says_why_it_stands_alone():

@@ -2,6 +2,6 @@
 
     text ── minimizers ── n-grams ── runs ── apply
 
-Read `step` first: settings and the order of the phases. `size` cuts the work; then
+Read `settings` first, then `step`, the order of the phases. `size` cuts the work; then
 `ngrams`, `runs` and `apply`, in the order in which they work.
 """

@@ -29,8 +29,8 @@ from tokenmill.pipelines.corpus.shuffle import (
     rows_between,
     turned,
 )
+from tokenmill.pipelines.corpus.spans.settings import SPANS, SpanSettings
 from tokenmill.pipelines.corpus.spans.size import Group, Size, span_paths, texts
-from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
@@ -55,7 +55,7 @@ LEAST_BYTES = 1 << 19  # with less memory than this, nothing is gained by trying
 def spill_minimizers(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the minimizers of a group's documents by range, and the names of all its documents."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(RepeatedSpans)
+    step = corpus.last_step(SpanSettings)
     corpus.memory_left(
         step.name, size.chunk_rows, CHUNK_BYTES, least=LEAST_BYTES, works=size.groups, of="n-grams"
     )
@@ -77,7 +77,7 @@ def find_known(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     corpus = Corpus(run, part)
     rows = Range(span_paths(corpus, "minimizers", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
-        RepeatedSpans.name,
+        SpanSettings.name,
         rows.n,
         1,
         least=LEAST_BYTES,
@@ -120,7 +120,7 @@ def read_known(corpus: Corpus, group: Group, size: Size) -> Known:
     found = [np.empty(0, np.uint64), *(values(batch, "hash").copy() for batch in mine)]
     n = sum(map(len, found))
     corpus.memory_left(
-        RepeatedSpans.name,
+        SpanSettings.name,
         n,
         KNOWN_BYTES,
         least=size.chunk_rows * 2 * CHUNK_BYTES,
@@ -153,7 +153,7 @@ FOUND_BYTES = 64  # of each: rows, places, those in order
 def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write the n-grams of a group's documents that may stand twice, by range."""
     corpus = Corpus(run, part)
-    known, ngrams = read_known(corpus, group, size), corpus.last_step(RepeatedSpans).ngrams()
+    known, ngrams = read_known(corpus, group, size), corpus.last_step(SpanSettings).ngrams()
     path = corpus.path(SPANS, what="ngrams", number=group.number)
     with arrow_file(path, PLACED) as writer:
         by_range = RangeWriter(writer, PLACED, size.bits, size.chunk_rows)
@@ -169,7 +169,7 @@ def spill_ngrams(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
 def find_equal_ngrams(run: RunFolder, part: Pass, number: int, size: Size) -> Done:
     """Write the n-grams of a range that are to go, and where each stands first."""
     corpus = Corpus(run, part)
-    step = corpus.last_step(RepeatedSpans)
+    step = corpus.last_step(SpanSettings)
     rows = Range(span_paths(corpus, "ngrams", range(size.groups)), size.bits, number)
     left = corpus.memory_left(
         step.name,

@@ -13,8 +13,8 @@ from tokenmill.dedup.arrays import I64, U64
 from tokenmill.pipelines.corpus.rows import Corpus
 from tokenmill.pipelines.corpus.shuffle import rows_between
 from tokenmill.pipelines.corpus.spans.ngrams import LEAST_BYTES, WORD_BITS
+from tokenmill.pipelines.corpus.spans.settings import FOUND_SPANS, SPANS, SpanSettings
 from tokenmill.pipelines.corpus.spans.size import Group, Size, shards_of, span_paths
-from tokenmill.pipelines.corpus.spans.step import FOUND_SPANS, SPANS, RepeatedSpans
 from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.work import Done
@@ -41,7 +41,7 @@ Places = U64
 def find_runs(run: RunFolder, part: Pass, group: Group, size: Size) -> Done:
     """Write what is to go of each shard of a group."""
     corpus = Corpus(run, part)
-    left = corpus.memory_left(RepeatedSpans.name, 0, 0, least=LEAST_BYTES, works=size.groups)
+    left = corpus.memory_left(SpanSettings.name, 0, 0, least=LEAST_BYTES, works=size.groups)
     names, shards = _names(corpus), shards_of(corpus, group)
     n_batches = [len(names.shard(s).batches) if _has_rows(names, s) else 0 for s in shards]
     found = _found(corpus, names, shards, size, max(left // GATHERED_BYTES, 1))

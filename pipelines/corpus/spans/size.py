@@ -16,7 +16,7 @@ from tokenmill.dedup.arrays import I64, text_buffers
 from tokenmill.dedup.overlap.ngrams import Ngrams
 from tokenmill.dedup.text.words import Units, lines, whole_documents
 from tokenmill.pipelines.corpus.rows import Corpus, groups_of
-from tokenmill.pipelines.corpus.spans.step import SPANS, RepeatedSpans
+from tokenmill.pipelines.corpus.spans.settings import SPANS, SpanSettings
 from tokenmill.pipelines.corpus.verdicts import alive_of, last_with_verdicts
 from tokenmill.pipelines.runs.folder import FILTERED
 from tokenmill.pipelines.storage.mirror import present
@@ -99,7 +99,7 @@ def shards_of(corpus: Corpus, group: Group) -> range:
 
 def texts(corpus: Corpus, group: Group) -> Iterator[Texts]:
     """The documents of a group, batch by batch."""
-    split = lines if corpus.last_step(RepeatedSpans).of_lines else whole_documents
+    split = lines if corpus.last_step(SpanSettings).of_lines else whole_documents
     before = last_with_verdicts(corpus.part)
     for shard in shards_of(corpus, group):
         key = corpus.shards.keys[shard].as_py()

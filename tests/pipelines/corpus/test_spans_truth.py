@@ -13,7 +13,7 @@ from tests.pipelines.corpus.spans_corpora import find, job_of, taken
 from tests.reference.shingle import words_of
 from tokenmill.dedup.arrays import text_buffers
 from tokenmill.dedup.text.words import word_places
-from tokenmill.pipelines.corpus.spans.step import REMOVED_SPANS
+from tokenmill.pipelines.corpus.spans.settings import REMOVED_SPANS
 
 NGRAM = 50
 
