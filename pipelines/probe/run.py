@@ -207,18 +207,17 @@ class _Probe:
         return self._team.train(orders, steps=steps, most_s=3 * (steps + 1) * step.compute_s)
 
     def _depths(self) -> dict[Depth, Run]:
-        """To each depth, there and back again: storage that warms up favours none."""
-        runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
-        for depth in (*DEPTHS, *reversed(DEPTHS)):
-            runs[depth].append(self._depth(depth))
-        return {depth: together(of) for depth, of in runs.items()}
-
-    def _depth(self, depth: Depth) -> Run:
-        """Reading as fast as it goes, to one depth."""
+        """Reading as fast as it goes, to each depth; there and back again, since storage that
+        warms up favours none then.
+        """
         each = max(1, DEPTH_BATCH_BYTES // (self._wanted.seq_len * self._shards.width))
         step = Step(ranks=self.processes, sequences=each, compute_s=0.0)
         seconds = DEPTHS_SHARE * self._settings.seconds / (2 * len(DEPTHS))
-        return self._team.train(self._orders(step, depth), steps=10**9, most_s=seconds)
+        runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
+        for depth in (*DEPTHS, *reversed(DEPTHS)):
+            orders = self._orders(step, depth)
+            runs[depth].append(self._team.train(orders, steps=10**9, most_s=seconds))
+        return {depth: together(of) for depth, of in runs.items()}
 
     def _orders(self, step: Step, depth: Depth) -> list[Train]:
         self._seed += 1
