@@ -59,12 +59,7 @@ class Measuring(Config):
 
     def identity(self) -> dict[str, Any]:
         """What decides what is read and counted, as JSON."""
-        return {
-            "probes": self.probes,
-            "sample": self.sample,
-            "budget": self.budget,
-            "seed": self.seed,
-        }
+        return self.model_dump(include={"probes", "sample", "budget", "seed"})
 
 
 @dataclass(frozen=True, kw_only=True)
