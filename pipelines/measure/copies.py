@@ -133,7 +133,9 @@ def count_copies(
     of_part = np.array(units or range(len(keys)), np.int64)
     files = [job.out / PROBES_FILE]
     is_whole = read_frac >= 1
-    steps = job.predicted if is_whole else images_first(job.predicted)
+    steps = job.predicted
+    if not is_whole:  # that which takes images out before the others
+        steps = tuple(sorted(steps, key=lambda step: step.image_rule is None))
     probing = Probing(rows, drawn, of_part)
     found_by = probing.all_copies(steps)
     share = None
@@ -160,11 +162,6 @@ def count_copies(
         files.append(job.out / CLUSTERS_FILE)
     facts = ProbeFacts(corpus_docs=rows.n, steps=list(found_by), share=share)
     return Done(files=files, facts=facts)
-
-
-def images_first(steps: tuple[CorpusStep, ...]) -> tuple[CorpusStep, ...]:
-    """The steps, that which takes images out before the others."""
-    return tuple(sorted(steps, key=lambda step: step.image_rule is None))
 
 
 def _write(path: Path, columns: Mapping[str, Any]) -> None:

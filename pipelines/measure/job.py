@@ -59,12 +59,7 @@ class Measuring(Config):
 
     def identity(self) -> dict[str, Any]:
         """What decides what is read and counted, as JSON."""
-        return {
-            "probes": self.probes,
-            "sample": self.sample,
-            "budget": self.budget,
-            "seed": self.seed,
-        }
+        return self.model_dump(include={"probes", "sample", "budget", "seed"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,37 +125,21 @@ def scratch_of(out: Path) -> Path:
     return out.with_name(f"{out.name}.scratch").absolute()
 
 
-def open_measuring(out: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
-    """Begin a prediction that will be written to `out`, or continue it.
+def open_measuring(folder: Path, measuring: Measuring, plan: Plan) -> MeasureJob:
+    """Begin a prediction whose scratch is a folder, or continue it.
 
     plan: of the parts of the inputs.
 
     Raises:
-        ConfigError: the recipe looks for duplicates more than once; or see `open_run`.
+        ConfigError: see `open_run`.
     """
-    recipe = measuring.recipe
-    check_one_pass(recipe)
     identity = {
-        **run_identity(recipe, plan),
+        **run_identity(measuring.recipe, plan),
         "measuring": measuring.identity(),
         "measure_version": MEASURE_VERSION,
     }
-    folder = scratch_of(out)
     digest = open_run(folder, identity)
-    return MeasureJob(out=folder, recipe=recipe, identity=digest, measuring=measuring)
-
-
-def check_alone(recipe: Recipe) -> None:
-    """Refuse a recipe that stands against earlier runs.
-
-    Raises:
-        ConfigError: names the way out.
-    """
-    if recipe.against:
-        raise ConfigError(
-            "against: what inputs have in common with earlier runs is not predicted;"
-            " --set against=[] measures the inputs alone, of which a run keeps no more"
-        )
+    return MeasureJob(out=folder, recipe=measuring.recipe, identity=digest, measuring=measuring)
 
 
 def check_one_pass(recipe: Recipe) -> None:

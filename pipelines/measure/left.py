@@ -95,11 +95,8 @@ class Left:
     def _of_read(self, copies: Copies, what: What, passed: int) -> Drawn:
         """The share that is left of what was read: known, if all its clusters are."""
         clusters = self._clusters_of(copies)
-        if clusters is None or (self.is_whole and clusters.share < 1):
-            return self._of_probes(copies, what, passed)
-        return self._of_clusters(clusters, what, passed)
-
-    def _of_probes(self, copies: Copies, what: What, passed: int) -> Drawn:
+        if clusters is not None and not (self.is_whole and clusters.share < 1):
+            return self._of_clusters(clusters, what, passed)
         closure = self._share_left(copies, copies.most, what, passed)
         if copies.whole.all():
             return closure

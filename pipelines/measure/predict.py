@@ -161,8 +161,11 @@ class Findings:
         """
         width = self._job.recipe.tokenizing().engine().dtype.itemsize
         counted = [self._counted_step(name, stats) for name, stats in self._scanned.first.items()]
+        steps = [*counted, *self._corpus_wide(), *self._behind()]
+        encoding = self._seconds.sampled(self._scanned.encoded())
+        steps.append(Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=encoding))
         prediction = predict(
-            [*counted, *self._corpus_wide(), *self._behind(), self._tokenized()],
+            steps,
             shard_bytes=[float(shard.bytes) for shard in self._plan.shards],
             docs=self._scanned.went_in("docs"),
             text_bytes=self._scanned.went_in("bytes"),
@@ -313,10 +316,6 @@ class Findings:
         rows = (docs[0] - docs[-1]).within(0.0)
         each = self._scanned.removed_row_bytes()
         return scratch.removed_bytes(self._job, self._plan, rows=rows, row_bytes=each)
-
-    def _tokenized(self) -> Step:
-        cpu_s = self._seconds.sampled(self._scanned.encoded())
-        return Step(name=TOKENIZE, kept_text_frac=self._written(), cpu_s=cpu_s)
 
     def _written(self) -> Drawn | None:
         """Of the text at the end, what is left without U+FFFC; None where there is none."""

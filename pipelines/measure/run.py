@@ -21,7 +21,6 @@ from tokenmill.pipelines.measure.drawn import Drawn
 from tokenmill.pipelines.measure.job import (
     MeasureJob,
     Measuring,
-    check_alone,
     check_one_pass,
     open_measuring,
     scratch_of,
@@ -153,9 +152,13 @@ def opened(measuring: Measuring, out: Path, plan: Plan) -> Iterator[MeasureJob]:
         raise ConfigError(f"{out}: is a folder; name the file, as --out estimate.json")
     check_apart(measuring.recipe.inputs, out)
     check_one_pass(measuring.recipe)
-    check_alone(measuring.recipe)
-    with held(scratch_of(out)):
-        job = open_measuring(out, measuring, plan)
+    if measuring.recipe.against:
+        raise ConfigError(
+            "against: what inputs have in common with earlier runs is not predicted;"
+            " --set against=[] measures the inputs alone, of which a run keeps no more"
+        )
+    with held(scratch_of(out)) as folder:
+        job = open_measuring(folder, measuring, plan)
         with parking(job.identity):
             yield job
 

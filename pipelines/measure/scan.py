@@ -207,7 +207,6 @@ class PartFacts(WorkFacts):
     damage: what was wrong with its file, where that could not be read to its end.
     """
 
-    source: str
     seconds: Mapping[str, float]
     write_s_per_byte: float
     sums: Mapping[str, int]
@@ -238,7 +237,6 @@ def scan_part(job: MeasureJob, part: SourceShard, sampled: bool) -> Done[PartFac
             if tokens:
                 tokens(left, later[-1])
     facts = PartFacts(
-        source=part.source,
         seconds=dict(tally.seconds),
         write_s_per_byte=write_s_per_byte(job.out, PARTS * part.bytes),
         sums=dict(tally.sums),

@@ -115,9 +115,11 @@ def distinct(
         return exact(kept + len(giants), n_draws)
     at = levels(n_draws)
     score = generator("hash space", seed).random(n_draws)
-    limits = trials_low(kept, share, at), trials_high(kept, share, at)
+    # keys of which, with chance `at`, as many as were kept or more fall in the share; or more
+    low = kept - 1 + btdtrib(kept, at, share) if kept else np.zeros_like(at)
+    high = kept + btdtrib(kept + 1, at, share)
     unseen = docs - int(giants.sum() + sizes.sum())  # at most a new key each
-    draws = np.clip(coupled(0.0, score, *limits).draws, kept, kept + unseen)
+    draws = np.clip(coupled(0.0, score, low, high).draws, kept, kept + unseen)
     return Drawn(min(kept / share, kept + unseen) + len(giants), draws + len(giants))
 
 
@@ -145,15 +147,3 @@ def unique_weight_frac(
         unseen=typical / (1 + typical) if share < 1 else 0.0,
         score=generator("hash space", seed).random(n_draws),
     )
-
-
-def trials_low(kept: int, share: float, at: F64) -> F64:
-    """Numbers of trials of which `kept` or more succeed with chance `at`, each with `share`."""
-    if kept == 0:
-        return np.zeros_like(at)
-    return np.asarray(kept - 1 + btdtrib(kept, at, share), np.float64)
-
-
-def trials_high(kept: int, share: float, at: F64) -> F64:
-    """Numbers of trials of which more than `kept` succeed with chance `at`."""
-    return np.asarray(kept + btdtrib(kept + 1, at, share), np.float64)

@@ -1,9 +1,8 @@
 """Does this storage feed the planned cluster? MLPerf Storage's rule, without an accelerator.
 
-    plan ── demand ──┐
-    shards ── loader ── worker ┐
-                     └────── team ── search ── verdict ── report
-             checkpoints ── worker ┘
+    plan ── demand ─────┐
+    shards ── loader ───┼─ team: workers ── search ── report: verdicts, figures
+          checkpoints ──┘
 
 Workers read the dataset as training would, the team lets them take a step when all have their
 batch, and a step's compute is a sleep. The page cache is emptied between runs; what it served all

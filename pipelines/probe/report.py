@@ -134,13 +134,8 @@ def judge(
     for doubt in doubts:
         if doubt:
             return Verdict(outcome="UNDECIDED", reason=doubt)
-    return Verdict(outcome="PASS", reason=f"{so_many(result)} are fed, {need:,} are needed")
-
-
-def so_many(result: SearchResult) -> str:
-    """How many are supported, and whether it may be more."""
-    least = "" if result.ended == "found" else "at least "
-    return f"{least}{result.supported:,} accelerators"
+    fed = f"{'' if result.ended == 'found' else 'at least '}{result.supported:,} accelerators"
+    return Verdict(outcome="PASS", reason=f"{fed} are fed, {need:,} are needed")
 
 
 def _late(need: int, result: SearchResult, runs: Sequence[Run]) -> str:

@@ -201,24 +201,27 @@ class _Probe:
 
     def _run(self, accelerators: int, run_s: float) -> Run:
         """One run, with another seed than any before, on an emptied page cache."""
+        orders, steps, most_s = self._training(accelerators, run_s)
+        return self._team.train(orders, steps=steps, most_s=most_s)
+
+    def _training(self, accelerators: int, run_s: float) -> tuple[list[Train], int, float]:
+        """What stands for so many accelerators; steps, and seconds that they may take."""
         step = self._wanted.step(accelerators, self.processes)
         steps = max(LEAST_STEPS, round(run_s / step.compute_s))
-        orders = self._orders(step, "full")
-        return self._team.train(orders, steps=steps, most_s=3 * (steps + 1) * step.compute_s)
+        return self._orders(step, "full"), steps, 3 * (steps + 1) * step.compute_s
 
     def _depths(self) -> dict[Depth, Run]:
-        """To each depth, there and back again: storage that warms up favours none."""
-        runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
-        for depth in (*DEPTHS, *reversed(DEPTHS)):
-            runs[depth].append(self._depth(depth))
-        return {depth: together(of) for depth, of in runs.items()}
-
-    def _depth(self, depth: Depth) -> Run:
-        """Reading as fast as it goes, to one depth."""
+        """Reading as fast as it goes, to each depth; there and back again, since storage that
+        warms up favours none then.
+        """
         each = max(1, DEPTH_BATCH_BYTES // (self._wanted.seq_len * self._shards.width))
         step = Step(ranks=self.processes, sequences=each, compute_s=0.0)
         seconds = DEPTHS_SHARE * self._settings.seconds / (2 * len(DEPTHS))
-        return self._team.train(self._orders(step, depth), steps=10**9, most_s=seconds)
+        runs: dict[Depth, list[Run]] = {depth: [] for depth in DEPTHS}
+        for depth in (*DEPTHS, *reversed(DEPTHS)):
+            orders = self._orders(step, depth)
+            runs[depth].append(self._team.train(orders, steps=10**9, most_s=seconds))
+        return {depth: together(of) for depth, of in runs.items()}
 
     def _orders(self, step: Step, depth: Depth) -> list[Train]:
         self._seed += 1
@@ -249,10 +252,7 @@ class _Probe:
         both: tuple[Run, CheckpointRates] | None = None
         accelerators = min(self.need, result.supported)
         if accelerators:
-            step = self._wanted.step(accelerators, self.processes)
-            steps = max(LEAST_STEPS, round(0.04 * self._settings.seconds / step.compute_s))
-            most_s = 3 * (steps + 1) * step.compute_s
-            orders = self._orders(step, "full")
+            orders, steps, most_s = self._training(accelerators, 0.04 * self._settings.seconds)
             run, written = self._team.train_and_write(orders, files, steps=steps, most_s=most_s)
             both = run, rates(written, files[0].n_bytes, seen=seen)
         return Checkpoints(alone=alone, both=both, accelerators=accelerators)

@@ -77,7 +77,8 @@ def find_receipts(out: Path, works: Sequence[WorkId]) -> Found:
             for receipt, whole in zip(own, looking.map(partial(is_whole, out), own), strict=True):
                 if whole:
                     found.receipts[receipt.key], found.packs[receipt.key] = receipt, pack.name
-        alone = [by_key[key] for path in files if (key := _key_of(path)) in by_key]
+        keys = (p.name.removesuffix(RECEIPT) for p in files if p.name.endswith(RECEIPT))
+        alone = [by_key[key] for key in keys if key in by_key]
         for work, valid in zip(alone, looking.map(partial(valid_receipt, out), alone), strict=True):
             if valid is not None:
                 found.receipts[work.key] = valid
@@ -161,10 +162,6 @@ def _read(path: Path, facts: type[WorkFacts] | None) -> list[Receipt[Any]]:
         return [Receipt.from_json(json.loads(line), facts) for line in lines]
     except (FileNotFoundError, *DAMAGED):
         return []
-
-
-def _key_of(path: Path) -> str | None:
-    return path.name.removesuffix(RECEIPT) if path.name.endswith(RECEIPT) else None
 
 
 def _alone(out: Path, receipt: Receipt[Any], found: Found) -> str:

@@ -10,7 +10,7 @@ from tokenmill.pipelines.runs.receipt import Receipt
 
 
 def told(write=2e-9, **seconds):
-    facts = PartFacts(source="web", seconds=seconds, write_s_per_byte=write, sums={}, damage=[])
+    facts = PartFacts(seconds=seconds, write_s_per_byte=write, sums={}, damage=[])
     return Receipt(step="scan", key="0", inputs="", facts=facts)
 
 
