@@ -57,15 +57,14 @@ _SI_UNITS = {
 }
 
 DURATIONS = "10 min, 1h, 90 s, 2 days, or seconds without a unit"
-SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_WORDS = {
-    "ms": ("ms", "millisecond", "milliseconds"),
-    "s": ("", "s", "sec", "secs", "second", "seconds"),
-    "min": ("m", "min", "mins", "minute", "minutes"),
-    "h": ("h", "hr", "hrs", "hour", "hours"),
-    "d": ("d", "day", "days"),
+_WORDS = {  # seconds -> what so many are called
+    1e-3: ("ms", "millisecond", "milliseconds"),
+    1.0: ("", "s", "sec", "secs", "second", "seconds"),
+    60.0: ("m", "min", "mins", "minute", "minutes"),
+    3600.0: ("h", "hr", "hrs", "hour", "hours"),
+    86_400.0: ("d", "day", "days"),
 }
-_UNITS = {word: SECONDS[unit] for unit, words in _WORDS.items() for word in words}
+SECONDS = {word: seconds for seconds, words in _WORDS.items() for word in words}
 _DURATION = re.compile(r"(\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)\s*([a-z]*)", re.ASCII)
 PERCENTS = "40%, 0.4"
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)", re.ASCII)
@@ -171,11 +170,11 @@ def parse_seconds(text: str) -> float:
     (600.0, 3600.0, 90.0, 172800.0)
     """
     match = _DURATION.fullmatch(text.strip())
-    if match is None or match[2] not in _UNITS:
+    if match is None or match[2] not in SECONDS:
         negative = re.match(r"-\s*\d", text.strip())
         what = "is negative" if negative else "is not a length of time"
         raise UnitError(f"{text!r} {what}; accepted: {DURATIONS}")
-    return float(match[1].replace("_", "")) * _UNITS[match[2]]
+    return float(match[1].replace("_", "")) * SECONDS[match[2]]
 
 
 def parse_fraction(text: str) -> float:
@@ -203,8 +202,8 @@ def format_bytes(n_bytes: float, *, digits: int = 3) -> str:
     return _si(n_bytes, "B", digits)
 
 
-def format_memory(n_bytes: float, *, digits: int = 3) -> str:
-    """Binary, to `digits` significant digits: for memory.
+def format_memory(n_bytes: float) -> str:
+    """Binary, to three significant digits: for memory.
 
     >>> format_memory(4 * 1024**3), format_memory(1023), format_memory(1024**2 - 1)
     ('4 GiB', '1023 B', '1 MiB')
@@ -214,7 +213,7 @@ def format_memory(n_bytes: float, *, digits: int = 3) -> str:
     # 1,023.9 KiB is 1 MiB at three digits: the border is where the figure would print as 1024
     while figure >= 1023.5 and prefix != "Ei":
         figure, prefix = figure / 1024, next(units)
-    return f"{_rounded(figure, max(digits, len(str(int(figure)))))} {prefix}B"
+    return f"{_rounded(figure, max(3, len(str(int(figure)))))} {prefix}B"
 
 
 def format_rate(bytes_per_s: float, *, digits: int = 3) -> str:

@@ -74,16 +74,16 @@ class _Row(NamedTuple):
     shown: str
 
 
-def bars(key: str, title: str, axis: Axis, data: Iterable[Bar], *, most: int = MOST_BARS) -> str:
-    """Horizontal bars, the longest first; what is beyond `most` is added up in one.
+def bars(key: str, title: str, axis: Axis, data: Iterable[Bar]) -> str:
+    """Horizontal bars, the longest first; what is beyond `MOST_BARS` is added up in one.
 
     key: unique in the page, for the ids that name the chart to a screen reader.
     """
     ordered = sorted(data, key=lambda bar: -bar.value)
-    rest = ordered[most - 1 :] if len(ordered) > most else []
+    rest = ordered[MOST_BARS - 1 :] if len(ordered) > MOST_BARS else []
     if rest:
         others = Bar(f"{len(rest):,} others together", sum(b.value for b in rest), "gone")
-        ordered = [*ordered[: most - 1], others]
+        ordered = [*ordered[: MOST_BARS - 1], others]
     rows = [_Row(b.label, ((0, b.value, b.kind),), axis.show(b.value)) for b in ordered]
     return _row_chart(key, title, axis, rows)
 

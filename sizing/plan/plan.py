@@ -185,10 +185,10 @@ class Plan(Section):
         return next(m for m in field.metadata if isinstance(m, Assumed))
 
 
-def sections(model: type[BaseModel] = Plan) -> dict[str, type[BaseModel]]:
+def sections() -> dict[str, type[BaseModel]]:
     """The sections of a plan by name, those that are lists left out."""
     return {
         name: field.annotation
-        for name, field in model.model_fields.items()
+        for name, field in Plan.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
     }
