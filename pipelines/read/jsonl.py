@@ -472,7 +472,10 @@ def _document(
     )
     lost = None
     if text is not None and not _is_text(text):
-        lost = Lost("text_not_string", f"{where}: {shard.text!r} is {_kind(text)}")
+        odd = _json_type(text)
+        if isinstance(text, list):
+            odd = "an array with other things than strings"
+        lost = Lost("text_not_string", f"{where}: {shard.text!r} is {odd}")
     return document_of(raw, lost, shard.captions, folder)
 
 
@@ -480,12 +483,6 @@ def _is_text(value: Any) -> bool:
     if isinstance(value, list):
         return all(v is None or isinstance(v, str) for v in value)
     return isinstance(value, str)
-
-
-def _kind(value: Any) -> str:
-    return (
-        "an array with other things than strings" if isinstance(value, list) else _json_type(value)
-    )
 
 
 def _values(images: Any) -> Values:

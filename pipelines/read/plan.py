@@ -165,9 +165,8 @@ def _reads(source: _Source, reader: Reader) -> bool:
 def _no_format(source: _Source, files: Sequence[InputFile]) -> ConfigError:
     readers = [reader for f in files if (reader := reader_of(f.name)) is not None]
     for section in ("images", "html"):
-        for reader in readers:
-            if reader.section == section:
-                return _no_section(source, files, reader)
+        if of_section := [reader for reader in readers if reader.section == section]:
+            return _no_section(source, files, of_section[0])
     way = "say which in the recipe, as {path: …, format: text}"
     if not source.in_recipe:
         way = "rename them, as NAME.txt for text; see README for the others"

@@ -238,16 +238,16 @@ class Folder:
 
     def _inline(self, reference: str, place: Place) -> SourceImage:
         head, comma, body = reference.partition(",")
-        data = unquote_to_bytes(body)
+        data, wrong = unquote_to_bytes(body), "" if comma else "no data"
         try:
             if head.lower().endswith(";base64"):
                 data = base64.b64decode(data)
         except binascii.Error as e:
-            comma, body = "", str(e)
-        if not comma:
-            lost = Lost("invalid_data_url", f"{place.where}: {head[:SHOWN]!r}: {body or 'no data'}")
-            return SourceImage(place.path, place.where, lost=lost)
-        return SourceImage(place.path, place.where, data=data)
+            wrong = str(e)
+        if wrong:
+            lost = Lost("invalid_data_url", f"{place.where}: {head[:SHOWN]!r}: {wrong}")
+            return SourceImage(*place, lost=lost)
+        return SourceImage(*place, data=data)
 
     def _file(self, reference: str, place: Place, url: str | None) -> SourceImage:
         name = posixpath.normpath(posixpath.join(self._base, reference))
@@ -344,11 +344,11 @@ def document_of(
         if gone is not None:
             return missing_document(raw.row, raw.id, raw.place, raw.url, gone)
     values = _listed(raw.images)
-    entries = _entries(raw.metadata) if raw.listed else [raw.metadata] * len(values)
+    entries = _parsed(raw.metadata) if raw.listed else [raw.metadata] * len(values)
     lost = lost or _lost_images(raw, values, entries)
     if lost is not None:
         return _lost_document(raw, lost)
-    if entries is None or len(entries) != len(values):
+    if not isinstance(entries, list) or len(entries) != len(values):
         entries = [None] * len(values)
     url = raw.url or _url_of(raw.general)
     images = [
@@ -363,9 +363,8 @@ def document_of(
 
 def _lost_document(raw: Raw, lost: Lost) -> SourceDocument:
     """A document that could not be read, and the images that go with it; none of them is read."""
-    path, where = raw.place
     images = [
-        SourceImage(path, where, v.reference if is_url(v.reference or "") else None, v.data)
+        SourceImage(*raw.place, v.reference if is_url(v.reference or "") else None, v.data)
         for v in _listed(raw.images)
         if v is not None
     ]
@@ -416,9 +415,8 @@ def claims_of(entry: Any) -> Claims:
     return Claims("jpeg" if kind == "jpg" else kind, width, height)
 
 
-def _lost_images(
-    raw: Raw, values: Sequence[Value | None], entries: list[Any] | None
-) -> Lost | None:
+def _lost_images(raw: Raw, values: Sequence[Value | None], entries: Any) -> Lost | None:
+    """Why text and images make no document, if so.  entries: their metadata, if that is a list."""
     text, where = raw.text, raw.place.where
     woven = raw.listed and not isinstance(text, str)
     if text is None or (not isinstance(text, str) and not woven and caption_of(text) is None):
@@ -426,7 +424,7 @@ def _lost_images(
     if not woven:
         return None
     counts = {"texts": len(text), "images": len(values)}
-    if entries is not None:
+    if isinstance(entries, list):
         counts[METADATA] = len(entries)
     if len(set(counts.values())) == 1:
         return None
@@ -455,12 +453,6 @@ def _listed(values: Values) -> Sequence[Value | None]:
     if isinstance(values, Value):
         return [values]
     return values if values is not None else []
-
-
-def _entries(metadata: Any) -> list[Any] | None:
-    """Metadata of the images, one by one; None where it is something else."""
-    entries = _parsed(metadata)
-    return entries if isinstance(entries, list) else None
 
 
 def _url_of(entry: Any, otherwise: str | None = None) -> str | None:

@@ -330,9 +330,7 @@ def _decode(blobs: Iterator[bytes | None], formats: dict[str, DecodedFormat], pa
 def _blobs(batches: Sequence[pa.RecordBatch]) -> Iterator[bytes | None]:
     """The images of a file of the dataset, in order; None for one whose bytes are not at hand."""
     for batch in batches:
-        items = batch["images"].flatten()
-        for i in range(len(items)):
-            image = items[i]
+        for image in batch["images"].flatten():
             if "offset" in image:
                 yield _referenced(image.as_py())
             else:

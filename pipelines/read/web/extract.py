@@ -15,7 +15,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -130,12 +129,10 @@ def _hash(name: bytes) -> int:
     return h
 
 
-def _table(
-    kinds: Iterable[tuple[str, int]],
-) -> tuple[U64, I64]:
+def _table() -> tuple[U64, I64]:
     """(n_names,) hashes, ascending, and kinds."""
     made: dict[int, int] = {}
-    for names, kind in kinds:
+    for names, kind in _KINDS:
         for name in names.split():
             h = int(kernel.HEADINGS) if kind == kernel.HEADING else _hash(name.encode())
             made[h] = made.get(h, 0) | kind
@@ -146,7 +143,7 @@ def _table(
     return np.array(hashes, np.uint64), np.array([made[h] for h in hashes], np.int64)
 
 
-_NAMES, _NAME_KINDS = _table(_KINDS)
+_NAMES, _NAME_KINDS = _table()
 
 
 REFUSED, STOPPED = "not_extracted", "extractor_stopped"
@@ -158,14 +155,8 @@ class Extractor:
 
     def __init__(self, options: Html) -> None:
         self._bounds = Bounds(options.max_tags, options.max_attributes, options.max_depth)
-        self._settings = json.dumps(
-            {
-                "name": options.extractor,
-                "main_content": options.main_content,
-                "comments": options.comments,
-                "favor": options.favor,
-            }
-        )
+        chosen = options.model_dump(include={"main_content", "comments", "favor"})
+        self._settings = json.dumps({"name": options.extractor, **chosen})
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

@@ -177,17 +177,17 @@ class Feed:
         self.at += len(taken)
         return taken
 
-    def skip(self, size: int) -> int:
-        """Pass over bytes, which need not fit into memory; return how many there were."""
-        left = size
-        while left:
-            here = min(left, len(self._buffer) - self._here)
-            self._here += here
+    def skip(self, size: int) -> None:
+        """Pass over bytes, which need not fit into memory."""
+        while size > (here := len(self._buffer) - self._here):
             self.at += here
-            left -= here
-            if left and not self._more():
-                break
-        return size - left
+            size -= here
+            piece = self._next()
+            self._buffer, self._here = piece or b"", 0
+            if piece is None:
+                return
+        self._here += size
+        self.at += size
 
     def next_member(self, within: int) -> int | None:
         """How many bytes it is to where a member begins behind the next byte, if not over `within`.
@@ -211,12 +211,6 @@ class Feed:
             held.append(piece)
             n += len(piece)
         self._buffer, self._here = b"".join(held), 0
-
-    def _more(self) -> bool:
-        """Go on to the next piece; all held bytes have been taken."""
-        piece = self._next()
-        self._buffer, self._here = piece or b"", 0
-        return piece is not None
 
     def _next(self) -> bytes | None:
         try:
