@@ -128,11 +128,10 @@ def phash(data: bytes | memoryview, max_pixels: int) -> int | None:
 def find_near_images(run: RunFolder, part: Pass) -> Done:
     """Write which images of each shard look like another; the step is the last behind the pass."""
     corpus, step = Corpus(run, part), part.step(NearImages.name, NearImages)
-    paths = [corpus.path(UNITS, key=key) for key in corpus.shard_keys()]
-    rows = counted_rows(paths, step.unit_parameters())
+    keys = corpus.shard_keys()
+    rows = counted_rows([corpus.path(UNITS, key=key) for key in keys], step.unit_parameters())
     corpus.memory_left(step.name, rows.n, ROW_BYTES, of=step.units)
-    keys = enumerate(corpus.shard_keys())
-    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in keys]
+    of_shards = [units_left(corpus, step.name, rows, n, key) for n, key in enumerate(keys)]
     alive = np.concatenate([np.empty(0, np.bool_), *of_shards])
     there, hashes = _hashes(rows, step.hash, alive)
     first = first_near(hashes, step.distance)
@@ -144,7 +143,7 @@ def find_near_images(run: RunFolder, part: Pass) -> Done:
             bits = np.bitwise_count(hashes[at] ^ hashes[first[at]])
             writer.write_batch(run_of(rows, there[at], there[first[at]], bits))
     files = []
-    for shard, key in enumerate(corpus.shard_keys()):
+    for shard, key in enumerate(keys):
         begin, end = rows.starts[shard : shard + 2].tolist()
         found = leaving_between([path], begin, end)
         files.append(corpus.path(REPEATED, key=key))

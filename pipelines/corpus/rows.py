@@ -80,8 +80,8 @@ def write_rows(run: RunFolder, part: Pass, keys: tuple[str, ...], docs: tuple[in
     earlier = [open_sidecar(path, key_parameters(part.finders)).n for path in paths]
     path = run.path(ROWS, part.index)
     with arrow_file(path, SHARDS) as writer:
-        columns = [pa.array([None] * len(earlier) + list(keys), pa.string()), [*earlier, *docs]]
-        writer.write_batch(pa.record_batch([columns[0], pa.array(columns[1], pa.int64())], SHARDS))
+        columns = {"key": [*([None] * len(earlier)), *keys], "docs": [*earlier, *docs]}
+        writer.write_batch(pa.RecordBatch.from_pydict(columns, SHARDS))
     shards = read_shards(path)
     first = int(np.searchsorted(shards.groups, shards.n_earlier, side="right")) - 1
     size = Size(shards.n_groups, first, 1 << range_bits(sum(docs) + sum(earlier)))

@@ -204,8 +204,7 @@ def write_units(run: RunFolder, part: Pass) -> Done:
     path = corpus.path(UNIT_TABLE)
     told = TABLE.with_metadata({BUCKETS: json.dumps(units.buckets.tolist())})
     with arrow_file(path, told) as writer:
-        columns = [pa.array(keys, pa.string()), pa.array(counts, pa.int64())]
-        writer.write_batch(pa.record_batch(columns, schema=told))
+        writer.write_batch(pa.RecordBatch.from_pydict({"key": keys, "units": counts}, told))
     facts = {
         "groups": len(units.groups()),
         "shard_groups": len(units.shard_groups()),
