@@ -1,6 +1,7 @@
 """An estimate as tables: each figure, its 95 % interval, and what it rests on."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -25,6 +26,7 @@ HEADS = ("figure", "value", "95 % interval", "rests on")
 HOUR_S = 3600
 
 _count, _ratio = "{:,.0f}".format, "{:.3f}".format
+_share = partial(format_quantity, unit="fraction")
 _Row: TypeAlias = tuple[str, Figure | None, Callable[[float], str], str]  # of `FigureRow`
 
 
@@ -212,10 +214,6 @@ def _plain(value: float) -> str:
 
 def _cores(cores: int | None) -> str:
     return "1 core" if cores == 1 else f"{cores} cores"
-
-
-def _share(value: float) -> str:
-    return format_quantity(value, "fraction")
 
 
 def _hours(value: float) -> str:

@@ -62,21 +62,12 @@ def deployments(
     prepare: dict[str, Any] | None, *, cron: str | None, interval_s: float | None
 ) -> list[RunnerDeployment]:
     """A deployment for each flow; that of prepare-corpus may have a schedule."""
-    made = []
-    for flow in FLOWS:
-        own: dict[str, Any] = {}
-        if flow is prepare_flow and prepare:
-            own = {"parameters": prepare, "cron": cron, "interval": interval_s}
-        made.append(
-            flow.to_deployment(
-                NAME,
-                tags=[TAG],
-                paused=False,
-                entrypoint_type=EntrypointType.MODULE_PATH,
-                **own,
-            )
-        )
-    return made
+    common = {"tags": [TAG], "paused": False, "entrypoint_type": EntrypointType.MODULE_PATH}
+    own = {"parameters": prepare, "cron": cron, "interval": interval_s} if prepare else {}
+    return [
+        flow.to_deployment(NAME, **common, **(own if flow is prepare_flow else {}))
+        for flow in FLOWS
+    ]
 
 
 def crash_zombies() -> None:

@@ -1,16 +1,15 @@
 """MinHash signatures (Broder 1997) of documents, as datasketch 2 computes them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 
-from tokenmill.dedup.arrays import F32, I64, U32, TextBuffers, read_only, text_buffers
+from tokenmill.dedup.arrays import F32, I64, U32, read_only, text_buffers
 from tokenmill.dedup.kernels import minhash as kernels
-from tokenmill.dedup.text.shingle import Shingles, shingles_in_parts, shingles_of
-from tokenmill.dedup.text.words import LARGE_BYTES, Words, blocks
+from tokenmill.dedup.text.shingle import shingles_of
+from tokenmill.dedup.text.words import Words, blocks
 
 EMPTY = np.uint32(0xFFFF_FFFF)  # every slot of a document without shingles
 
@@ -64,19 +63,9 @@ def signatures(text: pa.Array, config: MinHash) -> U32:
     a, b = permutations(config)
     out = np.full((len(text), config.num_perm), EMPTY)
     for rows, block in blocks(text_buffers(text)):
-        for found in _shingles(block, config):
+        for found in shingles_of(block, ngram=config.ngram, words=config.words):
             kernels.sign(found.hashes, found.offsets, a, b, out[rows])
     return out
-
-
-def _shingles(block: TextBuffers, config: MinHash) -> Iterator[Shingles]:
-    """The shingles of a block; those of a large document in several parts."""
-    if block.n_bytes > LARGE_BYTES:
-        yield from shingles_in_parts(
-            block, ngram=config.ngram, words=config.words, part_bytes=LARGE_BYTES
-        )
-    else:
-        yield shingles_of(block, ngram=config.ngram, words=config.words)
 
 
 def permutations(config: MinHash) -> tuple[U32, U32]:

@@ -15,7 +15,7 @@ from tokenmill.dedup.arrays import I64, U32, U64, TextBuffers
 from tokenmill.dedup.kernels import ngrams as kernels
 from tokenmill.dedup.kernels.table import FINAL, FOLD
 from tokenmill.dedup.kernels.words import WORD_SEED
-from tokenmill.dedup.text.words import Words, hashes_of, pieces
+from tokenmill.dedup.text.words import LARGE_BYTES, Words, hashes_of, pieces
 
 _MASK = (1 << 64) - 1
 
@@ -31,21 +31,18 @@ class Shingles(NamedTuple):
     offsets: I64
 
 
-def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Shingles:
+def shingles_of(text: TextBuffers, *, ngram: int, words: Words) -> Iterator[Shingles]:
     """Hash every window of `ngram` words in each document.
 
-    A document of fewer words is one shingle of all its words; one without words has none.
+    A document of fewer words is one shingle of all its words; one without words has none. Those of
+    a single document of more than LARGE_BYTES come in several parts.
     """
-    return _windows(*hashes_of(text, words), ngram)
-
-
-def shingles_in_parts(
-    text: TextBuffers, *, ngram: int, words: Words, part_bytes: int
-) -> Iterator[Shingles]:
-    """`shingles_of` of a single document, those of about `part_bytes` of its text at a time."""
+    if len(text.offsets) > 2 or text.n_bytes <= LARGE_BYTES:
+        yield _windows(*hashes_of(text, words), ngram)
+        return
     carried = np.empty(0, np.uint64)  # words that windows of the next part begin with
     whole = False  # whether there was a window of `ngram` words
-    for part in pieces(text, part_bytes):
+    for part in pieces(text, LARGE_BYTES):
         found = np.concatenate((carried, hashes_of(part, words)[0]))
         last = part.offsets[-1] == text.offsets[-1] and not whole
         if len(found) >= ngram or last:

@@ -3,8 +3,8 @@
 import argparse
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -48,16 +48,13 @@ def run(args: argparse.Namespace) -> int:
         return _run(args, corpus)
 
 
-@contextmanager
-def _corpus(name: str | None) -> Iterator[Path | None]:
+def _corpus(name: str | None) -> AbstractContextManager[Path | None]:
     """The measurement that is named, which may lie on an object store."""
     if name is None or not is_remote(name):
-        yield None if name is None else Path(name)
-        return
+        return nullcontext(None if name is None else Path(name))
     from tokenmill.pipelines.storage.mirror import fetched  # imports Arrow
 
-    with fetched(name, "report.json") as path:
-        yield path
+    return fetched(name, "report.json")
 
 
 def _run(args: argparse.Namespace, corpus: Path | None) -> int:

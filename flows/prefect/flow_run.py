@@ -25,7 +25,7 @@ from pydantic import ValidationError, create_model
 
 from tokenmill.flows.asked import Asked
 from tokenmill.flows.exits import exit_code_of
-from tokenmill.flows.prefect.run_here import awaited, errand
+from tokenmill.flows.prefect.run_here import Errand, awaited, errand
 from tokenmill.pipelines.core.config import Config, explain
 from tokenmill.pipelines.core.errors import ConfigError, ShardError
 
@@ -108,29 +108,25 @@ def _state(work: Callable[[], Ended]) -> State[Any]:
     Raises:
         Exception: a bug of ours, whose traceback is wanted.
     """
-    sent = errand.get()
+    sent = errand.get() or Errand(ready=None)  # nobody's, where a deployment runs the flow
     artifacts: Iterable[Shown] = ()
     try:
         ended = work()
     except Exception as e:
-        if sent is not None:
-            sent.error, sent.has_ended = e, True
+        sent.error, sent.has_ended = e, True
         if exit_code_of(e) is None:
             raise
         state: State[Any] = Failed(message=str(e), data=e)
     else:
         artifacts = ended.artifacts
-        if sent is not None:
-            sent.result, sent.has_ended = ended.result, True
+        sent.result, sent.has_ended = ended.result, True
         if ended.failed:
             state = Failed(message=ended.told, data=ShardError(ended.told))
         else:
             state = Completed(message=ended.told, data=ended.result)
-    unheard = awaited()
-    if unheard is None:
+    sent.unheard = awaited()
+    if sent.unheard is None:
         publish(artifacts)
-    if sent is not None:
-        sent.unheard = unheard
     return state
 
 

@@ -13,7 +13,6 @@ from tests.dedup.strategies import hard_documents
 from tests.reference import minhash as reference
 from tests.reference.shingle import shingles
 from tests.strategies import text_columns
-from tokenmill.dedup.same import minhash
 from tokenmill.dedup.same.minhash import (
     EMPTY,
     MinHash,
@@ -21,7 +20,7 @@ from tokenmill.dedup.same.minhash import (
     permutations,
     signatures,
 )
-from tokenmill.dedup.text import words
+from tokenmill.dedup.text import shingle, words
 from tokenmill.dedup.text.shingle import shingle_hash
 
 configs = st.builds(
@@ -60,7 +59,7 @@ def test_signatures_do_not_depend_on_the_blocks(monkeypatch, block_bytes):
 def test_signatures_do_not_depend_on_the_parts_of_large_documents(text, config, large):
     expected = signatures(text, config)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minhash, "LARGE_BYTES", large)
+        patch.setattr(shingle, "LARGE_BYTES", large)
         patch.setattr(words, "BLOCK_BYTES", large)
         assert np.array_equal(signatures(text, config), expected)
 
@@ -73,7 +72,7 @@ def test_a_large_document_takes_no_more_memory_than_its_parts(line):
     signatures(text, MinHash())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak <= 16 * minhash.LARGE_BYTES
+    assert peak <= 16 * words.LARGE_BYTES
 
 
 def test_same_set_same_signature_whatever_the_order_and_number():

@@ -36,7 +36,8 @@ WORDS = ["unicode", "whitespace"]
 
 
 def shingles(text, *, ngram=5, words="unicode"):
-    return shingles_of(text_buffers(text), ngram=ngram, words=words)
+    (found,) = shingles_of(text_buffers(text), ngram=ngram, words=words)
+    return found
 
 
 def per_document(found):
