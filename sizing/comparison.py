@@ -1,6 +1,7 @@
 """What-if: one plan with some settings varied, its sheets side by side."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -162,9 +163,7 @@ def _check(variations: Sequence[Variation]) -> None:
     for key in keys:
         if keys.count(key) > 1:
             raise PlanError(f"--vary {key} is given twice; give all its values in one")
-    cases = 1
-    for variation in variations:
-        cases *= len(variation.values)
+    cases = math.prod(len(variation.values) for variation in variations)
     if cases > MOST_CASES:
         raise PlanError(f"--vary makes {cases:,} combinations, at most {MOST_CASES} are compared")
 

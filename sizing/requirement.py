@@ -134,16 +134,14 @@ def leaves(requirement: Requirement, rows: Mapping[str, Requirement]) -> tuple[I
     """
     found: dict[Input, None] = {}  # keeps the order in which they were met
     seen: set[str] = set()
-    _gather(requirement, rows, found, seen)
+
+    def gather(row: Requirement) -> None:
+        for given in row.inputs:
+            if given.computed_by is None:
+                found[given] = None
+            elif given.computed_by not in seen:
+                seen.add(given.computed_by)
+                gather(rows[given.computed_by])
+
+    gather(requirement)
     return tuple(found)
-
-
-def _gather(
-    row: Requirement, rows: Mapping[str, Requirement], found: dict[Input, None], seen: set[str]
-) -> None:
-    for given in row.inputs:
-        if given.computed_by is None:
-            found[given] = None
-        elif given.computed_by not in seen:
-            seen.add(given.computed_by)
-            _gather(rows[given.computed_by], rows, found, seen)

@@ -217,15 +217,15 @@ class Sheet:
 
     def accelerator_if_known(self, column: str) -> Input | None:
         """As `accelerator`, or None where neither the plan nor the table has a figure."""
-        key = f"cluster.{_SETTING.get(column, column)}"
-        if getattr(self.plan.cluster, key.partition(".")[2], None) is not None:
+        setting = _SETTING.get(column, column)
+        key = f"cluster.{setting}" if hasattr(self.plan.cluster, setting) else None
+        if key is not None and self.plan.value(key) is not None:
             return self.plan.input(key, name=column)
         row = self.accelerator_row
         if row is None or getattr(row, column) is None:
             return None
         unit = _UNITS.get(column, "ratio")
-        setting = key if hasattr(self.plan.cluster, key.partition(".")[2]) else None
-        return self.cell(row, column, unit, chosen="cluster.accelerator", key=setting)
+        return self.cell(row, column, unit, chosen="cluster.accelerator", key=key)
 
     def redundancy(self) -> Input:
         """Raw bytes for each usable byte, shown as the plan writes it."""

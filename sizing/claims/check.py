@@ -59,40 +59,36 @@ def check(claim: Claim) -> ClaimVerdict:
     figures = _compare(claim.figures, claim.tolerance)
     against = claim.contradiction
     reconciled = () if against is None else _compare(against.figures, claim.tolerance)
+    verdict, why = _judged(claim, figures, reconciled)
     return ClaimVerdict(
         id=claim.id,
         document=claim.document,
         claim=claim.claim,
+        verdict=verdict,
         figures=figures,
         reconciled=reconciled,
+        why=why,
         unverified=_unverified(claim),
-        **_judged(claim, figures, reconciled),
     )
 
 
 def _judged(
     claim: Claim, figures: tuple[FigureVerdict, ...], reconciled: tuple[FigureVerdict, ...]
-) -> dict[str, Any]:
-    against = claim.contradiction
+) -> tuple[Verdict, str]:
+    """The verdict, and why."""
+    against, off = claim.contradiction, [f for f in figures if not f.within]
     if against is None:
-        off = [f for f in figures if not f.within]
         if off:
-            return {"verdict": "differs", "why": f"off by {off[0].ratio - 1:+.1%}"}
-        return {"verdict": "agrees", "why": claim.note or ""}
-    off = [f for f in figures if not f.within]
+            return "differs", f"off by {off[0].ratio - 1:+.1%}"
+        return "agrees", claim.note or ""
     if not off:
-        return {"verdict": "differs", "why": f"agrees, but was told apart: {against.why}"}
+        return "differs", f"agrees, but was told apart: {against.why}"
     if failed := [f for f in reconciled if not f.within]:
-        return {
-            "verdict": "differs",
-            "why": f"no longer explained, off by {failed[0].ratio - 1:+.1%}: {against.why}",
-        }
+        ratio = failed[0].ratio - 1
+        return "differs", f"no longer explained, off by {ratio:+.1%}: {against.why}"
     if against.ratio is not None and not _near(off[0].ratio, against.ratio, TOLERANCES["exact"]):
-        return {
-            "verdict": "differs",
-            "why": f"off by {off[0].ratio:.4g}, not {against.ratio:.4g}: {against.why}",
-        }
-    return {"verdict": "explained", "why": against.why}
+        return "differs", f"off by {off[0].ratio:.4g}, not {against.ratio:.4g}: {against.why}"
+    return "explained", against.why
 
 
 def _unverified(claim: Claim) -> tuple[str, ...]:

@@ -69,11 +69,12 @@ def tier_blocks(sheet: Sheet) -> tuple[str | Table, ...]:
     if not verdicts:
         return ()
     made = tier_table(verdicts, TIERS)
+    said = (*legend(made), *remarks(verdicts))
     told = [(v.tier, v.requirement, v.told) for v in verdicts if v.outcome == "short"]
     return (
         TIER_WORDS,
         made,
-        *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in _said(made, verdicts)),
+        *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in said),
         table("Where a tier is too slow", ("tier", "requirement", "verdict"), told, folded=True),
         delivered(candidates(sheet)),
     )
@@ -181,8 +182,3 @@ def _sold(tier: TierRow) -> str:
     else:
         sold = f"up to {most}" if most else f"from {least}" if least else ""
     return f"{sold} in steps of {step}".strip() if step else sold or NONE
-
-
-def _said(made: Table, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield from legend(made)
-    yield from remarks(verdicts)
