@@ -257,7 +257,9 @@ def _batch(shard: SourceShard, group: LineGroup, first_row: int) -> ReadBatch:
         for row, i in enumerate(there):
             value, reason, message = _parse_one(plain.lines[i], shard.text)
             if reason:
-                failures.append(_failure(shard, first_row + row, offsets[i], reason, message))
+                detail = f"{shard.paths[0]} byte {offsets[i]}: {message}"
+                name = f"{shard.names[0]}#{offsets[i]}"
+                failures.append(Failure(first_row + row, name, reason, detail))
             else:
                 objects.append(value)
                 good.append(i)
@@ -295,12 +297,6 @@ def _ids(
     if any(type(v) is not str for v in ids):
         ids = [_as_string(v, group.lines[i], shard.id) for i, v in zip(good, ids, strict=True)]
     return ids
-
-
-def _failure(shard: SourceShard, row: int, offset: int, reason: str, message: str) -> Failure:
-    return Failure(
-        row, f"{shard.names[0]}#{offset}", reason, f"{shard.paths[0]} byte {offset}: {message}"
-    )
 
 
 def _parse_one(line: bytes, text: str) -> tuple[dict[str, Any], str, str]:

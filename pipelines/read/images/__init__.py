@@ -3,9 +3,10 @@
     line, row, sample or file ──► SourceDocument ── illustrated_batches ──► ReadBatch of ILLUSTRATED
                                    └ SourceImage: bytes, URL, or why it is lost
 
-Open `documents.py` first: readers of all formats say what the input has as a `SourceDocument`, and
-one function reads the headers of its images, takes failed ones out of the text, and lines up their
-bytes in the shard's stream of images. A document keeps its text where an image of it fails.
+Open `documents.py` first: readers of all formats say what the input has as a `SourceDocument`
+(`read/batch.py`), and one function reads the headers of its images, takes failed ones out of the
+text, and lines up their bytes in the shard's stream of images. A document keeps its text where an
+image of it fails.
 
     webdataset.py  tars of samples, on tar.py; also what img2dataset leaves beside them
     markdown.py    Markdown, with the images it refers to
