@@ -12,6 +12,7 @@ Refused, because a guess could be wrong by 8 or by 7 %: a prefix alone (`400 G`,
 cases (`mb`), a size where a rate is meant, and a size in bits.
 """
 
+import math
 import re
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -258,7 +259,13 @@ def format_quantity(value: float, unit: str, *, digits: int = 3) -> str:
     ('90 s', '93.8 minutes')
     >>> format_quantity(1, "epochs"), format_quantity(0.4, "fraction")
     ('1 epoch', '40 %')
+    >>> format_quantity(math.inf, "days")
+    '∞ days'
     """
+    return f"∞ {unit}" if math.isinf(value) else _finite(value, unit, digits)
+
+
+def _finite(value: float, unit: str, digits: int) -> str:
     if unit in _SI_UNITS:
         return _si(value, _SI_UNITS[unit], digits)
     if unit == "fraction":

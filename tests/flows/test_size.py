@@ -281,3 +281,21 @@ def test_a_reader_that_goes_away_is_no_error():
     piped = f"{sys.executable} -m flows.cli size --all | head -1; exit ${{PIPESTATUS[0]}}"
     ended = subprocess.run(["bash", "-c", piped], cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_an_interval_without_end_is_written_in_every_form(tmp_path, capsys):
+    """Where failures may come so often that training never ends."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "cluster: {count: 16384, mttf_hours: {value: 20000, low: 5000, high: 35000}}\n"
+        "training: {days: 10.5}\n"
+    )
+    assert main(["size", str(plan), "--out", str(tmp_path / "sheet")]) == 0
+    for form in ("md", "html"):
+        assert "to ∞ days" in (tmp_path / "sheet" / f"requirements.{form}").read_text()
+    sheet = json.loads((tmp_path / "sheet" / "requirements.json").read_text())
+    rows = [row for section in sheet["sections"] for row in section["rows"]]
+    (days,) = [row for row in rows if row["name"] == "training time with failures"]
+    assert days["low"] > 10.5
+    assert days["high"] is None
+    capsys.readouterr()
