@@ -17,7 +17,7 @@ Twelve rooms; imports go down only (`make lint` holds it):
 
 Each room's own page says what flows through it and which module to open first. Beside this folder
 lie `dedup/` (what deduplication and matching compute; it knows no step), `sizing/` (what storage to
-buy; verdict.py judges a tier) and `flows/` (commands, Prefect, pools of workers). Where to look for
+buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
 
     text
       where a web page becomes text        read/web/warc.py reads records, read/web/extract.py
@@ -58,13 +58,14 @@ buy; verdict.py judges a tier) and `flows/` (commands, Prefect, pools of workers
       report.html                          prepare/report/sections.py (`write_report`), with what
                                            each step's `told` returns; the page,
                                            sizing/document/page.py
-      Prefect's flows                      flows/prepare.py, measure.py, contamination.py, …
+      Prefect's flows                      flows/prepare.py, flows/measure.py, …
     figures
       duplicates, from a sample            measure/unique.py, if all inputs are read;
                                            measure/unseen.py, if a part is (`--budget`)
       how much disk a run will take        prepare/dry_run.py, at most, by the inputs' sizes;
                                            measure/scratch.py, by folder, from a sample
-      a formula of sizing                  sizing/formulas/; sizing/sections/ puts it on the sheet
+      a formula of sizing                  sizing/formulas/; sizing/sections/ puts it on the sheet,
+                                           sizing/verdict.py judges a tier by it
     where to add
       a filter                             a module in filters/ (models/ if it asks a model, images/
                                            if it looks at images), and a line in

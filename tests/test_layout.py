@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import tokenmill.pipelines
 from tests.pages import FIRST, ROOMS, blocks
 from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
@@ -73,6 +74,18 @@ def test_the_first_page_is_one_page_and_leads_to_every_other():
     assert text.count("\n") <= MOST_LINES_OF_A_PAGE
     led = {target for target in re.findall(r"\]\(([^):]+)\)", text)}
     assert led == {page.relative_to(ROOT).as_posix() for page in ROOMS}
+
+
+def test_the_map_of_the_code_names_what_is_there():
+    """Files below pipelines/ or the root, and in brackets what is defined there."""
+    places = re.findall(r"([\w/]+\.py)(?:\s+\(`([\w.]+)`)?", tokenmill.pipelines.__doc__)
+    assert len(places) > 40
+    for name, defined in places:
+        (file,) = [p for p in (ROOT / "pipelines" / name, ROOT / name) if p.is_file()]
+        last = defined.rpartition(".")[2]
+        assert re.search(rf"^ *(def|class) {last}\b|^{last}\b", file.read_text(), re.MULTILINE), (
+            name
+        )
 
 
 @pytest.mark.parametrize("stage", sorted(set(STAGES) - {"decontaminate"}))
