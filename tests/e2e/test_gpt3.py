@@ -14,7 +14,7 @@ from tokenmill.pipelines.filters.models.quality_model import save_model
 from tokenmill.pipelines.prepare.recipe import find_recipe, load_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import write_report
-from tokenmill.pipelines.train.quality.examples import Training
+from tokenmill.pipelines.train.quality.train import Training
 from tokenmill.pipelines.train.quality.train import train as train_quality
 
 pytest.importorskip("sklearn")

@@ -90,7 +90,7 @@ def _state(out: Place) -> dict[str, object]:
         both = 0
         for step in steps:
             files = mirror.find(packs.step_folder(folder, step), "*")
-            packed = [r.key for p in files if p.suffix == ".gz" for r in packs._read_pack(p, None)]
+            packed = [r.key for p in files if p.suffix == ".gz" for r in packs._read(p, None)]
             both += len({p.stem for p in files if p.suffix == packs.RECEIPT} & set(packed))
         found = {
             f"{step}/{r.key}": r.to_json()
