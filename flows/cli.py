@@ -5,6 +5,7 @@ that need neither Prefect nor Arrow start at once.
 """
 
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -20,13 +21,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = importlib.import_module(
             f"tokenmill.flows.commands.{args.command.replace('-', '_')}"
         )
-        return int(command.run(args))
+        code = int(command.run(args))
+        sys.stdout.flush()  # here, where a reader that has gone is known
+        return code
     except KeyboardInterrupt as e:
         told = str(e) or "the same command continues where this stopped"
         sys.stderr.write(f"interrupted; {told}\n")
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still held
         return OK
     except Exception as e:  # noqa: BLE001 - told, and by an exit code of its own
         code = exit_code_of(e)

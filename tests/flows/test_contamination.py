@@ -147,7 +147,7 @@ MISTAKES = [
 def test_mistakes_are_one_line_and_start_no_server(
     corpus, tmp_path, capsys, monkeypatch, words, message
 ):
-    monkeypatch.setattr("tokenmill.flows.commands.shared.embedded_server", None)
+    monkeypatch.setattr("tokenmill.flows.prefect.server.embedded_server", None)
     assert main(corpus.command(tmp_path / "run", *words)) == 2
     told = capsys.readouterr().err
     assert message in told

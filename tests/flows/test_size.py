@@ -1,6 +1,7 @@
 """`tokenmill size` as a user types it: what is shown, what is written, how mistakes are told."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -277,9 +278,14 @@ def test_nothing_that_is_slow_to_import_is_imported(more, tmp_path):
     assert ended.stderr.strip() == "set()"
 
 
-def test_a_reader_that_goes_away_is_no_error():
-    piped = f"{sys.executable} -m flows.cli size --all | head -1; exit ${{PIPESTATUS[0]}}"
-    ended = subprocess.run(["bash", "-c", piped], cwd=ROOT, capture_output=True, text=True)
+@pytest.mark.parametrize("command", ["size --all | head -1", "steps --json | true"])
+def test_a_reader_that_goes_away_is_no_error(command):
+    """In the midst of it, and before the first line is written."""
+    piped = f"{sys.executable} -m flows.cli {command}; exit ${{PIPESTATUS[0]}}"
+    held = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}  # until its end
+    ended = subprocess.run(
+        ["bash", "-c", piped], cwd=ROOT, env=held, capture_output=True, text=True
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -103,12 +103,10 @@ def test_what_groups_write_comes_back_by_range(tmp_path_factory, groups, bits, n
     for number in range(1 << bits):
         of_range = Range(paths, bits, number, firsts=firsts[:-1], n_words=n_words)
         batches = list(of_range.batches())
-        rows = [row for batch in batches for row in batch.rows.tolist()]
-        back = [
-            turned(batch.keys[:, 0], 64 - bits) if bits else batch.keys[:, 0] for batch in batches
-        ]
-        for first, batch in zip(back, batches, strict=True):
-            for row, word, key in zip(batch.rows.tolist(), first.tolist(), batch.keys, strict=True):
+        rows = [row for some, _ in batches for row in some.tolist()]
+        for some, of_batch in batches:
+            first = turned(of_batch[:, 0], 64 - bits) if bits else of_batch[:, 0]
+            for row, word, key in zip(some.tolist(), first.tolist(), of_batch, strict=True):
                 assert [word, *key[1:].tolist()] == keys[row]
                 assert word >> (64 - bits) == number
         assert rows == sorted(rows)

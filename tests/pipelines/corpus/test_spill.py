@@ -57,10 +57,10 @@ def test_every_key_is_in_one_range_with_all_that_equal_it(
             for r in range(size["ranges"]):
                 of_keys = spilled(corpus, step.name, number, r)
                 batches = list(of_keys.batches())
-                found = np.concatenate([numbers[:0], *(b.rows for b in batches)])
+                found = np.concatenate([numbers[:0], *(rows for rows, _ in batches)])
                 assert np.all(np.diff(found) > 0)
                 assert of_keys.n == len(found)
-                turned = [tuple(key) for b in batches for key in b.keys.tolist()]
+                turned = [tuple(key) for _, of_batch in batches for key in of_batch.tolist()]
                 assert all(map(any, turned)) or column.keys == "digest"  # none is taken for no key
                 pairs = {
                     (tuple(every[row].tolist()), key)
