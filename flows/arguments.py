@@ -94,7 +94,11 @@ def _prepare(prepare: argparse.ArgumentParser) -> None:
         " it, an estimate.json made for this recipe in or beside the run directory, or beside the"
         " recipe"
     )
-    _options(prepare, ("estimate", str, "PATH", estimate))
+    plan = (
+        "plan file, or the name of an example that ships: tell what storage it takes to train on"
+        " the dataset, and write requirements.md, .html and .json into the run directory"
+    )
+    _options(prepare, ("estimate", str, "PATH", estimate), ("plan", str, "PATH", plan))
     _flags(prepare, ("dry-run", "show inputs, shards, steps and disk; write nothing"))
 
 

@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 from tokenmill.flows.asked import ask_run, read_recipe, whole
 from tokenmill.flows.prefect.executing import reported
 from tokenmill.flows.prefect.flow_run import Ended, Shown, asked_by, from_anywhere, key_of, our_flow
+from tokenmill.flows.sheets import plan_within, sheet_rows, size_run
 from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.places import Place, below, is_remote
 from tokenmill.pipelines.prepare.prepare import run_recipe
 from tokenmill.pipelines.prepare.report.model import Report
 from tokenmill.pipelines.prepare.report.sections import further_tables
 from tokenmill.pipelines.storage.mirror import read_text, viewed
+from tokenmill.sizing.report.outline import about
 from tokenmill.sizing.units import format_bytes
 
 Row: TypeAlias = dict[str, str | int]  # of an artifact
@@ -26,6 +28,7 @@ def prepare_flow(
     out: str,
     settings: dict[str, Any] | None = None,
     run: RunOptions | None = None,
+    plan: str | None = None,
 ) -> Ended:
     """Turn the inputs of a recipe into a dataset; run again, it continues, or finds all done.
 
@@ -35,11 +38,20 @@ def prepare_flow(
         out: the run directory, by its whole path
         settings: in place of the recipe's, by key, as `{"output.seq_len": 2048}`
         run: who does the work, in place of the recipe's own section
+        plan: a plan file by its path, or the name of an example that ships: what storage it takes
+            to train on the dataset is told too, and written to requirements.html beside the report
     """
+    if plan is not None:
+        plan_within(plan)
     asked = asked_by(lambda: ask_run(read_recipe(recipe, settings, run), from_anywhere(out)))
     name = asked.what.name
     title = f"prepare {name}, {whole(asked.out)}"
-    return reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
+    ended = reported(asked, run_recipe, in_short, artifacts, name=title, label=name)
+    if plan is None:
+        return ended
+    sheet = size_run(plan, asked.out)
+    needed = Shown(key_of("requirements", name), sheet_rows(sheet), about(sheet))
+    return ended._replace(artifacts=(*ended.artifacts, needed))
 
 
 def in_short(report: Report) -> str:
@@ -58,12 +70,6 @@ def artifacts(report: Report, out: Place) -> Iterator[Shown]:
     if clusters := cluster_rows(report):
         what = f"the largest clusters of duplicates; tokenmill inspect {out} --doc ID shows one"
         yield Shown(key_of("clusters", name), clusters, what)
-    if needed := [
-        {"requirement": row.name, "value": row.shown, "rests on": row.rests_on}
-        for row in report.requirements
-    ]:
-        what = "storage to train on it, of an assumed cluster; size-cluster takes your plan"
-        yield Shown(key_of("requirements", name), needed, what)
     for step, rows in further_tables(report).items():
         content = [{"what": what, "value": value} for what, value in rows.rows]
         yield Shown(key_of(f"step-{step}", name), content, rows.caption)

@@ -6,10 +6,14 @@ import sys
 from tokenmill.flows.asked import ask_run
 from tokenmill.flows.commands.prepare import prepared
 from tokenmill.flows.commands.prepare_tables import show_report
+from tokenmill.flows.sheets import size_run
 from tokenmill.flows.show import as_json
 from tokenmill.flows.troubles import exit_code
 from tokenmill.pipelines.core.places import folder_here
 from tokenmill.pipelines.prepare.demo import VOCAB_SIZE, demo_recipe
+from tokenmill.sizing.report.data import sheet_json
+
+PLAN = "gpt2-124m-8-h100"  # the example that ships, for a corpus as small as the demo's
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,14 +25,16 @@ def run(args: argparse.Namespace) -> int:
             f" text, kept in {folder / 'tokenizer.json'}\n"
         )
     recipe = demo_recipe(folder)
-    shown = {"recipe": str(folder.absolute() / "recipe.yaml")}
-    report = prepared(ask_run(recipe, str(folder / "run")), shown, quiet=args.json)
+    run = folder / "run"
+    shown = {"recipe": str(folder.absolute() / "recipe.yaml"), "plan": PLAN}
+    report = prepared(ask_run(recipe, str(run)), shown, quiet=args.json)
+    sheet = size_run(PLAN, str(run))
     if args.json:
-        as_json(report.to_json())
+        as_json({**report.to_json(), "requirements": sheet_json(sheet)})
         return exit_code(report)
-    show_report(report, folder / "run")
+    show_report(report, run, sheet=sheet)
     sys.stdout.write(
         f"recipe   {folder.absolute() / 'recipe.yaml'}\n"
-        f"look in  tokenmill inspect {folder / 'run'} --reason near_duplicate\n"
+        f"look in  tokenmill inspect {run} --reason near_duplicate\n"
     )
     return exit_code(report)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill.flows.asked import Asked, ask_run, read_recipe
 from tokenmill.flows.commands.shared import result_of, settings_of
 from tokenmill.flows.exits import OK
+from tokenmill.flows.sheets import plan_within, size_run
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.places import is_remote, place
 from tokenmill.pipelines.prepare.recipe import Recipe, find_recipe
@@ -21,6 +22,8 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     out = place(args.out)
     recipe = read_recipe(args.recipe, settings)
+    if args.plan is not None:
+        plan_within(args.plan)
     # a mistake is told by then; what works and shows takes longer to import than the recipe
     from tokenmill.flows.commands.prepare_tables import plan_blocks, show_report
     from tokenmill.flows.measure_tables import compared_lines
@@ -29,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from tokenmill.pipelines.prepare.dry_run import dry_run
     from tokenmill.pipelines.runs.manifest import read_manifest
     from tokenmill.pipelines.storage.mirror import viewed
+    from tokenmill.sizing.report.data import sheet_json
 
     found = estimate_for(recipe, args)
     if args.dry_run:
@@ -38,12 +42,18 @@ def run(args: argparse.Namespace) -> int:
     with viewed(out) as folder:
         workers = recipe.run.n_workers if read_manifest(folder) is None else None
     asked = ask_run(recipe, args.out)
-    shown = {"recipe": str(find_recipe(args.recipe).absolute()), "settings": settings or None}
+    shown = {
+        "recipe": str(find_recipe(args.recipe).absolute()),
+        "settings": settings or None,
+        "plan": args.plan,
+    }
     report = prepared(asked, shown, quiet=args.json)
+    sheet = None if args.plan is None else size_run(args.plan, out)
     rows = compare(found[1], report, workers=workers) if found else []
     if args.json:
         predicted = {"predicted": [row.to_json() for row in rows]} if found else {}
-        as_json({**report.to_json(), **predicted})
+        sized = {} if sheet is None else {"requirements": sheet_json(sheet)}
+        as_json({**report.to_json(), **predicted, **sized})
     else:
         compared = compared_lines(rows, found[0]) if found else []
         if found and found[1].cores != recipe.run.n_workers:
@@ -51,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
                 f"wall time was predicted for {found[1].cores} cores, the run has"
                 f" {recipe.run.n_workers}: not compared"
             )
-        show_report(report, out, compared)
+        show_report(report, out, compared, sheet)
     return exit_code(report)
 
 

@@ -6,26 +6,32 @@ from typing import Any
 from rich.table import Table
 
 from tokenmill.flows.commands.contamination import benchmarks_table
+from tokenmill.flows.commands.size import UNVERIFIED, requirements_table, warning
 from tokenmill.flows.show import filled, show, table
 from tokenmill.flows.troubles import MOST_FAILURES, bounded, failures
 from tokenmill.pipelines.contamination.report_found import warnings
 from tokenmill.pipelines.core.places import Place, below
 from tokenmill.pipelines.prepare.report.images import WAY_TO_IMAGES, sources_without
 from tokenmill.pipelines.prepare.report.model import Report
-from tokenmill.pipelines.prepare.report.sections import against_lines, further_tables
+from tokenmill.pipelines.prepare.report.sections import (
+    against_lines,
+    further_tables,
+    storage_way,
+)
 from tokenmill.pipelines.tokens.mix.report import COLUMNS, mixed_in_short, mixture_rows
+from tokenmill.sizing.report.outline import about
+from tokenmill.sizing.requirements import headline as first_of
+from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.units import format_bytes
 
-MOST_REQUIREMENTS = 7
 
-
-def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> None:
+def show_report(
+    report: Report, out: Place, compared: Sequence[Any] = (), sheet: Sheet | None = None
+) -> None:
     """Print what a run did, in the order a reader asks.
 
-    compared: what was predicted beside it.
+    compared: what was predicted beside it.  sheet: what storage it takes to train on it.
     """
-    first = [(row.name, row.shown, row.rests_on) for row in report.requirements[:MOST_REQUIREMENTS]]
-    title = "storage to train on it (assumed; tokenmill size takes your plan)"
     summary, mixture = report.found_items, report.mixture
     show(
         _ledger(report),
@@ -39,14 +45,23 @@ def show_report(report: Report, out: Place, compared: Sequence[Any] = ()) -> Non
             benchmarks_table(summary.benchmarks, "benchmark items in the corpus, before cutting"),
             *(f"warning: {line}" for line in warnings(summary)),
         ],
-        filled(table(title, ("requirement", ">value", "rests on"), first)),
         [
             *troubles(report),
             f"dataset  {report.dataset.path}",
             f"report   {below(out, 'report.html')}",
+            *([] if sheet else [f"storage  {storage_way(report)}"] if report.total.tokens else []),
         ],
         compared,
+        *(() if sheet is None else _storage(sheet, out)),
     )
+
+
+def _storage(sheet: Sheet, out: Place) -> Iterator[Any]:
+    """What storage it takes to train on a run's dataset."""
+    yield about(sheet)
+    yield requirements_table("storage to train on it", first_of(sheet), sheet)
+    yield from map(warning, sheet.warnings)
+    yield [UNVERIFIED, f"storage  {below(out, 'requirements.html')}"]
 
 
 def _ledger(report: Report) -> Table:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokenmill.flows.exits import OK
-from tokenmill.flows.sheet_files import write_sheet, write_texts
+from tokenmill.flows.sheets import write_sheet, write_texts
 from tokenmill.flows.show import as_json, filled, show, table
 from tokenmill.pipelines.core.places import folder_here, is_remote
 from tokenmill.sizing.comparison import (
@@ -38,6 +38,7 @@ WIDTH = 100  # columns of a terminal that tables keep to
 BETWEEN = 2  # columns between two of a table
 NAME, HEAD = 28, 14  # widths that the names of figures are broken to, before and above them
 CELL = 24  # width that sentences about tiers are broken to
+UNVERIFIED = "* rests on figures that no document was found for; see the sheet"
 
 Columns: TypeAlias = dict[str, tuple[str, ...]]
 
@@ -70,14 +71,14 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     tables = [(s.title, s.rows) for s in sheet.sections] if args.all else []
     show(
         about(sheet),
-        _section(FIRST, headline(sheet), sheet),
+        requirements_table(FIRST, headline(sheet), sheet),
         *notes(sheet),
-        *map(_warning, sheet.warnings),
+        *map(warning, sheet.warnings),
         filled(table(TIERS, [c.name for c in tiers.columns], tiers.rows)),
         [*legend(tiers), *remarks(verdicts)] if tiers.rows else [],
-        *(_section(title, rows, sheet) for title, rows in tables),
+        *(requirements_table(title, rows, sheet) for title, rows in tables),
         [
-            "* rests on figures that no document was found for; see the sheet",
+            UNVERIFIED,
             _where(
                 written, "--out FOLDER writes the whole sheet, with formulas, inputs and sources"
             ),
@@ -86,7 +87,7 @@ def _run(args: argparse.Namespace, corpus: Path | None) -> int:
     return OK
 
 
-def _section(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
+def requirements_table(title: str, of: Sequence[Requirement], sheet: Sheet) -> Table | None:
     """Rows of the sheet; without a column of intervals where there are none."""
     columns = ["", ">value", "95 % interval", "rests on"]
     cells = [[row.name, row.shown, row.between, _basis(row, sheet.rows)] for row in of]
@@ -101,7 +102,7 @@ def _basis(row: Requirement, rows: Mapping[str, Requirement]) -> str:
     return rests_on(row, rows).replace(", unverified", " *")
 
 
-def _warning(sentence: str) -> Text:
+def warning(sentence: str) -> Text:
     return Text.assemble(("warning: ", "bold yellow"), sentence)
 
 
@@ -121,7 +122,7 @@ def _compare(args: argparse.Namespace, corpus: Path | None) -> int:
     grids = (*side_by_side(cases), *tiers_side_by_side(cases))
     show(
         *(table("", grid.columns, grid.rows) for grid in grids),
-        *map(_warning, warned(cases)),
+        *map(warning, warned(cases)),
         _where(written, "--out FOLDER writes the comparison, with intervals"),
     )
     return OK

@@ -57,7 +57,6 @@ from tokenmill.sizing.plan.fields import OUR_CHOICE
 from tokenmill.sizing.report.notes import notes
 from tokenmill.sizing.requirement import Input, Requirement, leaves
 from tokenmill.sizing.requirements import headline
-from tokenmill.sizing.sections.stages import STORED
 from tokenmill.sizing.sheet import Sheet
 from tokenmill.sizing.verdict import judge
 
@@ -80,20 +79,6 @@ def sheet_json(sheet: Sheet) -> dict[str, Any]:
         "unverified": [given.to_json() for given in assumed if not given.verified],
         "notes": notes(sheet),
         "warnings": list(sheet.warnings),
-    }
-
-
-def summary_json(sheet: Sheet) -> dict[str, Any]:
-    """The headline and what has to be stored, for a report about more than sizing.
-
-    requirements: rows as in the sheet.  sizing_assumptions: what nobody measured beneath them.
-    """
-    stored = [row for row in sheet if row.name.startswith(STORED)]
-    wanted = list(dict.fromkeys([*headline(sheet), *stored]))
-    beneath = dict.fromkeys(i for row in wanted for i in leaves(row, sheet.rows) if not i.measured)
-    return {
-        "requirements": [_row(row, sheet.rows) for row in wanted],
-        "sizing_assumptions": [given.to_json() for given in beneath],
     }
 
 

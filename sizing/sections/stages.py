@@ -14,7 +14,20 @@ TITLE = "Stored, by stage"
 STORED = "stored: "  # how the name of a part of the capacity begins
 ONE_VERSION = "dataset, one version"
 
-_INTERMEDIATE = re.compile(r"\d\d-")  # how a run names the folders that it deletes at its end
+# how a run names the folders that it deletes at its end: the first digit tells later passes
+_INTERMEDIATE = re.compile(r"(\d)(\d-(.*))")
+_FOLDERS = {  # what lies in folders of a run, as a reader knows it
+    "0-filtered": "filtered documents",
+    "1-keys": "digests, signatures and band keys",
+    "5-index": "n-grams of benchmarks",
+    "8-spans": "n-grams of documents",
+    "9-spans": "repeated spans",
+    "0-tokens": "token shards",
+    "1-mix": "token shards on their way into the mixture",
+    "index": "index for later runs",
+    "removed": "rows of removed documents",
+    "removed-images": "rows of removed images",
+}
 _OURS = ("logs", "checkpoints")  # stages that the sheet has of its own
 _NUM_PERM, _BANDS = 112, 14  # of the default recipe
 _NEAR = "tokenmill's step `near`, as FineWeb: 14 bands of 8"
@@ -71,8 +84,23 @@ def _measured_stages(sheet: Sheet, source: SourceFacts, measured: CorpusMeasurem
         if stage == INPUTS and has_inputs:
             continue
         if stage != DATASET and (_has_scratch(sheet) or not _INTERMEDIATE.match(stage)):
-            own = f"{STORED}{stage} of the run" if stage in _OURS else f"{STORED}{stage}"
-            _stage(sheet, source, measured, stage, own)
+            name = f"{STORED}{folder_in_words(stage)}"
+            is_told = source.label(name) in sheet  # of two folders that words do not tell apart
+            _stage(sheet, source, measured, stage, f"{name} ({stage})" if is_told else name)
+
+
+def folder_in_words(stage: str) -> str:
+    """What lies in a folder of a run.
+
+    >>> folder_in_words("20-filtered"), folder_in_words("18-unit-keys"), folder_in_words("logs")
+    ('filtered documents, pass 2', 'unit keys', 'logs of the run')
+    """
+    if stage in _OURS:
+        return f"{stage} of the run"
+    found = _INTERMEDIATE.fullmatch(stage)
+    digit, key, name = ("", stage, stage) if found is None else found.groups()
+    words = _FOLDERS.get(key, name.replace("-", " "))
+    return f"{words}, pass {digit}" if digit and digit in "2345678" else words
 
 
 def _stage(

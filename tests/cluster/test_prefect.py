@@ -70,7 +70,7 @@ def test_a_server_that_comes_back_is_told_the_end(recipe, expected, prefect_serv
     assert last["tags"] == ["stdlib", "threads", "tokenmill"]
     artifacts = rows(prefect_server, "artifacts", flow_runs={"id": {"any_": [last["id"]]}})
     kinds = {a["key"].partition("-")[0] for a in artifacts if a["key"]}
-    assert {"report", "ledger", "removals", "clusters", "requirements"} <= kinds
+    assert {"report", "ledger", "removals", "clusters"} <= kinds
     assert "progress" in {a["type"] for a in artifacts}
 
 

@@ -57,7 +57,7 @@ def test_a_measured_corpus_is_read(size_cluster, artifact, tmp_path):
 
 
 def test_a_mistake_in_the_plan_fails_the_run_with_its_message(size_cluster):
-    with pytest.raises(PlanError, match="examples: image-text"):
+    with pytest.raises(PlanError, match="examples: gpt2-124m"):
         size_cluster("nothing-of-this-name")
     with pytest.raises(PlanError, match="unknown key 'param'; did you mean 'params'"):
         size_cluster(changes={"model.param": 1})

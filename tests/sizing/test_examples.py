@@ -7,6 +7,7 @@ from tokenmill.sizing.requirements import EXAMPLES, example_names, size
 from tokenmill.sizing.units import format_quantity
 
 TEXT, LARGE, IMAGES = "llama-8b-1024-h100", "llama-405b-16384-h100", "image-text-8b-1024-h100"
+SMALL = "gpt2-124m-8-h100"
 PUBLISHED = 0.01  # published figures are rounded to two or three digits
 NO_RATE = {"checkpoints.interval_s": None}  # then the best interval for the rate is taken
 
@@ -15,11 +16,11 @@ def value(sheet, name):
     return sheet[name].value
 
 
-def test_the_three_examples_ship():
-    assert example_names() == (IMAGES, LARGE, TEXT)
+def test_the_examples_ship():
+    assert example_names() == (SMALL, IMAGES, LARGE, TEXT)
 
 
-@pytest.mark.parametrize("name", [TEXT, LARGE, IMAGES])
+@pytest.mark.parametrize("name", [SMALL, TEXT, LARGE, IMAGES])
 def test_an_example_says_what_it_is_for_and_nothing_that_is_warned_of_as_wrong(name):
     text = (EXAMPLES / f"{name}.yaml").read_text()
     assert text.startswith("# ")

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from tokenmill.pipelines.contamination.model import Summary
-from tokenmill.pipelines.core.data import Data, Number
+from tokenmill.pipelines.core.data import Data
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.measured import TOTAL, Measurement
 from tokenmill.pipelines.read.images.facts import Decoding
@@ -218,38 +218,6 @@ class Against(Data):
     remarks: list[str] = Field(description="What to know of the comparison")
 
 
-class Given(Data):
-    """A figure that goes into a requirement."""
-
-    name: str = Field(description="The formula's argument")
-    value: Number = Field(description="In `unit`")
-    unit: str = Field(description='Such as "bytes" or "bytes/s"')
-    source: str = Field(description="Who says so")
-    measured: bool = Field(description="On this corpus")
-    verified: bool = Field(description="Found in a document, or measured")
-    computed_by: str | None = Field(description="The requirement that computed it")
-    key: str | None = Field(description="The key of a plan that sets it")
-    low: float | None = Field(description="Lower end of its 95 % interval")
-    high: float | None = Field(description="Upper end of its 95 % interval")
-
-
-class Requirement(Data):
-    """What storage has to hold or deliver, as the sizing sheet has it."""
-
-    name: str = Field(description="What is required; unique")
-    value: Number = Field(description="In `unit`")
-    unit: str = Field(description='Such as "bytes" or "bytes/s"')
-    shown: str = Field(description="Value and unit as a person reads them")
-    formula: str = Field(description="In the names of its inputs")
-    inputs: list[Given] = Field(description="What goes into the formula")
-    source: str = Field(description="Where the formula comes from")
-    measured: bool = Field(description="Nothing but measurements went in")
-    verified: bool = Field(description="All that went in was measured or stands in a document")
-    low: float | None = Field(description="Lower end of its 95 % interval")
-    high: float | None = Field(description="Upper end of its 95 % interval")
-    rests_on: str = Field(description="Which of measured, stated, assumed, …")
-
-
 class Report(Failures):
     """What became of a run's inputs, and what the dataset is like."""
 
@@ -271,8 +239,6 @@ class Report(Failures):
     notes: dict[str, int] | None = Field(None, description="Of a run of text: what else was met")
     images: Images | None = Field(None, description="Only of a run with images")
     against: Against | None = Field(None, description="Only with earlier runs")
-    requirements: list[Requirement] = Field(description="Storage to train on it, by default plan")
-    sizing_assumptions: list[Given] = Field(description="What they rest on unmeasured")
     sections: Sections | None = Field(None, description="By name what further steps tell")
     seconds: float | None = Field(None, description="Seconds of the whole run")
 

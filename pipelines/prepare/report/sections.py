@@ -24,9 +24,7 @@ from tokenmill.pipelines.prepare.report.images import (
 )
 from tokenmill.pipelines.prepare.report.model import (
     Against,
-    Given,
     Report,
-    Requirement,
     StepTime,
     Tokenizer,
 )
@@ -46,7 +44,7 @@ from tokenmill.sizing.document.markdown import markdown
 from tokenmill.sizing.document.page import KeyFigure, figure, page
 from tokenmill.sizing.document.section import NONE, Section, Table, count, table
 from tokenmill.sizing.document.svg import Axis
-from tokenmill.sizing.units import format_bytes, format_count, format_quantity
+from tokenmill.sizing.units import format_bytes, format_count
 
 MOST_CLUSTERS = 15
 MOST_LISTED = 10
@@ -70,7 +68,6 @@ def report_page(
         plots={
             "plots": _plots(report),
             "images": [*image_plots(report), *sheets],
-            "requirements": _requirement_plots(report),
         },
         footer="The same figures as data: report.json; as text: report.md.",
     )
@@ -166,50 +163,20 @@ def _cluster_plot(report: Report) -> list[str]:
     return [figure(title, "by the id of their first document", drawn)]
 
 
-def _requirement_plots(report: Report) -> list[str]:
-    """What has to be stored, all of it in bytes."""
-    stored = [Bar(r.name, r.value) for r in report.requirements if r.unit == "bytes"]
-    if not stored:
+def _storage(report: Report) -> list[str]:
+    """How to learn what storage training asks for; nothing, where there is nothing to train on."""
+    if not report.total.tokens:
         return []
-    drawn = charts.bars("stored", "Bytes to store", Axis("bytes", format_bytes), stored)
-    return [figure("Capacity", "each requirement in bytes", drawn)]
-
-
-def _requirements(report: Report) -> list[str | Table]:
-    """What the storage of the corpus has to hold and deliver."""
-    wanted = report.requirements
-    if not wanted:
-        return []
-    rows = [(r.name, r.shown, _interval(r), r.rests_on) for r in wanted]
-    formulas = [(r.name, r.formula, r.source) for r in wanted]
-    inputs = [(r.name, i.name, _shown(i), _basis(i), i.source) for r in wanted for i in r.inputs]
-    of_input = ("requirement", "`input", ">value", "*basis", "source")
-    assumed = [(a.name, _shown(a), a.source) for a in report.sizing_assumptions]
     return [
-        "For this corpus as measured, and a training cluster as assumed below: tokenmill size"
-        " takes a plan with your own figures. Storage is in SI units: 1 TB is 10^12 bytes. An"
-        " interval covers the spread of bytes per token over shards, and nothing else.",
-        table("Required", ("requirement", ">value", "95 % interval", "*rests on"), rows),
-        table("Assumed", ("input", ">value", "source"), assumed, folded=True),
-        table("Formulas", ("requirement", "`formula", "source"), formulas, folded=True),
-        table("Inputs of each formula", of_input, inputs, folded=True),
+        f"{storage_way(report)}; where prepare was given the plan, requirements.html beside this"
+        " report tells."
     ]
 
 
-def _interval(row: Requirement) -> str:
-    if row.low is None or row.high is None:
-        return NONE
-    return " to ".join(format_quantity(v, row.unit, digits=4) for v in (row.low, row.high))
-
-
-def _shown(given: Given) -> str:
-    return format_quantity(given.value, given.unit)
-
-
-def _basis(given: Given) -> str:
-    if given.computed_by is not None:
-        return "computed"
-    return "measured" if given.measured else "assumed"
+def storage_way(report: Report) -> str:
+    """How to learn what storage training asks for, once there is a plan of it."""
+    run = report.dataset.path.removesuffix("/dataset")
+    return f"tokenmill size PLAN --corpus {run} says what storage it takes to train on this dataset"
 
 
 def _against(against: Against | None) -> list[str | Table]:
@@ -270,7 +237,7 @@ def sections(report: Report) -> list[Section]:
         ),
         section("decontaminate", "Benchmark items", _decontaminate(report)),
         *(found_sections(contamination) if contamination else []),
-        section("requirements", "Storage requirements", _requirements(report)),
+        section("storage", "Storage to train on it", _storage(report)),
         section("failures", "Failed and damaged", failure_blocks(report)),
         section("time", "Time", _time(report)),
         section("origin", "How it was made", _origin(report)),

@@ -1,4 +1,4 @@
-"""What a finished run has to say: its ledger, its measurement and what storage it asks for."""
+"""What a finished run has to say: its ledger, its measurement, and what each step found."""
 
 import platform
 from collections import Counter, defaultdict
@@ -21,12 +21,8 @@ from tokenmill.pipelines.runs.work import Finished
 from tokenmill.pipelines.storage import mirror
 from tokenmill.pipelines.tokens.dataset import Layout, file_name, split_folder
 from tokenmill.pipelines.tokens.mix.report import mixed_stats, mixture, tokens_once
-from tokenmill.sizing.corpus import read_corpus
-from tokenmill.sizing.plan.plan import Plan
-from tokenmill.sizing.report.data import summary_json
-from tokenmill.sizing.requirements import requirement_sheet
 
-REPORT_VERSION = "1"
+REPORT_VERSION = "2"
 LIBRARIES = (
     "tokenmill",
     "pyarrow",
@@ -55,7 +51,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
     mixed, facts = mixture(job, last_pass, finished), _shard_facts(last_pass)
     by_section = _told(job, finished)
     repeated = by_section.pop("repeated")
-    report = model.Report(
+    return model.Report(
         report=REPORT_VERSION,
         name=job.recipe.name,
         identity=job.identity,
@@ -104,10 +100,7 @@ def summarize(job: PrepareJob, plan: SourcePlan, finished: Prepared) -> model.Re
         images=images and _images(job, finished, images.store, repeated),
         against=_against(job, finished) if job.against else None,
         sections=by_section or None,  # of steps that are not our own
-        requirements=[],
-        sizing_assumptions=[],
     )
-    return report.model_copy(update=_requirements(report))
 
 
 def _images(job: PrepareJob, finished: Prepared, store: str, repeated: Any) -> model.Images:
@@ -179,19 +172,6 @@ def _last_pass(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
 
 def _of_passes(job: PrepareJob, finished: Finished) -> Sequence[Receipt]:
     return [r for part in passes(job.recipe.steps) for r in finished.of(f"pass-{part.index}")]
-
-
-def _requirements(report: model.Report) -> dict[str, list[model.Requirement] | list[model.Given]]:
-    """A first sheet of storage requirements: this corpus as measured, the plan all defaults."""
-    has_content = report.total.text_bytes or report.total.images  # not end-of-text tokens alone
-    if not has_content or not sum(split.tokens for split in report.dataset.splits.values()):
-        return {}
-    corpus = read_corpus(report.to_json(), where="report")
-    sheet = summary_json(requirement_sheet(Plan(), {"corpus": corpus}))
-    return {
-        "requirements": [model.Requirement(**row) for row in sheet["requirements"]],
-        "sizing_assumptions": [model.Given(**given) for given in sheet["sizing_assumptions"]],
-    }
 
 
 def _shard_facts(last_pass: Sequence[Receipt]) -> list[ShardCounts]:

@@ -31,15 +31,3 @@ def test_markdown_tables_have_equal_columns(tmp_path, make):
     for rows in tables:
         assert len({len(row) for row in rows}) == 1
         assert all(re.fullmatch(r" ---:? ", cell) for cell in rows[1])
-
-
-def test_a_requirement_shows_its_formula_inputs_and_what_was_measured(tmp_path):
-    report = run_report()
-    text = written(tmp_path, report)[0]
-    rows = [[cell.strip() for cell in row] for found in tables_of(text) for row in found]
-    for requirement in report["requirements"]:
-        assert [requirement["name"], requirement["shown"]] in [row[:2] for row in rows]
-        for given in requirement["inputs"]:
-            row = next(r for r in rows if r[:2] == [requirement["name"], given["name"]])
-            expected = "measured" if given["measured"] else "assumed"
-            assert row[3] == ("computed" if given["computed_by"] else expected)

@@ -188,7 +188,7 @@ def test_a_corpus_of_empty_documents_is_no_mistake(recipe_path, tmp_path):
     empty.write_text("\n".join(json.dumps({"id": str(i), "text": ""}) for i in range(9)))
     report = run(recipe_path, tmp_path, inputs=str(empty), steps=[])
     assert report["dataset"]["splits"]["train"]["tokens"] == 9
-    assert report["requirements"] == []
+    assert report["measurement"]["total"]["text_bytes"] == 0
     assert len(rows(tmp_path)) == 9
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.sizing.corpora import illustrated, measured
 from tokenmill.sizing.plan.load import parse_plan
 from tokenmill.sizing.report import data as report
-from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json, summary_json
+from tokenmill.sizing.report.data import assumptions, kind, rests_on, sheet_json
 from tokenmill.sizing.requirements import headline, requirement_sheet, size
 from tokenmill.sizing.verdict import Outcome, judge
 
@@ -120,14 +120,6 @@ def test_json_has_the_verdict_on_every_tier(sheet):
     short = next(v for v in verdicts if v["outcome"] == "short")
     assert short["shortfall"]["value"] > 1
     assert short["told"].startswith("short ")
-
-
-def test_the_summary_of_a_run_is_the_headline_and_what_is_stored(sheet):
-    data = summary_json(sheet)
-    names = [row["name"] for row in data["requirements"]]
-    assert names[: len(headline(sheet))] == [row.name for row in headline(sheet)]
-    assert "stored: dataset" in names
-    assert {given["name"] for given in data["sizing_assumptions"]} >= {"mfu", "fill_frac"}
 
 
 def test_without_any_corpus_there_is_none_in_the_data():

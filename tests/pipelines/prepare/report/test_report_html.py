@@ -56,5 +56,5 @@ def test_a_run_that_left_nothing_still_has_its_plots(tmp_path):
         "text-title",
         "reasons-title",
     ]
-    assert "Storage requirements" not in text
+    assert "tokenmill size" not in text
     assert "No input file or shard failed or is damaged." in text

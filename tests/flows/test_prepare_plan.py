@@ -1,0 +1,77 @@
+"""What storage it takes to train on a run's dataset is told with a plan, and with none is not."""
+
+import json
+
+import pytest
+
+from tests.e2e.corpus import write_corpus
+from tokenmill.flows.cli import main
+from tokenmill.sizing.report.data import sheet_json
+from tokenmill.sizing.requirements import size
+
+SMALL, LARGE = "gpt2-124m-8-h100", "llama-8b-1024-h100"
+FILES = {"requirements.md", "requirements.html", "requirements.json"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, server):
+    """A recipe and its run with a plan."""
+    folder = tmp_path_factory.mktemp("planned")
+    recipe, out = write_corpus(folder), folder / "run"
+    assert main(["prepare", str(recipe), "--out", str(out), "--plan", SMALL, "--json"]) == 0
+    return recipe, out
+
+
+def sheet_of(out):
+    return json.loads((out / "requirements.json").read_text())
+
+
+def test_a_plan_gives_the_sheet_that_size_gives_of_the_run(finished):
+    _, out = finished
+    assert sheet_of(out) == json.loads(json.dumps(sheet_json(size(SMALL, corpus=out))))
+    assert {p.name for p in out.iterdir()} >= FILES
+
+
+def test_another_plan_for_a_finished_run(finished, capsys):
+    recipe, out = finished
+    before = sheet_of(out)
+    command = ["prepare", str(recipe), "--out", str(out)]
+    assert main([*command, "--plan", LARGE]) == 0
+    shown = capsys.readouterr().out
+    for words in ("by 1,024 H100 SXM", "read bandwidth, whole job", "requirements.html"):
+        assert words in shown
+    assert sheet_of(out)["headline"] == before["headline"]
+    assert sheet_of(out)["sections"] != before["sections"]
+    assert main([*command, "--plan", SMALL, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["requirements"] == before == sheet_of(out)
+
+
+def test_without_a_plan_one_line_tells_how_to_learn_it(finished, capsys):
+    recipe, out = finished
+    assert main(["prepare", str(recipe), "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("storage")]
+    assert f"tokenmill size PLAN --corpus {out}" in line
+    assert "H100" not in shown + (out / "report.md").read_text()
+
+
+def test_stages_have_names_that_a_reader_knows(finished):
+    stored = [
+        row["name"]
+        for s in sheet_of(finished[1])["sections"]
+        for row in s["rows"]
+        if row["name"].startswith("stored: ")
+    ]
+    assert {"stored: filtered documents", "stored: token shards", "stored: dataset"} <= set(stored)
+    assert not [name for name in stored if any(c.isdigit() for c in name.split(", pass")[0])]
+
+
+@pytest.mark.parametrize("plan", ["no-such-plan", "model: {param: 1B}"])
+def test_a_mistake_in_the_plan_is_told_before_anything_is_written(finished, tmp_path, plan, capsys):
+    if ":" in plan:
+        (tmp_path / "plan.yaml").write_text(plan)
+        plan = str(tmp_path / "plan.yaml")
+    out = tmp_path / "run"
+    assert main(["prepare", str(finished[0]), "--out", str(out), "--plan", plan]) == 2
+    assert "plan" in capsys.readouterr().err
+    assert not out.exists()
