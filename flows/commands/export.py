@@ -9,11 +9,10 @@ from tokenmill.flows.progress import watcher, watching
 from tokenmill.flows.show import as_json, show, table
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here, place, within_roots
+from tokenmill.pipelines.runs.work import Phase
 from tokenmill.pipelines.tokens.export.exported import asked
 from tokenmill.pipelines.tokens.export.run import ExportReport, SplitReport, export
 from tokenmill.sizing.units import UnitError, format_bytes, parse_bytes
-
-PHASE = "export"  # works are files of the dataset
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,11 +56,11 @@ def _bytes(split: SplitReport) -> tuple[str, str | None]:
 def _tell(done: int, total: int) -> None:
     """Have the progress shown."""
     if done == 0:
-        watcher.get().start(PHASE, total)
+        watcher.get().start(Phase(name="export", works=()), total)
         return
-    watcher.get().advance(PHASE)
+    watcher.get().advance()
     if done == total:
-        watcher.get().end(PHASE)
+        watcher.get().end()
 
 
 def _size(text: str | None) -> int | None:

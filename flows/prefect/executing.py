@@ -100,9 +100,7 @@ class _Running:
     def outcomes(self) -> list[Outcome]:
         """How the works of the phase ended, in order; a failed one is an outcome, not the end."""
         phase, show = self._phase, self._show
-        show.start(phase.name, phase.n_done + len(phase.works))
-        for _ in range(phase.n_done):
-            show.advance(phase.name)
+        show.start(phase)
         made: dict[str, Outcome] = {}
         waiting = deque(chained(phase.works, self._pool.n_workers))
         futures: set[Any] = set()
@@ -115,7 +113,7 @@ class _Running:
                 made |= {outcome.work.key: outcome for outcome in future.result()}
         finally:
             self._stopping.set()  # what is not begun is not worth it, should the run end here
-        show.end(phase.name)
+        show.end()
         return [made[work.key] for work in phase.works]
 
     def _submitted(self, waiting: "deque[deque[Work]]") -> Any:
@@ -134,14 +132,11 @@ class _Running:
 
     def run(self, name: str) -> list[Outcome]:
         """Do a group, in the thread that calls."""
-        lane = Lane(self._pool, self._pace, self._advance, self._stopping)
+        lane = Lane(self._pool, self._pace, self._show.advance, self._stopping)
         return lane.run(self._job, self._groups.pop(name))
 
     def __repr__(self) -> str:
         return "works"
-
-    def _advance(self, _outcome: Outcome) -> None:
-        self._show.advance(self._phase.name)
 
 
 @task(task_run_name="{shards}", cache_policy=NO_CACHE, persist_result=False, log_prints=False)
@@ -189,12 +184,13 @@ class _Phase:
 
     name: str
     works: int
-    done: int = 0
+    done: int
     artifact: UUID | None = None
     shown: str = ""
 
-    def show(self) -> None:
-        told = f"{self.name}: {self.done:,} of {self.works:,}"
+    def show(self, words: str) -> None:
+        """words: of the whole run, where this is its last phase."""
+        told = f"{self.name}: {self.done:,} of {self.works:,}" + (f"; {words}" if words else "")
         if told == self.shown:
             return
         percent = 100.0 * self.done / self.works if self.works else 100.0
@@ -209,6 +205,7 @@ class PhaseProgress(Watcher):
     """Passes on what a watcher is told, and shows phases in the UI."""
 
     def __init__(self, inner: Watcher) -> None:
+        super().__init__()
         self._inner = inner
         self._phases: list[_Phase] = []
         self._lock, self._closing = threading.Lock(), threading.Event()
@@ -216,17 +213,21 @@ class PhaseProgress(Watcher):
         self._thread = threading.Thread(target=run, args=(self._show,), daemon=True)
         self._thread.start()
 
-    def start(self, phase: str, works: int) -> None:
-        self._phases.append(_Phase(phase, works))
-        self._inner.start(phase, works)
+    def start(self, phase: Phase, n_works: int | None = None) -> None:
+        super().start(phase, n_works)
+        now = self.standing
+        self._phases.append(_Phase(now.phase, now.works, now.done))
+        self._inner.start(phase, n_works)
 
-    def advance(self, phase: str) -> None:
+    def advance(self, outcome: Outcome | None = None) -> None:
         with self._lock:  # lanes are threads
+            super().advance(outcome)
             self._phases[-1].done += 1
-            self._inner.advance(phase)
+            self._inner.advance(outcome)
 
-    def end(self, phase: str) -> None:
-        self._inner.end(phase)
+    def end(self) -> None:
+        super().end()
+        self._inner.end()
 
     def tell(self, line: str) -> None:
         self._inner.tell(line)
@@ -240,5 +241,8 @@ class PhaseProgress(Watcher):
         while not closing:
             closing = self._closing.wait(EVERY_S)
             with contextlib.suppress(Exception):  # the next round tries again
-                for phase in list(self._phases):
-                    phase.show()
+                *ended, last = list(self._phases) or [None]
+                for phase in ended:
+                    phase.show("")
+                if last is not None:
+                    last.show(self.standing.in_words())

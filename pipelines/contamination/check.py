@@ -244,7 +244,7 @@ def phases(job: ContaminationJob, plan: Plan) -> Phases[Finished]:
         )
         for shard in plan.shards
     )
-    receipts = yield from do_phase(Phase(name=SEARCH, works=works), finished)
+    receipts = yield from do_phase(Phase(name=SEARCH, works=works, cost=1.0), finished)
     keys = tuple(shard.key for shard in plan.shards if shard.key in receipts)
     inputs = digest_of([job.identity, index.digest, *(receipts[key].digest for key in keys)])
     count = Work(step="count", key="all", inputs=inputs, call=count_documents, args=(keys,))

@@ -17,9 +17,12 @@ from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.step import Step
 from tokenmill.pipelines.corpus.rows import write_rows
 from tokenmill.pipelines.corpus.step import Chain, CorpusStep, Pass, Size, is_corpus_wide
+from tokenmill.pipelines.runs.course import Course
 from tokenmill.pipelines.runs.folder import RunFolder
 from tokenmill.pipelines.runs.receipt import Receipt
 from tokenmill.pipelines.runs.work import Finished, Phases
+
+PHASES_OF_STEP = 4  # of a corpus-wide step, about
 
 
 def passes(steps: Sequence[Step]) -> list[Pass]:
@@ -67,18 +70,24 @@ def stage_names(part: Pass) -> list[str]:
 
 
 def corpus_wide(
-    run: RunFolder, part: Pass, made: Sequence[Receipt], finished: Finished
+    run: RunFolder,
+    part: Pass,
+    made: Sequence[Receipt],
+    finished: Finished,
+    course: Course | None = None,
 ) -> Phases[str]:
     """The corpus-wide steps behind a pass; return a digest of all they found.
 
-    made: the receipts of the pass, in order of the shards.
+    made: the receipts of the pass, in order of the shards.  course: of the run.
     """
+    course = course or Course()
     inputs = digest_of([run.identity, *(receipt.digest for receipt in made)])
     chain = Chain(part, made, finished, inputs)
     keys = tuple(receipt.key for receipt in made)
     docs = tuple(receipt.stats[-1][1].docs_out for receipt in made)
-    rows = yield from chain.phase("rows", "rows", write_rows, {"all": (keys, docs)})
+    setting_down = chain.phase("rows", "rows", write_rows, {"all": (keys, docs)})
+    rows = yield from course.take("rows", setting_down)
     size = Size(**rows["all"].facts)
     for step in part.after:
-        yield from step.phases(chain, size)
+        yield from course.take(step.name, step.phases(chain, size), PHASES_OF_STEP)
     return chain.inputs

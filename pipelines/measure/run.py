@@ -68,7 +68,7 @@ def phases(job: MeasureJob, sample: Sample) -> Phases[Measured]:
         for part, drawn, read in zip(sample.plan.shards, sample.drawn, sample.read, strict=True)
         if read
     )
-    finished.parts = yield from do_phase(Phase(name=SCAN, works=works), finished)
+    finished.parts = yield from do_phase(Phase(name=SCAN, works=works, cost=1.0), finished)
     read = [
         (part.key, int(unit))
         for part, unit in zip(sample.plan.shards, sample.units, strict=True)

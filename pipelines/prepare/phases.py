@@ -11,12 +11,23 @@ from dataclasses import dataclass
 from tokenmill.pipelines.core.config import digest_of
 from tokenmill.pipelines.core.shard import Plan
 from tokenmill.pipelines.corpus.passes import corpus_steps, corpus_wide, passes
+from tokenmill.pipelines.corpus.step import Pass
 from tokenmill.pipelines.prepare.against import index_phase
 from tokenmill.pipelines.prepare.job import PrepareJob
+from tokenmill.pipelines.prepare.recipe import Recipe
 from tokenmill.pipelines.prepare.shard import run_pass
+from tokenmill.pipelines.runs.course import Course
 from tokenmill.pipelines.runs.packs import find_receipts
 from tokenmill.pipelines.runs.receipt import Receipt
-from tokenmill.pipelines.runs.work import Finished, Phase, Phases, Work, do_one, do_phase
+from tokenmill.pipelines.runs.work import (
+    Coming,
+    Finished,
+    Phase,
+    Phases,
+    Work,
+    do_one,
+    do_phase,
+)
 from tokenmill.pipelines.tokens import dataset
 from tokenmill.pipelines.tokens.mix.phases import mix
 from tokenmill.pipelines.tokens.shards import TokenShard, splits
@@ -29,9 +40,32 @@ class Prepared(Finished):
     layouts: tuple[dataset.Layout, ...] = ()
 
 
+# CPU seconds a GB of text, to one digit, as `make bench` has them: what is told of the share of a
+# run that is done, and of the time it still takes, rests on these alone
+READ, AGAIN, STAGE, KEYED, TOKENIZE = 3.0, 1.0, 5.0, 8.0, 15.0
+CORPUS_WIDE, MIX, DATASET = 2.0, 4.0, 1.0
+
+
+def course_of(recipe: Recipe) -> Course:
+    """The stages of a run of the recipe."""
+    coming = []
+    for part in passes(recipe.steps):
+        keyed = KEYED * len(part.finders) if part.after else TOKENIZE
+        read = AGAIN if part.index else READ
+        coming.append(Coming(_pass_name(part), read + STAGE * len(part.stages) + keyed))
+        coming += [Coming(step.name, CORPUS_WIDE) for step in part.after]
+    if recipe.output.shuffle:
+        coming.append(Coming("mix", MIX))
+    return Course([*coming, Coming("dataset", DATASET)])
+
+
+def _pass_name(part: Pass) -> str:
+    return "filter" if part.after else "tokenize"
+
+
 def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
     """Yield the phases of the job in order."""
-    finished = Prepared(shards=plan.shards)
+    finished, course = Prepared(shards=plan.shards), course_of(job.recipe)
     upstream = {
         shard.key: digest_of([job.identity, repr(shard.to_json())]) for shard in plan.shards
     }
@@ -49,13 +83,15 @@ def phases(job: PrepareJob, plan: Plan) -> Phases[Prepared]:
             )
             for shard in shards
         ]
-        phase = Phase(name="filter" if part.after else "tokenize", works=tuple(works))
-        receipts = yield from do_phase(phase, finished)
+        name = _pass_name(part)
+        phase = Phase(name=name, works=tuple(works))
+        receipts = yield from course.take(name, do_phase(phase, finished))
         shards = [shard for shard in shards if shard.key in receipts]
         if part.after:
-            digest = yield from corpus_wide(job, part, [receipts[s.key] for s in shards], finished)
+            made = [receipts[s.key] for s in shards]
+            digest = yield from corpus_wide(job, part, made, finished, course)
             upstream = {s.key: digest_of([receipts[s.key].digest, digest]) for s in shards}
-    yield from _lay_out(job, [receipts[s.key] for s in shards], finished)
+    yield from _lay_out(job, [receipts[s.key] for s in shards], finished, course)
     yield from do_phase(index_phase(job, finished), finished)
     return finished
 
@@ -71,11 +107,13 @@ def _set_up(job: PrepareJob, finished: Finished) -> Phases[str]:
     return digest_of(receipt.digest for receipt in receipts.values())
 
 
-def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -> Phases[None]:
+def _lay_out(
+    job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared, course: Course
+) -> Phases[None]:
     """Write the dataset's files, and at last what makes them a dataset."""
     inputs = digest_of([job.identity, *(receipt.digest for receipt in receipts)])
     if job.recipe.output.shuffle:
-        mixed = yield from mix(job, receipts, finished)
+        mixed = yield from course.take("mix", mix(job, receipts, finished), 2)
         plans = tuple(dataset.layout(job, of.split, shards, of) for shards, of in mixed)
     else:
         plans = tuple(dataset.layout(job, s, _token_shards(receipts, s)) for s in splits(job))
@@ -94,7 +132,8 @@ def _lay_out(job: PrepareJob, receipts: Sequence[Receipt], finished: Prepared) -
     if len(find_receipts(job.out, works).receipts) < len(works):
         # a dataset that an earlier run completed must not open half replaced
         dataset.close_dataset(job)
-    files = yield from do_phase(Phase(name="dataset", works=works, whole=True), finished)
+    phase = Phase(name="dataset", works=works, whole=True)
+    files = yield from course.take("dataset", do_phase(phase, finished))
     digests = tuple(
         tuple(files[f"{plan.split}-{n:05d}"].digest for n in range(plan.files)) for plan in plans
     )

@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -95,18 +95,28 @@ class Outcome:
     fresh: bool = False
 
 
+class Coming(NamedTuple):
+    """A stage of a run that is to come.  cost: CPU time, in a unit that all its stages share."""
+
+    name: str
+    cost: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Phase(Generic[F]):
     """Works of one step that may run at the same time, in any order; the next phase waits for all.
 
     whole: the run cannot go on if one of them fails; else the failed ones are listed.
-    n_done: works beside these that were found done, so that an executor is not handed them.
+    done: receipts of works beside these that were found done: an executor is not handed those.
+    cost, behind: for who shows progress: as of `Coming`, and what comes when it has ended.
     """
 
     name: str
     works: tuple[Work[F], ...]
     whole: bool = False
-    n_done: int = 0
+    done: tuple[Receipt[F], ...] = ()
+    cost: float = 0.0
+    behind: tuple[Coming, ...] = ()
 
 
 def chained(works: Sequence[Work[Any]], at_least: int) -> list[deque[Work[Any]]]:
@@ -206,7 +216,7 @@ def _run(job: Job, phase: Phase[Any], execute: Execute) -> tuple[list[Outcome], 
     """How the works of a phase ended, in order, and the names of the files of their receipts."""
     found = find_receipts(job.out, phase.works)
     left = tuple(work for work in phase.works if work.key not in found.receipts)
-    made = execute(job, replace(phase, works=left, n_done=len(found.receipts)))
+    made = execute(job, replace(phase, works=left, done=tuple(found.receipts.values())))
     ended = {outcome.work.key: outcome for outcome in made} | {
         work.key: Outcome(work=work, receipt=found.receipts[work.key])
         for work in phase.works

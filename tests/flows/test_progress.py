@@ -1,0 +1,174 @@
+"""What is told of a run while it goes on: how far it is, what it has done, when it will end."""
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from tests.e2e.corpus import write_corpus
+from tests.running import one_by_one, prepare
+from tokenmill.flows.progress import Bars, Lines, Standing
+from tokenmill.pipelines.prepare.recipe import load_recipe
+from tokenmill.pipelines.runs.work import Coming, Outcome, Phase, Work, attempt
+
+
+class StoppedError(Exception):
+    """The run ends in the middle."""
+
+
+class Followed:
+    """An executor that tells a standing, and notes what it says after each work."""
+
+    def __init__(self, stop_after=None):
+        self.standing, self.said, self.stop_after = Standing(), [], stop_after
+
+    def __call__(self, job, phase):
+        standing = self.standing
+        standing.start(phase, len(phase.done) + len(phase.works))
+        outcomes = []
+        for work in phase.works:
+            if len(self.said) == self.stop_after:
+                raise StoppedError
+            outcomes.append(attempt(job, work))
+            standing.advance(outcomes[-1])
+            self.said.append((phase.name, standing.share, standing.kept, standing.gone))
+        standing.end()
+        return outcomes
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory):
+    return load_recipe(write_corpus(tmp_path_factory.mktemp("corpus")))
+
+
+@pytest.fixture(scope="module")
+def followed(recipe, tmp_path_factory):
+    """A whole run: what was said on the way, and its report."""
+    execute = Followed()
+    report = prepare(recipe, tmp_path_factory.mktemp("followed") / "run", execute)
+    return execute, report
+
+
+def test_the_share_grows_from_nothing_to_all(followed):
+    shares = [share for _, share, _, _ in followed[0].said]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.2
+    assert shares[-1] == pytest.approx(1)
+    passes = [share for name, share, _, _ in followed[0].said if name in ("filter", "tokenize")]
+    assert len(set(passes)) == len(passes)  # each shard of a pass counts
+
+
+def test_documents_add_up_to_the_ledger(followed):
+    execute, report = followed
+    rows = report["ledger"]
+    gone = sum(sum(row["removed"].values()) + sum(row["failed"].values()) for row in rows)
+    assert (execute.standing.kept, execute.standing.gone) == (rows[-1]["docs_out"], gone)
+    assert gone > 0
+
+
+def test_stages_to_come_are_named_in_order(followed):
+    names = list(dict.fromkeys(name for name, *_ in followed[0].said))
+    assert [n for n in names if n in ("filter", "exact", "near", "tokenize", "dataset")] == [
+        *("filter", "exact", "near", "tokenize", "dataset")
+    ]
+
+
+def test_a_run_that_is_continued_begins_where_it_stood(recipe, tmp_path, followed):
+    n = len(followed[0].said)
+    stopped = Followed(stop_after=n // 2)
+    with pytest.raises(StoppedError):
+        prepare(recipe, tmp_path / "run", stopped)
+    again = Followed()
+    prepare(recipe, tmp_path / "run", again)
+    assert again.said[0][1] > stopped.said[-1][1] * 0.9
+    assert again.said[-1] == followed[0].said[-1]
+    assert again.standing.kept == followed[0].standing.kept
+
+
+def phase(n=4, cost=1.0, behind=()):
+    works = tuple(Work(step="s", key=str(i), inputs="", call=print) for i in range(n))
+    return Phase(name="filter", works=works, cost=cost, behind=behind)
+
+
+def fresh(receipt):
+    return Outcome(work=phase().works[0], receipt=receipt, fresh=True)
+
+
+@pytest.fixture
+def receipt(followed, recipe, tmp_path):
+    """Of a shard of the first pass."""
+    found = []
+
+    def execute(job, phase):
+        outcomes = one_by_one(job, phase)
+        found.extend(o.receipt for o in outcomes)
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        prepare(recipe, tmp_path / "one", execute)
+    return found[0]
+
+
+def test_the_time_left_is_that_of_the_work_left(receipt):
+    standing = Standing(began=time.monotonic() - 30)
+    standing.start(phase(4, 1.0, (Coming("near", 0.5), Coming("tokenize", 1.5))), 4)
+    assert standing.seconds_left() is None  # nothing is done
+    for _ in range(2):
+        standing.advance(fresh(receipt))
+    assert standing.share == pytest.approx(0.5 / 3)
+    assert standing.seconds_left() == pytest.approx(150, rel=0.05)
+    words = standing.in_words()
+    assert words.startswith("17% of the run, ")
+    assert words.endswith("about 3 min left; to come: near, tokenize")
+
+
+def test_no_time_is_told_that_is_not_known(receipt):
+    early = Standing()
+    early.start(phase(), 4)
+    early.advance(fresh(receipt))
+    assert early.seconds_left() is None
+    assert "left" not in early.in_words()
+    unknown = Standing(began=time.monotonic() - 30)
+    unknown.start(phase(cost=0.0), 4)
+    unknown.advance(fresh(receipt))
+    assert unknown.share is None
+    assert "of the run" not in unknown.in_words()
+
+
+def test_works_that_were_found_done_do_not_make_a_run_look_fast(receipt):
+    standing = Standing(began=time.monotonic() - 30)
+    found = Phase(name="filter", works=phase(1).works, done=(receipt,) * 3, cost=1.0)
+    standing.start(found, 4)
+    assert standing.share == pytest.approx(0.75)
+    assert standing.seconds_left() is None
+    later = Standing(began=time.monotonic() - 30)
+    later.start(Phase(name="filter", works=phase(2).works, done=(receipt,) * 2, cost=1.0), 4)
+    later.advance(fresh(receipt))
+    assert later.seconds_left() == pytest.approx(30, rel=0.01)  # as long as the one before it
+
+
+def test_lines_come_by_themselves_while_works_go_on(capsys, monkeypatch, receipt):
+    monkeypatch.setattr("tokenmill.flows.progress.LINE_EVERY_S", 0.05)
+    lines = Lines()
+    lines.start(phase(behind=(Coming("tokenize", 2.0),)))
+    lines.advance(fresh(receipt))
+    while "of the run" not in (shown := capsys.readouterr().err):
+        time.sleep(0.01)
+    assert shown.startswith("filter: 1 of 4; 8% of the run, ")
+    lines.end()
+    lines.close()
+    assert "filter: 4 of 4 in " in capsys.readouterr().err
+
+
+def test_a_terminal_has_the_run_below_its_bars(receipt):
+    out = io.StringIO()
+    bars = Bars(Console(file=out, force_terminal=True, width=100))
+    with bars.progress:
+        bars.start(phase(behind=(Coming("tokenize", 2.0),)))
+        bars.advance(fresh(receipt))
+        bars.progress.refresh()
+    shown = out.getvalue()
+    assert "1/4" in shown
+    assert "8% of the run" in shown
+    assert "to come: tokenize" in shown
