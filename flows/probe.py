@@ -7,8 +7,7 @@ from prefect import get_run_logger
 from pydantic import Field
 
 from tokenmill.flows.prefect.flow_run import Ended, Shown, describe, from_anywhere, our_flow
-from tokenmill.flows.sheet_files import write_texts
-from tokenmill.flows.size import size_within
+from tokenmill.flows.sheets import size_within, write_texts
 from tokenmill.pipelines.core.places import within_roots
 from tokenmill.pipelines.probe.document import probe_files, probe_markdown, summary, verdict_rows
 from tokenmill.pipelines.probe.loader import Order

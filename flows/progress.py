@@ -90,7 +90,7 @@ class Standing:
     def seconds_left(self) -> float | None:
         """That the run still takes, about; None while too little is done to tell."""
         share, took = self.share, time.monotonic() - self.began
-        if not share or not self.fresh or share < LEAST_SHARE or took < LEAST_S:
+        if not share or not self.fresh or not LEAST_SHARE <= share < 1 or took < LEAST_S:
             return None
         return self._made() * (1 / share - 1) * took / self.fresh
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenmill.flows.exits import NO, OK
-from tokenmill.flows.sheet_files import write_texts
+from tokenmill.flows.sheets import write_texts
 from tokenmill.flows.show import as_json, show
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.places import folder_here

@@ -34,8 +34,16 @@ CLIENT = (
     "tokenmill.flows.prefect.executing",
 )  # 4 s of imports, at the same time as the server's
 
+# of Prefect's server, for deployments, schedules, work pools and automations: a run has none
+IDLE_SERVICES = (
+    *("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "EVENT_PERSISTER", "FOREMAN", "LATE_RUNS"),
+    *("PAUSE_EXPIRATIONS", "REPOSSESSOR", "SCHEDULER", "TRIGGERS"),
+)
+
 # Only where the user has not set them, and only in the embedded mode.
 EMBEDDED_SETTINGS = {
+    **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in IDLE_SERVICES},
+    "PREFECT_SERVER_UI_ENABLED": "false",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
     "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
@@ -88,8 +96,9 @@ def embedded_server() -> Iterator[str | None]:
         server = subprocess.Popen(
             [
                 *(sys.executable, "-m", "tokenmill.flows.prefect.guarded", str(os.getpid())),
-                *("prefect", "server", "start", "--no-ui"),
-                *("--host", "127.0.0.1", "--port", str(port)),
+                # as `prefect server start` runs it, without another process that imports Prefect
+                *("uvicorn", "--factory", "prefect.server.api.server:create_app"),
+                *("--host", "127.0.0.1", "--port", str(port), "--log-level", "error"),
             ],
             stdin=subprocess.DEVNULL,
             stdout=log,

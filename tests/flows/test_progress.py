@@ -129,6 +129,11 @@ def test_no_time_is_told_that_is_not_known(receipt):
     early.advance(fresh(receipt))
     assert early.seconds_left() is None
     assert "left" not in early.in_words()
+    ended = Standing(began=time.monotonic() - 30)
+    ended.start(phase(1), 1)
+    ended.advance(fresh(receipt))
+    assert ended.in_words().startswith("100% of the run, ")
+    assert ended.seconds_left() is None
     unknown = Standing(began=time.monotonic() - 30)
     unknown.start(phase(cost=0.0), 4)
     unknown.advance(fresh(receipt))
