@@ -201,7 +201,7 @@ def write_state(job: TokenRun, plans: Sequence[Layout], digests: Sequence[tuple[
             plan.files,
             fingerprint=digest_of(made)[:16],
             description=describe(settings.engine().image_id, settings.images),
-            features=features_of(_schema(job, plan), settings.images).to_dict(),
+            features=features_of(_schema(job, plan), settings.images),
         )
     if len(plans) > 1:
         write_json(job.dataset / "dataset_dict.json", {"splits": [p.split for p in plans]})

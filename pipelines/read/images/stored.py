@@ -52,14 +52,24 @@ def in_dataset(images: Images) -> pa.DataType:
     return pa.list_(STORED if images.store == "bytes" else REFERENCE)
 
 
-def features_of(schema: pa.Schema, images: Images | None) -> Any:
-    """The `Features` that `datasets` makes of the columns: pictures, where there are bytes."""
-    import datasets  # takes longer than all that a run reads before its first work
+def features_of(schema: pa.Schema, images: Images | None) -> dict[str, Any]:
+    """The `Features` that `datasets` makes of columns, as data: pictures, where there are bytes.
 
-    features = datasets.Features.from_arrow_schema(schema)
+    Said here, since its import takes longer than all that a small run does.
+    """
+    features = {field.name: _feature(field.type) for field in schema}
     if images is not None and images.store == "bytes":
-        features["images"] = datasets.List(datasets.Image())
+        features["images"] = {"feature": {"_type": "Image"}, "_type": "List"}
     return features
+
+
+def _feature(of: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_struct(of):
+        return {field.name: _feature(field.type) for field in of}
+    if not pa.types.is_list(of) and not pa.types.is_fixed_size_list(of):
+        return {"dtype": str(of), "_type": "Value"}
+    length = {"length": of.list_size} if pa.types.is_fixed_size_list(of) else {}
+    return {"feature": _feature(of.value_type), **length, "_type": "List"}
 
 
 def describe(image_id: int | None, images: Images | None) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from datasets import Dataset
+from datasets import Dataset, Features, Image, List
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +25,7 @@ from tokenmill.pipelines.read.images.stored import (
     with_bytes,
 )
 from tokenmill.pipelines.read.options import Images, Patches
+from tokenmill.pipelines.tokens.dataset import dataset_schema
 from tokenmill.pipelines.tokens.options import Tokenizer
 from tokenmill.pipelines.tokens.tokenize import load_engine
 
@@ -136,10 +137,24 @@ def test_datasets_shows_pictures():
     documents, window = documents_of([[png(4, 5)], []])
     column = with_bytes(kept_columns(documents, Images(), SHARD)[0], window)
     table = pa.table({"images": column})
-    features = features_of(table.schema, Images())
+    features = Features.from_dict(features_of(table.schema, Images()))
     assert features.arrow_schema.field("images").type == table.schema.field("images").type
     dataset = Dataset(table, info=None).cast(features)
     assert [[i.size for i in images] for images in dataset["images"]] == [[(4, 5)], []]
+
+
+@pytest.mark.parametrize("store", ["bytes", "reference", None])
+@pytest.mark.parametrize("of_pages", [False, True])
+@pytest.mark.parametrize("seq_len", [None, 2048])
+@pytest.mark.parametrize("id_type", [pa.uint16(), pa.int32(), pa.uint32()])
+def test_columns_are_described_as_datasets_itself_does(id_type, seq_len, of_pages, store):
+    images = None if store is None else Images(store=store)
+    schema = dataset_schema(id_type, seq_len, images, of_pages=of_pages)
+    expected = Features.from_arrow_schema(schema)
+    if store == "bytes" and seq_len is None:
+        expected["images"] = List(Image())
+    if store != "bytes" or seq_len is None:  # packed sequences have no column of images
+        assert features_of(schema, images) == expected.to_dict()
 
 
 def test_the_dataset_says_what_stands_for_images(tokenizer_path):
