@@ -75,7 +75,9 @@ IGNORED = pa.schema([pa.field("ngram", pa.int64(), nullable=False)])
 
 
 class Decontaminate(Matching, CuttingStep):
-    """Free documents from what they have in common with benchmark items.
+    """Cut out of documents what they have in common with benchmark items, with 200 characters
+    around, but not what stands in more than 10 documents. Or `action: document`, `paragraph`,
+    `report`.
 
     The defaults are GPT-3's filtering (Brown et al. 2020, arXiv:2005.14165, appendix C), with N
     of its overlap analysis: items under 8 words count for nothing, n-grams of more than

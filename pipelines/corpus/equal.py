@@ -121,7 +121,8 @@ class EqualStep(KeyedStep, VerdictStep):
 
 
 class ExactDedup(EqualStep):
-    """Keep the first of all documents with the same text, byte for byte.
+    """Keep the first of all documents with the same text, byte for byte, across the whole corpus,
+    by MD5 or `digest: xxh3`.
 
     digest: of the text as it stands at this step; two texts of one digest are taken as equal.
 
@@ -157,7 +158,8 @@ class ExactDedup(EqualStep):
 
 
 class SameUrl(EqualStep):
-    """Keep one of all documents with the same URL.
+    """Keep the last of all documents with the same URL, letter by letter or `url: normalized`:
+    list inputs oldest first. Or `keep: first`, or of web archives `keep: newest`.
 
     keep: the last in input order, or the first, or the newest by date of the crawl, whatever the
         order of the inputs: of equal dates the last, and any that has a date before those without.
@@ -226,7 +228,8 @@ class SameUrl(EqualStep):
 
 
 class SameImages(EqualStep):
-    """Keep one of all documents with the same set of images.
+    """Keep the last of all documents with the same set of images, by URL or `by: md5`; or
+    `keep: first`.
 
     by: URLs or MD5s are what is the same.  keep: as in `SameUrl`.
 

@@ -69,7 +69,8 @@ MOST_MEMBERS = 1 << 20  # of a bucket that is looked at whole: its trees take me
 
 
 class NearDedup(KeyedStep, VerdictStep):
-    """Keep the first of each cluster of documents that share most of their word n-grams.
+    """Keep the first of each cluster of documents that share most of their word n-grams, by
+    MinHash LSH; a pair must also agree in its signatures before anything is removed.
 
     MinHash LSH: documents that agree on all rows of a band become candidate pairs; a pair
     whose signatures agree in a share of at least `verify` is an edge; clusters are

@@ -39,7 +39,8 @@ HASHED = 1  # the second word of a key: a hash of 64 zeros is one too
 
 
 class NearImages(ImageStep):
-    """Take out images that look like one before them in the corpus.
+    """Take out images that look like one before them in the corpus: whose pHash is within 4 bits
+    of its, unless told (`pip install tokenmill[images]`).
 
     An image leaves if the hash of an earlier one, which may leave too, differs in few enough bits;
     of those that stay no two are as near. Images without bytes, and those that do not decode, have

@@ -69,7 +69,8 @@ GROWS = "\u0130"  # the one letter of which `str.lower` makes two
 
 
 class BadWords(Step):
-    """Remove documents in which a word of a list stands, letters of any case.
+    """Remove documents in which a word of a list that you give stands, letters of any case, as C4
+    does.
 
     words: a list, or a file: {file: words.txt}, a word or phrase a line. None ships.
     whole_words: it must stand between characters that are neither letter, digit nor "_", as in

@@ -29,7 +29,8 @@ NO_LIMIT = 2**62
 
 
 class C4(Step):
-    r"""Keep the good lines of each document; remove documents with too few, or with a bad one.
+    r"""Keep lines that meet C4's rules, and remove documents with too few of them, or with a bad
+    one. Thresholds are the published ones unless told; `None` or `false` turns a rule off.
 
     Lines are those of `str.splitlines()`, without whitespace around; kept lines are joined
     by "\n". In this order a line is dropped for
@@ -42,7 +43,7 @@ class C4(Step):
     curly_bracket: it has a "{"; the document is removed;
     policy: it says "terms of use", "privacy policy", "cookie policy", "uses cookies",
         "use of cookies" or "use cookies".
-    These are read in lower case. Rules are off at `None` or `false`.
+    These are read in lower case.
     min_sentences: of the lines left, or the document is removed.
     words: what a word is; "whitespace" is `str.split()`.
 

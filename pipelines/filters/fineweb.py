@@ -22,7 +22,9 @@ from tokenmill.pipelines.filters.text.words import WordKind, word_counts, words_
 
 
 class FineWeb(Step):
-    r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
+    r"""Keep documents that meet FineWeb's rules of lines: how many end a sentence, are short, or
+    equal one before, and how many come to a word. Limits are the published ones unless told, and
+    included; `None` turns a rule off.
 
     A document with no line but blank ones is removed as "empty". Other rules read lines between
     "\n" that are not blank.

@@ -17,7 +17,9 @@ NotNegative = Annotated[float, Field(ge=0.0)]
 
 
 class GopherQuality(Step):
-    """Keep documents that meet every rule; limits are included, `None` turns a rule off.
+    """Keep documents that meet Gopher's rules of quality: how many words, of what length, with how
+    many symbols, bullets, ellipses and stop words. Limits are the published ones unless told, and
+    included; `None` turns a rule off.
 
     Content words are words with a character that is neither punctuation nor a control
     character. A ratio over no words or no lines fails no rule.

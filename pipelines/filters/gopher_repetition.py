@@ -27,7 +27,9 @@ NGram = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0.0)]]
 
 
 class GopherRepetition(Step):
-    r"""Keep documents that meet every rule; limits are included, `None` turns a rule off.
+    r"""Keep documents that meet Gopher's rules of repetition: equal paragraphs and lines, n-grams
+    of words that are frequent or stood before. Limits are the published ones unless told, and
+    included; `None` turns a rule off.
 
     A document of no characters is removed as "empty".
 

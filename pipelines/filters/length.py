@@ -12,7 +12,8 @@ from tokenmill.pipelines.core.step import StageResult, Step, above, below, decid
 
 
 class Length(Step):
-    """Keep documents of `min_chars` to `max_chars` characters, ends included; None is off.
+    """Keep documents of `min_chars` to `max_chars` characters, ends included; `None` is off.
+    Unless told, of 300 or more, CCNet's `min_len`.
 
     A character is a Unicode code point, as Python's `len` counts them; white space counts.
 

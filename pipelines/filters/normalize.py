@@ -47,7 +47,8 @@ JAMO_THAT_COMPOSE = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels; final conson
 
 
 class Normalize(Step):
-    """Replace line ends and control characters, then compose. Documents are never removed.
+    """Make equal texts equal bytes: replace line ends and control characters, then compose (NFC).
+    Documents are never removed; bytes edited are accounted.
 
     unicode: "nfc" composes (Unicode Normalization Form C); `None` does not.
     """

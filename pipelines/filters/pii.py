@@ -182,7 +182,9 @@ Finder = Callable[[pa.Array], Spans]
 
 
 class Pii(Step):
-    """Mask personal identifiers. Documents are never removed; the report counts what was masked.
+    """Put made-up e-mail and public IPv4 addresses in place of those that are found, by request
+    IPv6 addresses and phone numbers too. Documents are never removed; the report counts what was
+    masked.
 
     emails: e-mail addresses.
     ipv4, ipv6: IP addresses.  public_only: only those that are globally reachable; of IPv6 those

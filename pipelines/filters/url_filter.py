@@ -247,7 +247,8 @@ REASONS = (  # in the kernel's order
 
 
 class UrlFilter(Step):
-    """Remove documents whose URLs are listed. Each list holds entries, or files: [{file: PATH}].
+    """Remove documents by lists of hosts, URLs and words in URLs. Each list holds entries, or
+    files of yours, of millions of lines: `[{file: PATH}]`.
 
     domains: hosts, whatever their case; their subdomains are removed too. A host in another script
         is also known by its ASCII form.

@@ -14,7 +14,8 @@ from tokenmill.pipelines.read.options import Images
 
 
 class RepeatedImages(CountedStep, ImageStep):
-    """Take out images that the corpus has too often.
+    """Take out images that the corpus has too often, more than 10 times unless told, by URL or
+    MD5: all copies, or all but one.
 
     by: counted by URL, by MD5, or both; an image is too frequent if one of them is. An image
         without the one is counted by the other alone.

@@ -75,7 +75,8 @@ class GroupOfShards(Config):
 
 
 class RepeatedParagraphs(CountedStep):
-    r"""Take out paragraphs, or lines, that a site, or the corpus, has too often.
+    r"""Take out paragraphs, or lines, that a host, or the corpus, has too often, more than twice
+    unless told; within buckets of documents or groups of shards too, and by CCNet's normalization.
 
     Those in which images stand never count. Documents left without text and images are removed
     ("no_text_left").

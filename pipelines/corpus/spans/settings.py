@@ -31,7 +31,8 @@ SPAN = pa.schema(
 
 
 class SpanSettings(CuttingStep):
-    r"""Take out stretches of words that stood in the corpus before.
+    r"""Cut out stretches of words, 50 or more unless told, that stood in the corpus before; or drop
+    lines, or documents, by their share of such n-grams.
 
     ngram: words in a row that must be equal: all substrings of so many words, or more, that repeat
         are found, wherever they begin.

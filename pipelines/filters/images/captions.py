@@ -95,7 +95,8 @@ def _kinds_of_lines(lines: pa.Array) -> U8:
 
 
 class Captions(Step):
-    """Keep samples whose caption may say something of its image.
+    """Remove samples whose caption says nothing of its image: it is empty, too short or too long,
+    repeats itself, or is a URL, a file's name or "image".
 
     A sample is a document with images and no placeholder of one in its text; other documents
     pass. Limits are included, `None` or `false` turns a rule off. A sample leaves for the first

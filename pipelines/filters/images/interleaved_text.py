@@ -161,7 +161,8 @@ OF_LISTS = (
 
 
 class InterleavedText(Step):
-    r"""Take nodes that fail a rule out of documents, then remove documents that fail one.
+    r"""Take nodes that fail a rule out of documents, then remove documents that fail one: OBELICS'
+    limits of words, repetition, marks and stop words.
 
     A node is what stands between "\n\n". One that holds nothing but images always stays; of one
     that fails, the images stay, as nodes of their own. Placeholders of images count as spaces.

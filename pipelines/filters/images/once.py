@@ -15,7 +15,8 @@ from tokenmill.pipelines.read.images.nodes import owners_of
 
 
 class ImageOnce(Step):
-    """Keep the first copy of an image within a document; documents are never removed.
+    """Keep the first copy of an image within its document, by URL and by MD5; documents are never
+    removed.
 
     by: what copies have in common, in this order: an image leaves as "same_url" if one before it
         in its document has its URL, and as "same_md5" if one before it that is left has its bytes.

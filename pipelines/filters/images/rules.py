@@ -95,7 +95,8 @@ def image_columns(documents: pa.RecordBatch) -> ImageColumns:
 
 
 class ImageRules(Step):
-    """Keep images that meet every rule, and documents with neither too few nor too many of them.
+    """Keep images of the right format, size, shape and URL, and documents with neither too few nor
+    too many of them, 1 to 30: OBELICS' limits unless told.
 
     Limits are included, `None` turns a rule off. An image leaves for the first of these it fails:
     url_parts: one of them stands in the URL ("url_part").

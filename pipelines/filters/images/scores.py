@@ -155,7 +155,8 @@ def _keys(column: pa.Array, by: str, path: Path) -> Keys:
 
 
 class ImageScores(Scored, Step):
-    """Take out images whose scores are beyond their limits, or the documents they stand in.
+    """Take out images, or the documents they stand in, by scores that your own models gave, as of
+    NSFW: a Parquet file by MD5 or URL.
 
     file: Parquet, a row for each image, with a column named as `by` and one for each score.
     by: how images are known there; an MD5 as 16 bytes or 32 hexadecimal digits.
@@ -201,7 +202,8 @@ class ImageScores(Scored, Step):
 
 
 class DocumentScores(Scored, Step):
-    """Remove documents whose scores are beyond their limits.
+    """Remove documents by scores that your own models gave, as of language, perplexity, quality: a
+    Parquet file by id or URL.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.
     by: the documents' ids, as removed rows and the dataset have them, or their URLs.

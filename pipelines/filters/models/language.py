@@ -32,7 +32,9 @@ REASONS = ("other_language", "uncertain_language", "no_text_left")
 
 
 class Language(Step):
-    r"""Keep documents, or the paragraphs of documents, that are in one of some languages.
+    r"""Keep documents, or paragraphs or lines of them, in some languages, English unless told, by
+    py3langid (`pip install tokenmill[language]`), eldc (`[eldc]`) or a fastText model of yours
+    (`[fasttext]`).
 
     library: what tells the language.
         "py3langid": 140 languages, its naive Bayes model walked by a kernel of ours;

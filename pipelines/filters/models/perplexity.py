@@ -79,7 +79,9 @@ class PiecesFile(PinnedFile):
 
 
 class Perplexity(Step):
-    """Keep documents of some of CCNet's buckets: head, below one perplexity; tail, from another on.
+    """Keep documents of some of CCNet's buckets: head, below one perplexity; tail, from another
+    on. Head and middle unless told, by a model of `tokenmill train-lm`, or of KenLM
+    (`pip install tokenmill[lm]`).
 
     model: a file that `tokenmill train-lm` made, or a model of KenLM, binary or ARPA, which is
         taken for what it says it is: trusted files only.

@@ -43,7 +43,9 @@ class ModelFile(PinnedFile):
 
 
 class Quality(Step):
-    """Keep documents that a classifier takes for good ones: all that are, and some of the others.
+    """Keep documents that a classifier takes for good ones, all that are and some of the others,
+    as GPT-3 did: one of `tokenmill train-quality`, or a fastText model
+    (`pip install tokenmill[fasttext]`).
 
     model: a file that `tokenmill train-quality` made, or a model of fastText (.bin, .ftz).
     rule: "pareto" keeps a document if a draw from a Pareto distribution exceeds 1 - score, as
