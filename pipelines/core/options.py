@@ -28,9 +28,10 @@ def _walltime(value: Any) -> str:
 
 
 class Slurm(Config):
-    """A job of SLURM that holds workers; as many are submitted as are wanted.
+    """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
-    cores, memory: of one job.  processes: workers in it, which share both.
+    cores, memory: of one job.
+    processes: workers in it, which share both; None is one for each core.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
     queue, account: as `sbatch --partition`, `--account`.
     directives: further lines of its script, as "--constraint=rome".
@@ -65,11 +66,15 @@ class Slurm(Config):
 class RunOptions(Config):
     """How the work is done; nothing here changes a byte of the dataset.
 
-    runner: threads of this process; workers of a Dask cluster, one that is started for the run
-        unless `address` names one; or workers in jobs of SLURM. Workers need this package and
-        the run directory: on a file system that all share, or on S3.
+    runner: who does the work. Workers of a cluster need this package and the run directory: on a
+        file system that all share, or on S3.
+        "threads": by threads of this process, on one machine; there is nothing to start.
+        "dask": by processes, one for each core of a big node, that are started for the run
+        (`--runner dask`); or by a Dask cluster that is there (`--address tcp://…`).
+        "slurm": in jobs that dask-jobqueue submits, as many as there is work for (`run.slurm`).
     workers: pieces of work done at a time; None is one per processor, or as many as a cluster has.
     address: of a Dask scheduler, as tcp://10.0.0.1:8786.
+    slurm: the jobs that hold workers; as many are submitted as are wanted.
     task_seconds: that a task of a cluster takes, about: shards are bundled until they do.
     scratch: of a run directory on S3, the folder for files on their way, which can be made on
         every machine; None is where temporary files go.

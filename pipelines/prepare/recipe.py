@@ -87,6 +87,10 @@ SHIPPED = Path(__file__).parent / "recipes"
 class Recipe(Config):
     """The whole job. What each step takes is said in its own class.
 
+    name: of the run, in its report.
+    shard_bytes: of the inputs that one piece of work reads, about.
+    steps: what is done to documents, in this order: names with settings, as {near: {rows: 8}};
+        `tokenmill steps` lists them.
     html: how pages in web archives (WARC, WET, ARC) become documents; None reads none.
     mix: shares of the training tokens by source, in place of weights of the inputs.
     against: run directories of finished runs, oldest first, that kept an index. What their datasets

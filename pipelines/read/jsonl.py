@@ -1,4 +1,4 @@
-"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
+r"""JSON Lines, plain or compressed: one object a line, cut by bytes of the plain stream.
 
     blocks ── read_lines ──► lines ──► _batch, or where a column has images _documents ──► ReadBatch
 

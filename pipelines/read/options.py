@@ -74,8 +74,9 @@ class Patches(Config):
 
         ceil(width / (patch * merge)) * ceil(height / (patch * merge)), at most `most`
 
-    patch: side in pixels.  merge: patches on a side that become one token.
+    patch: its side in pixels.  merge: patches on a side that become one token.
     longest: the longer side is scaled down to as many pixels first; None leaves it.
+    most: tokens of an image; None is no limit.
     """
 
     patch: Annotated[int, Field(ge=1)] = 14

@@ -150,6 +150,7 @@ def _cut_warc(file: InputFile, _: Input, shard_bytes: int, limits: Limits) -> li
 
 
 def _read_warc(shard: SourceShard, how: Reading) -> Iterator[ReadBatch]:
+    """Web archives: pages of WARC, WET and ARC files, cut between members."""
     from tokenmill.pipelines.read.web.warc import read_warc  # needs tokenmill[web]
 
     return read_warc(shard, how)

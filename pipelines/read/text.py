@@ -1,4 +1,4 @@
-"""Text files: each is one document, tiny ones share a shard."""
+"""Text, Markdown: each file is one document, tiny ones share a shard."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

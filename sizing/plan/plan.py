@@ -33,7 +33,7 @@ _SHARED = {"vocab_size", "token_width_bytes"}  # of a corpus, that its sources m
 class Plan(Section):
     """What a sheet is for.
 
-    sources: several corpora that are mixed, in place of what `corpus` says of one.
+    sources: several corpora that are mixed, each with the keys of `corpus`, in place of it.
     accelerators, tiers: the user's own rows of the tables.
     """
 

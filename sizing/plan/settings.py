@@ -32,10 +32,12 @@ LEAST_PARAMS = 1e6  # of a model that is sized; fewer lack their unit
 
 
 class Model(Section):
-    """active_params: that work on each token, for a mixture of experts; None is all.
+    """params: of the whole model.
 
+    active_params: that work on each token, for a mixture of experts; None is all.
     layers, hidden: with them attention's FLOPs are counted too.  hidden: its width, the heads'
-    together.  kv_heads, head_dim: with layers, for the KV cache.
+    together.  heads, kv_heads, head_dim: with layers, for the KV cache.
+    seq_len: tokens of a sequence in training.
     """
 
     params: Annotated[Count, Assumed("parameters", OUR_CHOICE)] = 8e9
@@ -74,6 +76,7 @@ class Model(Section):
 class Training(Section):
     """tokens: seen in training, repeats counted; None is days' worth, or the corpus times `epochs`.
 
+    days: that training takes, in place of tokens.  epochs: times that the corpus is seen.
     recompute_frac: of the forward pass done again for the backward pass; 1 is full.
     batch_tokens: of one step of the whole job.  data_parallel: replicas of the weights.
     access: how sequences are read, a row of the table of access patterns.
@@ -117,13 +120,17 @@ _TABLE = "the accelerator's"
 
 
 class Cluster(Section):
-    """accelerator: a row of the table.  count: in the whole job.  mfu: model FLOPs utilization.
+    """accelerator: a row of the table, or of the plan's own.
+
+    count: in the whole job.  mfu: model FLOPs utilization.
 
     dense_flops_per_s, per_node, hbm, scale_*: in place of the table's.
+    precision: of the arithmetic; with fp8 the accelerator's peak in FP8 counts.
     hfu: hardware FLOPs utilization, recomputation counted, in place of mfu.
     scale_up_bytes_per_s: of one accelerator to others in its node, one direction.
     scale_out_bits_per_s: of one accelerator's share of its node's network.
     mttf_hours: mean time to failure of one accelerator and what belongs to it.
+    host_memory, host_cores: of one node.
     """
 
     accelerator: Annotated[str, Assumed("name", OUR_CHOICE)] = "H100 SXM"
@@ -162,6 +169,7 @@ class Checkpoints(Section):
     keep_last: to restart from.  keep_every_s: one is kept for ever each so many seconds.
     keep_forever: others never deleted, the final one included.
     restart_s: from a failure to the first new step, loading included.
+    restart_load_frac: of it, that may be loading.
     broadcast: one replica reads the weights and sends them to the others.
     host_copy_bytes_per_s: of one accelerator's memory to its host's.
     """
@@ -203,11 +211,13 @@ def _names(value: Any) -> Any:
 
 
 class Storage(Section):
-    """fill_frac: of usable capacity that may be used.  growth_frac: a year, for growth_years.
+    """fill_frac: of usable capacity that may be used.
 
+    growth_frac: of what is stored, a year.  growth_years: for which it grows.
     redundancy: "8+2" for data + parity, "3 replicas", "none".
     token_versions: tokenized copies kept, as of several tokenizers or mixes.
     scratch: room for what a run writes between input and dataset, deleted at its end or kept.
+    logs: that the whole job leaves.
     shard_bytes: of one output file.
     candidates: tiers to judge; all of the table where none is named.
     request_bytes: fetched by one request from an object store.
@@ -244,7 +254,12 @@ class Storage(Section):
 
 
 class Loaders(Section):
-    """sample_cpu_s: CPU seconds to make one sample or sequence ready, where measured."""
+    """workers_per_accelerator: processes that make batches ready.
+
+    sample_cpu_s: CPU seconds to make one sample or sequence ready, where measured.
+    prefetch: batches that each worker has ready.
+    buffer_sequences: that each worker holds, to shuffle them.
+    """
 
     workers_per_accelerator: Annotated[Whole, Assumed("workers", "Bekman: 2 to 3")] = 2
     sample_cpu_s: Annotated[Duration | None, Assumed("s", "not measured")] = None
@@ -255,7 +270,11 @@ class Loaders(Section):
 
 
 class Network(Section):
-    """efficiency: of the speed that is sold.  ingest_bytes: to fetch; None is the raw input."""
+    """efficiency: of the speed that is sold.
+
+    ingest_bits_per_s: of the link that the raw input comes by.
+    ingest_bytes: to fetch; None is the raw input.
+    """
 
     efficiency: Annotated[Share, Assumed("fraction", "Bekman: at most 80 % of advertised")] = 0.8
     ingest_bits_per_s: Annotated[BitRate, Assumed("bits/s", OUR_CHOICE)] = 100e9
@@ -263,7 +282,10 @@ class Network(Section):
 
 
 class Imports(Section):
-    """Starting a job opens every file of its Python environment on every process at once."""
+    """Starting a job opens every file of its Python environment on every process at once.
+
+    files_per_process: that one process opens.  metadata_ops_per_s: that storage does.
+    """
 
     files_per_process: Annotated[
         Count, Assumed("files", f"{OUR_CHOICE}: a PyTorch environment", verified=False)
@@ -274,7 +296,11 @@ class Imports(Section):
 
 
 class Prices(Section):
-    """In US dollars."""
+    """In US dollars.
+
+    accelerator_hour: of one accelerator.  storage_tb_month: of a raw TB, for a month.
+    get_per_1000: requests to an object store.  egress_per_gb: that leaves a cloud.
+    """
 
     accelerator_hour: Annotated[
         NotNegative, Assumed("USD/hour", f"{OUR_CHOICE}: a rented H100", verified=False)
@@ -293,7 +319,8 @@ class Prices(Section):
 class ImageText(Section):
     """Samples of images with text; without any stated figure, a captioned photograph.
 
-    image_bytes: of one as stored.  tokens_per_image: that the model sees of it.
+    image_bytes: of one as stored.  images_per_sample: that share a text.
+    tokens_per_image: that the model sees of it.
     text_tokens, text_bytes: of one sample.
     """
 
@@ -311,9 +338,13 @@ class Corpus(Section):
 
     path: of a run directory, report.json or estimate.json, relative to the plan's folder.
     tokens: to store, each counted once; more than were measured scales every stage up.
+    text_bytes_per_token: bytes of UTF-8.  tokens_per_doc: on average.
     vocab_size: of the tokenizer; decides the width of a token id unless that is given.
+    token_width_bytes: of a token id as stored.
     kept_frac: of the documents that come in, those that reach the tokenizer.
+    compression_ratio: of the text that comes in to its files.
     raw_bytes: of the files that come in, if known.
+    image_text: what a sample has, of a corpus of images with text.
     """
 
     path: Annotated[Path | None, Assumed("path", "nothing was measured"), Field(strict=False)] = (
@@ -350,6 +381,7 @@ class Corpus(Section):
 class Source(Corpus):
     """One of several corpora that are mixed.
 
+    name: by which keys and figures call it.
     weight: share of the training tokens, relative to the other sources' weights.
     epochs: times that it is seen; of all sources either weights are given, or epochs.
     """

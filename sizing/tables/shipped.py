@@ -136,7 +136,7 @@ class TierRow(Row):
     client_*: of one client, that is one node, or one mount where that is the limit.
     tib_*: of each TiB that is bought.  total_*: of all of it, however large.
     group_*: of each `group_nodes` nodes, as reference designs tell it.
-    drive_*: of one drive; drive_bytes is its capacity.  iops: of small random requests.
+    drive_*: of one drive; drive_bytes is its capacity.  *_iops: of small random requests.
     prefix_*_per_s: requests to one prefix (partition) of an object store.
     least_bytes, most_bytes: that can be bought, of one instance.
     step_bytes: what is bought is a multiple of it, or the least.

@@ -1,4 +1,4 @@
-"""Folders of Markdown: each file a document, with the images it refers to.
+"""Folders of Markdown: each file a document, with the images it refers to; tiny ones share a shard.
 
     # A cat                          # A cat
     See ![the cat](cat.png) here.    See the cat here.

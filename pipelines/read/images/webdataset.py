@@ -1,4 +1,4 @@
-"""Tars of samples, as WebDataset and img2dataset write them.
+"""Tars of samples, as WebDataset and img2dataset write them; each is a shard.
 
     000017.jpg  000017.txt  000017.json   ── members that follow one another under one key
         └── image      └── caption  └── more captions, URL, id

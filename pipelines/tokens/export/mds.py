@@ -1,4 +1,6 @@
-"""MDS, the shards of mosaicml-streaming: samples one after the other behind a table of offsets.
+"""MDS, the shards of mosaicml-streaming: `train/shard.00000.mds`, …, samples one after the other
+behind a table of offsets, and `index.json`; ids are called `tokens`.
+`StreamingDataset(local="tokens", split="train")` opens it.
 
 shard.00000.mds, little endian:
 

@@ -1,6 +1,8 @@
-"""Megatron's indexed dataset: PREFIX.bin, all token ids, and PREFIX.idx, where documents begin.
+"""Megatron's indexed dataset: `train.bin`, all token ids, and `train.idx`, where documents begin;
+with `--by-source` a pair for each source, to be blended. Megatron's `IndexedDataset` opens it by
+its prefix, as `tokens/train`.
 
-PREFIX.idx, little endian:
+The .idx, little endian:
 
     9 bytes   MMIDIDX and two zeros
     uint64    version, 1
@@ -8,7 +10,7 @@ PREFIX.idx, little endian:
     uint64    sequences
     uint64    document boundaries: documents + 1
     int32     ids of each sequence
-    int64     byte of PREFIX.bin where each sequence begins
+    int64     byte of the .bin where each sequence begins
     int64     sequence at which each document begins, and the number of sequences
 
 Here a document is one sequence. Ids are those of the run, none are added: the recipe says whether
