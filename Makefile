@@ -6,7 +6,7 @@ TORCH ?= torch
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-all test-cluster lint bench profile peers mutants wheel clean
+.PHONY: demo test test-all test-cluster lint bench profile peers mutants pages wheel clean
 
 demo: $(INSTALLED) ## the main job on real text found on this machine
 	$(BIN)/tokenmill demo --out demo-run
@@ -46,6 +46,9 @@ peers: $(VENV)-peers/.installed $(VENV)-peers-readers/.installed ## verdicts aga
 
 mutants: $(VENV)-mutants/.installed ## changes of the sizing formulas that no test would notice
 	$(VENV)-mutants/bin/python -m tests.mutants
+
+pages: $(INSTALLED) ## the tables of steps, keys and commands in README.md and the pages of the rooms, from the code
+	$(BIN)/python -m tests.tables
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --outdir dist .

@@ -12,7 +12,6 @@ import tokenmill.pipelines
 from tests.pages import FIRST, ROOMS, blocks
 from tests.pipelines.train.lm import models as perplexity
 from tests.pipelines.train.quality import models as quality
-from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.filters.stages import STAGES
 from tokenmill.pipelines.prepare.recipe import make_recipe
 from tokenmill.sizing.plan.load import parse_plan
@@ -60,13 +59,6 @@ def test_a_small_module_with_one_reader_says_why_it_stands_alone():
     small = {m: text for m, text in small.items() if text.count("\n") < LEAST_LINES}
     alone = [m for m, of in readers.items() if len(of) == 1 and next(iter(of)).parent == m.parent]
     assert [str(m) for m in alone if m in small and f"\n{ALONE}" not in small[m]] == []
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_every_step_stands_on_the_page_of_its_room(step):
-    room = STEPS[step].__module__.removeprefix("tokenmill.").split(".")[:2]
-    rows = (ROOT.joinpath(*room) / "README.md").read_text().split("\n| ")[1:]
-    assert any(f"`{step}`" in row.partition(" | ")[0] for row in rows)
 
 
 def test_the_first_page_is_one_page_and_leads_to_every_other():

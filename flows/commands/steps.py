@@ -40,9 +40,7 @@ def _step(name: str) -> type[Config]:
 
 
 def _show_all(*, as_data: bool) -> None:
-    summaries = {
-        name: _doc(step).split("\n\n")[0].replace("\n", " ") for name, step in STEPS.items()
-    }
+    summaries = {name: summary(step) for name, step in STEPS.items()}
     if as_data:
         as_json(summaries)
         return
@@ -58,6 +56,11 @@ def _show_one(name: str, step: type[Config], *, as_data: bool) -> None:
     needed = {key for key, field in step.model_fields.items() if field.is_required()}
     rows = [(k, "needed" if k in needed else _written(v)) for k, v in defaults.items()]
     show(name, _doc(step), table("settings", ("setting", "default"), rows))
+
+
+def summary(step: type[Config]) -> str:
+    """What a step does, as its documentation begins."""
+    return _doc(step).split("\n\n")[0].replace("\n", " ")
 
 
 def _doc(step: type[Config]) -> str:

@@ -1,0 +1,309 @@
+"""Tables of the pages that say what the code says: steps, keys, commands, formats. Run: make pages
+
+A page has each of its tables between two lines, which name it:
+
+    <!-- make pages: keys of a plan -->
+    …
+    <!-- end -->
+
+Meanings come from docstrings, of which a line "key, other_key: meaning" tells of settings.
+"""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from tests.pages import FIRST, ROOMS, ROOT
+from tokenmill.flows.arguments import COMMANDS, parser
+from tokenmill.flows.commands.steps import summary
+from tokenmill.pipelines.core.config import Bytes
+from tokenmill.pipelines.core.options import RunOptions
+from tokenmill.pipelines.core.shard import FORMATS
+from tokenmill.pipelines.core.step import STEPS
+from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe
+from tokenmill.pipelines.read.readers import Reader, reader_of
+from tokenmill.pipelines.tokens.export import exported
+from tokenmill.sizing.plan.fields import Assumed
+from tokenmill.sizing.plan.plan import Plan
+from tokenmill.sizing.units import (
+    format_bytes,
+    format_count,
+    format_memory,
+    format_quantity,
+    parse_bytes,
+)
+
+MARKED = re.compile(r"(<!-- make pages: (.+) -->\n)((?:\|.*\n)*)(<!-- end -->)")
+SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
+CHOICE = re.compile(r'"(\w+)": ')
+OURS = "tokenmill.pipelines"  # what plug-ins register stands on no page
+Rows = Iterable[Sequence[str]]
+
+
+def rendered(page: str) -> str:
+    """The text of a page with each of its tables as the code has it.
+
+    Raises:
+        KeyError: there is no table of such a name.
+    """
+    return MARKED.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[4]}", page)
+
+
+def table(head: Sequence[str], rows: Rows) -> str:
+    cells = [list(head), ["---"] * len(head), *([_cell(c) for c in row] for row in rows)]
+    return "".join("|".join(["", *(f" {c} " if c else " " for c in row), "\n"]) for row in cells)
+
+
+def _cell(text: str) -> str:
+    """As Markdown has it in a table, and as YAML calls nothing."""
+    return re.sub(r"`?\bNone\b`?", "`null`", " ".join(text.split())).replace("|", "\\|")
+
+
+def code(*names: str) -> str:
+    return " ".join(f"`{name}`" for name in names)
+
+
+def _ended(text: str) -> str:
+    """Without its full stop."""
+    return text.rstrip(". ")
+
+
+def first_paragraph(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").split("\n\n")[0]
+
+
+def steps(room: str) -> str:
+    own = [(code(n), summary(s)) for n, s in STEPS.items() if room_of(s) == room]
+    return table(("step", "does"), own)
+
+
+def room_of(step: type) -> str:
+    """The page of a step: the room of its module, "" for a plug-in's."""
+    above, _, below = step.__module__.partition(f"{OURS}.")
+    return "" if above else below.split(".")[0]
+
+
+def commands() -> str:
+    (every,) = (action for action in parser()._actions if action.dest == "command")
+    rows = [(code(f"tokenmill {n}{_needs(c)}"), COMMANDS[n][0]) for n, c in every.choices.items()]
+    return table(("command", "does"), rows)
+
+
+def _needs(command: Any) -> str:
+    """What must be given to a command, and what may stand without the name of an option."""
+    words = ""
+    for action in command._actions:
+        name = action.metavar or action.dest.upper()
+        shown = f"{name} …" if action.nargs == "+" else f"[{name}]" if action.nargs == "?" else name
+        if action.required or not action.option_strings:
+            words += " ".join(["", *action.option_strings[-1:], shown])
+    return words
+
+
+def formats() -> str:
+    ours = [r for r in FORMATS.values() if r.read.__module__.startswith(OURS)]
+    return table(
+        ("format", "files", "read as"), [(code(r.name), _files(r), _told(r)) for r in ours]
+    )
+
+
+def _files(reader: Reader) -> str:
+    plain = [e for e in reader.endings if not any(_packs(e, o) for o in reader.endings)]
+    packed = {e.removeprefix(o): 1 for e in reader.endings for o in plain if _packs(e, o)}
+    words = f"{code(*plain)}, also {code(*packed, *reader.compressions)}"
+    if not {*packed, *reader.compressions}:
+        words = code(*plain)
+    if any(reader_of(f"file{ending}") is not reader for ending in plain):
+        words += f"; where `format: {reader.name}` says so"
+    elif reader.any_name:
+        words += f"; with `format: {reader.name}` any name"
+    return words + (f"; with `{reader.section}` in the recipe" if reader.section else "")
+
+
+def _packs(ending: str, other: str) -> bool:
+    return ending != other and ending.startswith(f"{other}.")
+
+
+def _told(reader: Reader) -> str:
+    """What the module of a reader says first; one that is imported late says it here."""
+    module = importlib.import_module(reader.read.__module__)
+    return first_paragraph(reader.read if hasattr(module, "reader_of") else module)
+
+
+def recipes() -> str:
+    rows = [_recipe(path) for path in sorted(SHIPPED.glob("*.yaml"))]
+    return table(("recipe", "follows", "its steps", "bring along"), rows)
+
+
+def _recipe(path: Path) -> Sequence[str]:
+    text = path.read_text(encoding="utf-8")
+    header = "\n".join(line[2:] for line in text.split("\nname:")[0].splitlines())
+    follows = re.split(r"\.(?:\s+(?=[A-Z`])|$)", header.split("\n\n")[0])[0]
+    along = re.search(r"^bring along: ((?:.+\n?)+)", header, re.MULTILINE)
+    names = [n for step in yaml.safe_load(text)["steps"] for n in step]
+    return code(path.stem), follows, code(*names), along[1] if along else ""
+
+
+def exports() -> str:
+    package = exported.__name__.rpartition(".")[0]
+    modules = [importlib.import_module(f"{package}.{name}") for name in exported.FORMATS]
+    rows = zip(map(code, exported.FORMATS), map(first_paragraph, modules), strict=True)
+    return table(("format", "what is written, and who opens it"), rows)
+
+
+def runners() -> str:
+    parts = CHOICE.split(meaning(RunOptions, "runner"))[1:]
+    told = dict(zip(parts[::2], parts[1::2], strict=True))
+    wanted = get_args(RunOptions.model_fields["runner"].annotation)
+    if tuple(told) != wanted:
+        raise ValueError(f"RunOptions tells of runners {tuple(told)}, and there are {wanted}")
+    return table(("runner", "works are done"), [(code(n), _ended(told[n])) for n in wanted])
+
+
+def keys(model: type[BaseModel], prefix: str, *, units: bool = False) -> Iterator[Sequence[str]]:
+    """A row for each setting of a model and of its sections; those told of together share one.
+
+    Raises:
+        ValueError: a docstring says nothing of a setting.
+    """
+    yield from _keys(model, prefix, list(model.model_fields), units=units)
+
+
+def _keys(
+    model: type[BaseModel], prefix: str, names: Sequence[str], *, units: bool
+) -> Iterator[Sequence[str]]:
+    for means, together in groupby(names, lambda name: meaning(model, name)):
+        fields = {name: model.model_fields[name] for name in together}
+        if means:
+            marks = [m for f in fields.values() for m in f.metadata if isinstance(m, Assumed)]
+            unit = [_once(mark.unit for mark in marks)] if units else []
+            defaults = _once(_default(field) for field in fields.values())
+            yield code(*(prefix + name for name in fields)), *unit, defaults, _ended(CHOICE.split(means)[0])
+        for name, field in fields.items():
+            if below := section(field.annotation):
+                own = [n for n in below.model_fields if n not in _inherited(below, model)]
+                yield from _keys(below, f"{prefix}{name}.", own, units=units)
+
+
+def _once(texts: Iterable[str]) -> str:
+    texts = list(texts)
+    return " · ".join(dict.fromkeys(texts) if len(set(texts)) == 1 else texts)
+
+
+def _inherited(below: type[BaseModel], model: type[BaseModel]) -> set[str]:
+    """Settings of a section that another section of the same model has, from which it is made."""
+    others = {section(field.annotation) for field in model.model_fields.values()} - {below}
+    return {name for of in others if of and issubclass(below, of) for name in of.model_fields}
+
+
+def section(annotation: Any) -> type[BaseModel] | None:
+    """The model that a setting is of, or may be, or is a list of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(section, get_args(annotation))), None)
+
+
+def _default(field: FieldInfo) -> str:
+    """As one writes it; what is taken in place of it, where a plan says that."""
+    value = field.get_default(call_default_factory=True)
+    assumed = next((mark for mark in field.metadata if isinstance(mark, Assumed)), None)
+    if value is PydanticUndefined:
+        return "needed"
+    if isinstance(value, BaseModel):
+        return ""
+    if assumed and value in (None, ()):
+        return assumed.source
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        in_bytes = get_args(Bytes)[1] in field.metadata
+        return _number(value, assumed.unit if assumed else "bytes" if in_bytes else "")
+    written = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
+    return code(written.removesuffix("...\n").strip())
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "bytes":
+        binary = format_memory(value)
+        return binary if parse_bytes(binary) == value else format_bytes(value)
+    if unit in ("fraction", "bytes/s", "bits/s"):
+        return format_quantity(value, unit)
+    return format_count(value) if value >= 10**9 else f"{value:,.10g}"
+
+
+def meaning(model: type[BaseModel], key: str) -> str:
+    """What a model's docstring, or that of one it is made from, says of a setting.
+
+    Of a section it may be what that says of itself, or nothing.
+
+    Raises:
+        ValueError: nothing is said.
+    """
+    for of in model.__mro__:
+        found = [text for names, text in told(of) if any(fnmatchcase(key, n) for n in names)]
+        if found:
+            return "; ".join(map(_ended, found))
+    below = section(model.model_fields[key].annotation)
+    if below is None:
+        raise ValueError(f"the docstring of {model.__name__} does not tell of {key!r}; add a line")
+    said = _ended(first_paragraph(below))
+    return "" if SETTINGS.match(said) else said[:1].lower() + said[1:]
+
+
+@cache
+def told(model: type) -> list[tuple[list[str], str]]:
+    """The lines of a model's own docstring that tell of settings: names, and what they mean."""
+    fields = getattr(model, "model_fields", {})
+    made = []
+    for paragraph in inspect.cleandoc(model.__doc__ or "").split("\n\n"):
+        lines = [
+            line
+            for line in SETTINGS.finditer(paragraph)
+            if all(any(fnmatchcase(f, n) for f in fields) for n in line[1].split(", "))
+        ]
+        for line, behind in zip(lines, [*lines[1:], None], strict=False):
+            text = paragraph[line.end() : behind.start() if behind else None]
+            made.append((line[1].split(", "), " ".join(text.split())))
+    return made
+
+
+def recipe_keys() -> str:
+    rows = _keys(Recipe, "", [k for k in Recipe.model_fields if k != "run"], units=False)
+    return table(("key", "default", "what it is"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    **{f"steps of {room}": partial(steps, room) for room in map(room_of, STEPS.values()) if room},
+    "formats": formats,
+    "recipes": recipes,
+    "keys of a recipe": recipe_keys,
+    "exports": exports,
+    "runners": runners,
+    "keys of run": lambda: table(("key", "default", "what it is"), keys(RunOptions, "run.")),
+    "keys of a plan": lambda: table(
+        ("key", "unit", "default", "what it is"), keys(Plan, "", units=True)
+    ),
+}
+
+
+def main() -> None:
+    for page in (FIRST, *ROOMS):
+        text = page.read_text(encoding="utf-8")
+        if rendered(text) != text:
+            page.write_text(rendered(text), encoding="utf-8")
+            sys.stderr.write(f"{page.relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    main()
