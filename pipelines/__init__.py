@@ -69,11 +69,11 @@ buy) and `flows/` (commands, Prefect, pools of workers). Where to look for
     where to add
       a filter                             a module in filters/ (models/ if it asks a model, images/
                                            if it looks at images), and a line in
-                                           filters/stages.py; a golden file, and the table of
-                                           steps in filters/README.md
+                                           filters/stages.py; a golden file; `make pages`
       a step that needs all documents      a `CorpusStep` in corpus/, and a line in prepare/steps.py
-                                           (`OWN_STEPS`); the table of steps in corpus/README.md
-      a format                             a `Reader` in read/, registered in read/readers.py
+                                           (`OWN_STEPS`); `make pages`
+      a format                             a `Reader` in read/, registered in read/readers.py;
+                                           `make pages`
       your own, outside of here            `register` of core/step.py or of read/readers.py, in a
                                            module that TOKENMILL_PLUGINS names
 """

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
@@ -190,7 +190,12 @@ def _keys(
             marks = [m for f in fields.values() for m in f.metadata if isinstance(m, Assumed)]
             unit = [_once(mark.unit for mark in marks)] if units else []
             defaults = _once(_default(field) for field in fields.values())
-            yield code(*(prefix + name for name in fields)), *unit, defaults, _ended(CHOICE.split(means)[0])
+            yield (
+                code(*(prefix + name for name in fields)),
+                *unit,
+                defaults,
+                _ended(CHOICE.split(means)[0]),
+            )
         for name, field in fields.items():
             if below := section(field.annotation):
                 own = [n for n in below.model_fields if n not in _inherited(below, model)]
@@ -221,6 +226,8 @@ def _default(field: FieldInfo) -> str:
     assumed = next((mark for mark in field.metadata if isinstance(mark, Assumed)), None)
     if value is PydanticUndefined:
         return "needed"
+    if others := [choice for choice in _choices(field.annotation) if choice != value]:
+        return f"{code(_yaml(value))}, or {code(*others)}"
     if isinstance(value, BaseModel):
         return ""
     if assumed and value in (None, ()):
@@ -228,8 +235,18 @@ def _default(field: FieldInfo) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         in_bytes = get_args(Bytes)[1] in field.metadata
         return _number(value, assumed.unit if assumed else "bytes" if in_bytes else "")
+    return code(_yaml(value))
+
+
+def _choices(annotation: Any) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return [choice for choice in get_args(annotation) if isinstance(choice, str)]
+    return [choice for part in get_args(annotation) for choice in _choices(part)]
+
+
+def _yaml(value: Any) -> str:
     written = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
-    return code(written.removesuffix("...\n").strip())
+    return written.removesuffix("...\n").strip()
 
 
 def _number(value: float, unit: str) -> str:

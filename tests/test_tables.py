@@ -98,7 +98,7 @@ class Outer(BaseModel):
 def test_rows_of_keys():
     assert list(keys(Outer, "of.")) == [
         ("`of.least` `of.most`", "1 · needed", "of them, least before most"),
-        ("`of.kind`", "`a`", "what it is"),
+        ("`of.kind`", "`a`, or `b`", "what it is"),
         ("`of.any_time`", "`null`", "more; None is none"),
         ("`of.inner`", "`[]`", "what an inner section is"),
         ("`of.inner.size`", "14", "in pixels | points"),

@@ -87,7 +87,8 @@ SHIPPED = Path(__file__).parent / "recipes"
 class Recipe(Config):
     """The whole job. What each step takes is said in its own class.
 
-    name: of the run, in its report.
+    name: what the run is called in its report.
+    inputs: where documents come from; a path alone will do where nothing else is to be said.
     shard_bytes: of the inputs that one piece of work reads, about.
     steps: what is done to documents, in this order: names with settings, as {near: {rows: 8}};
         `tokenmill steps` lists them.
