@@ -83,6 +83,10 @@ class Decontaminate(Matching, CuttingStep):
     of its overlap analysis: items under 8 words count for nothing, n-grams of more than
     `most_docs` documents neither. Documents are counted as the steps before this one left them.
 
+    benchmarks: well-known ones by name, as gsm8k, or {name: quiz, path: quiz.csv, fields: [text]}.
+    ngram: words in an n-gram; "auto" is 8 to 13, by the lengths of a benchmark's items.
+    folding: disguises that documents and items are both freed from first, each true or false.
+    most_docs: an n-gram in more documents is ignored; None is no limit.
     action: "cut" cuts n-grams out, with the text around them, and goes on with the pieces, each a
         document of its own; "document" drops every document with an n-gram; "paragraph" drops
         paragraphs of at least 13 words that have half of theirs from benchmarks; "report" keeps

@@ -192,7 +192,8 @@ class Pii(Step):
     phones: "international", as +44 (0)20 7946 0958: "+" and 8 to 15 digits; "north_american", as
         (202) 555-0100 and 202-555-0100. Both go by shape alone: numbers of another national form
         stay, and a part number of such a shape is masked.
-    email_replacements, …: put in place of a document's first, second, … of the kind, over and over.
+    email_replacements, ipv4_replacements, ipv6_replacements, phone_replacements: put in place of a
+        document's first, second, … of the kind, over and over.
 
     E-mail addresses are masked first, then IPv6, IPv4 and phone numbers, each in what the one
     before left.

@@ -1,6 +1,7 @@
 """`tokenmill steps`: what every step takes, without a look into the code."""
 
 import json
+import re
 
 import pytest
 
@@ -26,6 +27,7 @@ def test_each_shows_all_of_its_settings(name, capsys):
     assert main(["steps", name, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["defaults"].keys() == STEPS[name].model_fields.keys()
+    assert [key for key in told["defaults"] if not re.search(rf"\b{key}\b", told["text"])] == []
 
 
 def test_defaults_and_what_must_be_given(capsys):

@@ -159,6 +159,7 @@ class ImageScores(Scored, Step):
     NSFW: a Parquet file by MD5 or URL.
 
     file: Parquet, a row for each image, with a column named as `by` and one for each score.
+    sha256: of it, found when the recipe is read unless it is given.
     by: how images are known there; an MD5 as 16 bytes or 32 hexadecimal digits.
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     remove: the image, or its whole document.
@@ -206,6 +207,7 @@ class DocumentScores(Scored, Step):
     Parquet file by id or URL.
 
     file: Parquet, a row for each document, with a column named as `by` and one for each score.
+    sha256: of it, found when the recipe is read unless it is given.
     by: the documents' ids, as removed rows and the dataset have them, or their URLs.
     least, most: limits by column, ends included ("low_clip", "high_nsfw").
     unknown: what becomes of documents without a score ("no_score").
