@@ -13,7 +13,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from itertools import groupby
@@ -33,7 +33,7 @@ from tokenmill.pipelines.core.options import RunOptions
 from tokenmill.pipelines.core.shard import FORMATS
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe
-from tokenmill.pipelines.read.readers import Reader, reader_of
+from tokenmill.pipelines.read import readers
 from tokenmill.pipelines.tokens.export import exported
 from tokenmill.sizing.plan.fields import Assumed
 from tokenmill.sizing.plan.plan import Plan
@@ -45,7 +45,7 @@ from tokenmill.sizing.units import (
     parse_bytes,
 )
 
-MARKED = re.compile(r"(<!-- make pages: (.+) -->\n)((?:\|.*\n)*)(<!-- end -->)")
+MARKED = re.compile(r"(<!-- make pages: (.+) -->\n)((?:(?!<!--).*\n)*)(<!-- end -->)")
 SETTINGS = re.compile(r"(?:^|\n|(?<=\S)  )([\w*]+(?:, [\w*]+)*): ")
 CHOICE = re.compile(r'"(\w+)": ')
 OURS = "tokenmill.pipelines"  # what plug-ins register stands on no page
@@ -114,18 +114,17 @@ def _needs(command: Any) -> str:
 
 def formats() -> str:
     ours = [r for r in FORMATS.values() if r.read.__module__.startswith(OURS)]
-    return table(
-        ("format", "files", "read as"), [(code(r.name), _files(r), _told(r)) for r in ours]
-    )
+    rows = [(code(r.name), _files(r), _read_as(r)) for r in ours]
+    return table(("format", "files", "read as"), rows)
 
 
-def _files(reader: Reader) -> str:
+def _files(reader: readers.Reader) -> str:
+    """Endings of names, those of packed files apart, and what a recipe must say."""
     plain = [e for e in reader.endings if not any(_packs(e, o) for o in reader.endings)]
-    packed = {e.removeprefix(o): 1 for e in reader.endings for o in plain if _packs(e, o)}
-    words = f"{code(*plain)}, also {code(*packed, *reader.compressions)}"
-    if not {*packed, *reader.compressions}:
-        words = code(*plain)
-    if any(reader_of(f"file{ending}") is not reader for ending in plain):
+    packed = dict.fromkeys(e.removeprefix(o) for e in reader.endings for o in plain if _packs(e, o))
+    packed |= dict.fromkeys(reader.compressions)
+    words = code(*plain) + (f", also {code(*packed)}" if packed else "")
+    if any(readers.reader_of(f"file{ending}") is not reader for ending in plain):
         words += f"; where `format: {reader.name}` says so"
     elif reader.any_name:
         words += f"; with `format: {reader.name}` any name"
@@ -136,10 +135,10 @@ def _packs(ending: str, other: str) -> bool:
     return ending != other and ending.startswith(f"{other}.")
 
 
-def _told(reader: Reader) -> str:
-    """What the module of a reader says first; one that is imported late says it here."""
+def _read_as(reader: readers.Reader) -> str:
+    """What the module of a format says first; of one that is imported late, its function."""
     module = importlib.import_module(reader.read.__module__)
-    return first_paragraph(reader.read if hasattr(module, "reader_of") else module)
+    return _ended(first_paragraph(reader.read if module is readers else module))
 
 
 def recipes() -> str:
@@ -165,52 +164,45 @@ def exports() -> str:
 
 def runners() -> str:
     parts = CHOICE.split(meaning(RunOptions, "runner"))[1:]
-    told = dict(zip(parts[::2], parts[1::2], strict=True))
+    does = dict(zip(parts[::2], parts[1::2], strict=True))
     wanted = get_args(RunOptions.model_fields["runner"].annotation)
-    if tuple(told) != wanted:
-        raise ValueError(f"RunOptions tells of runners {tuple(told)}, and there are {wanted}")
-    return table(("runner", "works are done"), [(code(n), _ended(told[n])) for n in wanted])
+    if tuple(does) != wanted:
+        raise ValueError(f"RunOptions tells of runners {tuple(does)}, and there are {wanted}")
+    return table(("runner", "works are done"), [(code(n), _ended(does[n])) for n in wanted])
 
 
-def keys(model: type[BaseModel], prefix: str, *, units: bool = False) -> Iterator[Sequence[str]]:
+def keys(
+    model: type[BaseModel], prefix: str = "", *, units: bool = False, but: Collection[str] = ()
+) -> Iterator[Sequence[str]]:
     """A row for each setting of a model and of its sections; those told of together share one.
+
+    units: a column for them, as plans have them.  but: settings left out.
 
     Raises:
         ValueError: a docstring says nothing of a setting.
     """
-    yield from _keys(model, prefix, list(model.model_fields), units=units)
-
-
-def _keys(
-    model: type[BaseModel], prefix: str, names: Sequence[str], *, units: bool
-) -> Iterator[Sequence[str]]:
+    names = [name for name in model.model_fields if name not in but]
     for means, together in groupby(names, lambda name: meaning(model, name)):
         fields = {name: model.model_fields[name] for name in together}
         if means:
-            marks = [m for f in fields.values() for m in f.metadata if isinstance(m, Assumed)]
-            unit = [_once(mark.unit for mark in marks)] if units else []
-            defaults = _once(_default(field) for field in fields.values())
-            yield (
-                code(*(prefix + name for name in fields)),
-                *unit,
-                defaults,
-                _ended(CHOICE.split(means)[0]),
-            )
+            names_of = code(*(prefix + name for name in fields))
+            unit = [_once(u.unit for f in fields.values() if (u := _assumed(f)))] if units else []
+            default = _once(_default(field) for field in fields.values())
+            yield names_of, *unit, default, _ended(CHOICE.split(means)[0])
         for name, field in fields.items():
             if below := section(field.annotation):
-                own = [n for n in below.model_fields if n not in _inherited(below, model)]
-                yield from _keys(below, f"{prefix}{name}.", own, units=units)
+                made_from = _sections(model) & set(below.__mro__[1:])
+                shown = {key for of in made_from for key in of.model_fields}
+                yield from keys(below, f"{prefix}{name}.", units=units, but=shown)
 
 
 def _once(texts: Iterable[str]) -> str:
-    texts = list(texts)
-    return " · ".join(dict.fromkeys(texts) if len(set(texts)) == 1 else texts)
+    each = list(texts)
+    return each[0] if len(set(each)) == 1 else " · ".join(each)
 
 
-def _inherited(below: type[BaseModel], model: type[BaseModel]) -> set[str]:
-    """Settings of a section that another section of the same model has, from which it is made."""
-    others = {section(field.annotation) for field in model.model_fields.values()} - {below}
-    return {name for of in others if of and issubclass(below, of) for name in of.model_fields}
+def _sections(model: type[BaseModel]) -> set[type[BaseModel]]:
+    return {below for f in model.model_fields.values() if (below := section(f.annotation))}
 
 
 def section(annotation: Any) -> type[BaseModel] | None:
@@ -223,7 +215,7 @@ def section(annotation: Any) -> type[BaseModel] | None:
 def _default(field: FieldInfo) -> str:
     """As one writes it; what is taken in place of it, where a plan says that."""
     value = field.get_default(call_default_factory=True)
-    assumed = next((mark for mark in field.metadata if isinstance(mark, Assumed)), None)
+    assumed = _assumed(field)
     if value is PydanticUndefined:
         return "needed"
     if others := [choice for choice in _choices(field.annotation) if choice != value]:
@@ -236,6 +228,10 @@ def _default(field: FieldInfo) -> str:
         in_bytes = get_args(Bytes)[1] in field.metadata
         return _number(value, assumed.unit if assumed else "bytes" if in_bytes else "")
     return code(_yaml(value))
+
+
+def _assumed(field: FieldInfo) -> Assumed | None:
+    return next((mark for mark in field.metadata if isinstance(mark, Assumed)), None)
 
 
 def _choices(annotation: Any) -> list[str]:
@@ -294,23 +290,17 @@ def told(model: type) -> list[tuple[list[str], str]]:
     return made
 
 
-def recipe_keys() -> str:
-    rows = _keys(Recipe, "", [k for k in Recipe.model_fields if k != "run"], units=False)
-    return table(("key", "default", "what it is"), rows)
-
-
+KEYS = ("key", "default", "what it is")
 TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     **{f"steps of {room}": partial(steps, room) for room in map(room_of, STEPS.values()) if room},
     "formats": formats,
     "recipes": recipes,
-    "keys of a recipe": recipe_keys,
+    "keys of a recipe": lambda: table(KEYS, keys(Recipe, but={"run"})),
     "exports": exports,
     "runners": runners,
-    "keys of run": lambda: table(("key", "default", "what it is"), keys(RunOptions, "run.")),
-    "keys of a plan": lambda: table(
-        ("key", "unit", "default", "what it is"), keys(Plan, "", units=True)
-    ),
+    "keys of run": lambda: table(KEYS, keys(RunOptions, "run.")),
+    "keys of a plan": lambda: table(("key", "unit", *KEYS[1:]), keys(Plan, units=True)),
 }
 
 
