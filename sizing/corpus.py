@@ -244,20 +244,23 @@ class Estimate(Strict):
     Every figure is a number, or {value, low, high} with a 95 % interval, or with `draws`.
 
     estimate: version of this schema.  recipe: digest of the recipe it was made for.
-    corpus: of the run's end, tokens scaled to all inputs; what sizing reads.
-    docs_in, text_bytes_in: all inputs.  kept_frac: of documents, by filter or step.
-    unique_frac: of documents, near duplicates counted once.  unique_by: what it rests on: "scan",
-        "model" where a part of the inputs was read and growth was carried on to all of them,
-        "bounds" where it lies anywhere between low and high.
-    growth: of unique documents; where there are parts enough for a curve.
-    images: of a recipe that has them.
-    corpus.stored_bytes has every stage, those that are deleted at the end too.
+    corpus: what `size --corpus` reads, of the run's end, tokens scaled to all inputs: documents,
+        tokens, bytes of a token, bytes and files of each stage, those that are deleted at the end
+        too.
+    docs_in, text_bytes_in: of all inputs.  kept_frac: of documents, by filter or step.
+    unique_frac: of documents that filters leave, near duplicates counted once.
+    unique_by: what it rests on: "scan" of all inputs, "model" where a part of the inputs was read
+        and growth was carried on to all of them, "bounds" where it lies anywhere between low and
+        high.
+    growth: of unique documents against those read; where there are parts enough for a curve.
+    images: of a recipe that has them: in and out, bytes, tokens, by format; how many are unique,
+        and too frequent.
     disk_bytes: of the run directory once a folder is full, all before it included: scratch is
         deleted at the end only, so the last is the peak. Inputs are not counted.
     clustering_memory_bytes: peak RAM.
     not_predicted: steps of which nothing is told: documents are taken to leave them as they came,
         so that figures behind them reach down to next to nothing.
-    cpu_hours, wall_hours: of the run with `cores`.
+    cores, cpu_hours, wall_hours: of the run, each core as those of this machine.
     """
 
     estimate: Literal["1"]

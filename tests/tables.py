@@ -35,6 +35,7 @@ from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe
 from tokenmill.pipelines.read import readers
 from tokenmill.pipelines.tokens.export import exported
+from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.plan.fields import Assumed
 from tokenmill.sizing.plan.plan import Plan
 from tokenmill.sizing.units import (
@@ -172,11 +173,17 @@ def runners() -> str:
 
 
 def keys(
-    model: type[BaseModel], prefix: str = "", *, units: bool = False, but: Collection[str] = ()
+    model: type[BaseModel],
+    prefix: str = "",
+    *,
+    units: bool = False,
+    but: Collection[str] = (),
+    deep: bool = True,
 ) -> Iterator[Sequence[str]]:
     """A row for each setting of a model and of its sections; those told of together share one.
 
     units: a column for them, as plans have them.  but: settings left out.
+    deep: with those of sections.
 
     Raises:
         ValueError: a docstring says nothing of a setting.
@@ -190,7 +197,7 @@ def keys(
             default = _once(_default(field) for field in fields.values())
             yield names_of, *unit, default, _ended(CHOICE.split(means)[0])
         for name, field in fields.items():
-            if below := section(field.annotation):
+            if deep and (below := section(field.annotation)):
                 made_from = _sections(model) & set(below.__mro__[1:])
                 shown = {key for of in made_from for key in of.model_fields}
                 yield from keys(below, f"{prefix}{name}.", units=units, but=shown)
@@ -297,6 +304,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "formats": formats,
     "recipes": recipes,
     "keys of a recipe": lambda: table(KEYS, keys(Recipe, but={"run"})),
+    "keys of an estimate": lambda: table(
+        ("estimate.json", "what it is"), [(k, m) for k, _, m in keys(Estimate, deep=False)]
+    ),
     "exports": exports,
     "runners": runners,
     "keys of run": lambda: table(KEYS, keys(RunOptions, "run.")),

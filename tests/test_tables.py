@@ -12,6 +12,7 @@ from tokenmill.flows.arguments import COMMANDS
 from tokenmill.pipelines.core.shard import FORMATS
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.prepare.recipe import SHIPPED, Recipe
+from tokenmill.sizing.corpus import Estimate
 from tokenmill.sizing.plan.plan import Plan
 
 PAGES = {page.relative_to(ROOT).as_posix(): page.read_text() for page in (FIRST, *ROOMS)}
@@ -69,6 +70,10 @@ def test_every_key_of_a_plan_has_a_row():
     told = first_cells("sizing/README.md")
     without = {k for k in keys_of(Plan) - told if k.replace("sources.", "corpus.") not in told}
     assert without == {k for k in without if any(t.startswith(f"{k}.") for t in told)}
+
+
+def test_every_key_of_an_estimate_has_a_row():
+    assert first_cells("pipelines/measure/README.md") == set(Estimate.model_fields)
 
 
 class Inner(BaseModel):
