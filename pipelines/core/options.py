@@ -31,7 +31,7 @@ class Slurm(Config):
     """Jobs of SLURM that hold workers; as many are submitted as are wanted.
 
     cores, memory: of one job.
-    processes: workers in it, which share both; None is one for each core.
+    processes: workers in a job, which share its cores and memory; None is one for each core.
     walltime: HH:MM:SS, after which SLURM ends a job; what it was at is done again by another.
     queue, account: as `sbatch --partition`, `--account`.
     directives: further lines of its script, as "--constraint=rome".
