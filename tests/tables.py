@@ -82,7 +82,8 @@ def _ended(text: str) -> str:
 
 
 def first_paragraph(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split("\n\n")[0]
+    """Of its own docstring, not of what it is made from."""
+    return inspect.cleandoc(thing.__doc__ or "").split("\n\n")[0]
 
 
 def steps(room: str) -> str:

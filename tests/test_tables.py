@@ -29,6 +29,11 @@ def test_every_table_stands_on_one_page():
     )
 
 
+def test_what_stands_between_the_lines_is_replaced_and_nothing_else():
+    page = "a\n<!-- make pages: runners -->\n{}<!-- end -->\n| b |\n"
+    assert rendered(page.format("by hand\n\n| old |\n")) == page.format(TABLES["runners"]())
+
+
 def first_cells(page):
     """What stands in backticks in the first cells of the rendered tables of a page."""
     rows = "".join(found[3] for found in MARKED.finditer(PAGES[page])).splitlines()
