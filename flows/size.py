@@ -9,6 +9,7 @@ from tokenmill.pipelines.core.places import within_roots
 from tokenmill.sizing.report.data import sheet_json
 from tokenmill.sizing.report.outline import about, sheet_markdown
 
+# stands alone: a deployment of this flow names it by this module
 TABLE, SHEET = "storage-requirements", "storage-requirements-sheet"  # keys of the artifacts
 
 

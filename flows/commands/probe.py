@@ -39,9 +39,10 @@ def run(args: argparse.Namespace) -> int:
     """Read a dataset as training would, and show whether its storage keeps up."""
     settings, folder = parse_settings(args), folder_here(args.dataset)
     sheet = size(args.plan)
-    if args.out is not None and check_writable(Path(args.out), "cannot write there", " --out"):
+    out = None if args.out is None else folder_here(args.out)
+    if out is not None and check_writable(out, "cannot write there", " --out"):
         with contextlib.suppress(OSError):  # something else may lie there by now
-            Path(args.out).rmdir()  # until there is something to write
+            out.rmdir()  # until there is something to write
     try:
         data = _probed(args, folder, sheet, settings)
     except KeyboardInterrupt:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise KeyboardInterrupt(
             "what --fill wrote stays, the same command reads it" if stays else "nothing is left"
         ) from None
-    written = [] if args.out is None else write_texts(Path(args.out), probe_files(data))
+    written = [] if out is None else write_texts(out, probe_files(data))
     if args.json:
         as_json(data)
     else:
@@ -102,7 +103,7 @@ def parse_settings(args: argparse.Namespace) -> Settings:
     given = {name: getattr(args, name) for name in ("order", "split", *NUMBERS)}
     return Settings(
         **given,
-        checkpoint=None if args.checkpoint is None else Path(args.checkpoint),
+        checkpoint=None if args.checkpoint is None else folder_here(args.checkpoint),
         checkpoint_bytes=None if n_bytes is None else _bytes("--checkpoint-bytes", n_bytes),
     )
 

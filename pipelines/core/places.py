@@ -30,6 +30,8 @@ HUB = "hf://"
 SCHEME = "s3://"
 _BETWEEN = re.compile(rf"{re.escape(os.pathsep)}(?!//)")  # but not the colon of s3://
 _WILD = re.compile(r"[*?\[]")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # not the drive of a path on Windows
+_SET = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(/[\w.,=+-]+){0,2}")  # of the hub, by name
 
 
 def within_roots(path: str) -> str:
@@ -40,10 +42,17 @@ def within_roots(path: str) -> str:
     Raises:
         ConfigError: names the path and the roots.
     """
-    roots = roots_of(os.environ.get(VARIABLE))
-    if roots is None or path.startswith(HUB) or any(_below(path, root) for root in roots):
+    roots, found = roots_of(os.environ.get(VARIABLE)), path
+    if path.startswith(HUB):
+        name = path.removeprefix(HUB)
+        if not _SET.fullmatch(name):
+            raise ConfigError(f"{path}: is no set on the hub; write {HUB}OWNER/NAME/CONFIG/SPLIT")
+        found = "/".join(name.split("/")[:2])  # a folder of this name is taken before the hub
+        if not os.path.lexists(found):
+            return path
+    if roots is None or any(_below(found, root) for root in roots):
         return path
-    local = _local(path)
+    local = _local(found)
     real = path if local is None else os.path.realpath(local)
     leads = f", it leads to {real}" if local != real else ""
     raise ConfigError(f"{path}: lies outside of {VARIABLE} ({os.pathsep.join(roots)}){leads}")
@@ -207,10 +216,10 @@ def place(text: str) -> Place:
     """What a command line names: a folder here, or an address, which is checked.
 
     Raises:
-        ConfigError: it names no bucket, no prefix, or credentials.
+        ConfigError: it names no bucket, no prefix, or credentials; or it is of another store.
     """
     if not is_remote(text):
-        return Path(text)
+        return _path_here(text)
     bucket, key = bucket_and_key(text)
     if not key:
         raise ConfigError(f"{text}: a whole bucket; name a prefix in it, as s3://{bucket}/run")
@@ -227,7 +236,19 @@ def folder_here(text: str) -> Path:
         raise ConfigError(
             f"{text}: only inputs and runs of prepare can be on s3://; give a path of this machine"
         )
-    return Path(text)
+    return _path_here(text)
+
+
+def _path_here(text: str) -> Path:
+    address = _ADDRESS.match(text)
+    if address is None:
+        return Path(text)
+    local = _local(text)
+    if local is None or not text.startswith("file:///"):
+        raise ConfigError(
+            f"{text}: nothing of ours can be on {address[1]}:; name a folder, or s3://bucket/prefix"
+        )
+    return Path(local)
 
 
 def below(out: Place, name: str) -> str:

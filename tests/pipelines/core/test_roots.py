@@ -12,7 +12,14 @@ from tokenmill.pipelines.contamination.check import Check
 from tokenmill.pipelines.core.config import Config, FilePath
 from tokenmill.pipelines.core.errors import ConfigError
 from tokenmill.pipelines.core.options import RunOptions, Slurm
-from tokenmill.pipelines.core.places import ADDRESSES, VARIABLE, roots_of, within_roots
+from tokenmill.pipelines.core.places import (
+    ADDRESSES,
+    VARIABLE,
+    folder_here,
+    place,
+    roots_of,
+    within_roots,
+)
 from tokenmill.pipelines.core.step import STEPS
 from tokenmill.pipelines.measure.job import Measuring
 from tokenmill.pipelines.prepare.recipe import Recipe, load_recipe, make_recipe
@@ -105,6 +112,62 @@ def test_what_does_not_is_refused_with_its_name_and_the_roots(data, tmp_path, pa
     leads = f", it leads to {tmp_path}" if "link" in path else ""
     told = f"{path}: lies outside of {VARIABLE} ({data}:s3://corpora/2026){leads}"
     assert str(e.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret",
+        "a/../../b",
+        "/etc/passwd",
+        "a//b",
+        "a",
+        "a/..",
+        ".a/b",
+        "a/b?c",
+        "a%2F/b",
+        "a\n/b",
+    ],
+)
+def test_a_set_of_the_hub_has_a_name_and_no_path(data, name, monkeypatch):
+    for roots in (True, False):
+        if not roots:
+            monkeypatch.delenv(VARIABLE)
+        with pytest.raises(ConfigError, match="is no set on the hub; write hf://OWNER/NAME"):
+            within_roots(f"hf://{name}")
+
+
+def test_a_folder_called_as_a_set_of_the_hub_is_a_path(data, tmp_path, monkeypatch):
+    """The library that reads sets takes it before it asks the hub."""
+    (tmp_path / "owner" / "name").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="hf://owner/name/test: lies outside of"):
+        within_roots("hf://owner/name/test")
+    (data / "owner").symlink_to(tmp_path / "owner")
+    monkeypatch.chdir(data)
+    with pytest.raises(ConfigError, match="it leads to"):
+        within_roots("hf://owner/name")
+    (data / "own" / "name").mkdir(parents=True)
+    assert within_roots("hf://own/name")
+
+
+@pytest.mark.parametrize("take", [place, folder_here])
+@pytest.mark.parametrize("scheme", ["gs", "az", "abfs", "https", "S3", "hf", "s3", "file", "FILE"])
+@pytest.mark.parametrize("slashes", ["/", "//", "///"])
+def test_an_address_that_nothing_can_be_written_to_is_refused(take, scheme, slashes):
+    text = f"{scheme}:{slashes}bucket/run"
+    if (scheme, slashes) == ("file", "///"):
+        assert take(text) == Path("/bucket/run")
+    elif (scheme, slashes[:2], take) == ("s3", "//", place):
+        assert take(text.replace("///", "//")) == "s3://bucket/run"
+    else:
+        with pytest.raises(ConfigError, match=scheme):
+            take(text)
+
+
+def test_a_path_of_this_machine_is_no_address(tmp_path):
+    for text in ("run", "/data/run", "a:b/run", "./gs://b", "C:/run", "2026-11-23T10:00/run"):
+        assert place(text) == folder_here(text) == Path(text)
 
 
 def test_a_link_that_a_pattern_finds_leads_nowhere_else(data, tmp_path):
